@@ -1,0 +1,39 @@
+/// When a route sends, how much at once, and how patiently it retries.
+public struct DeliveryPolicy: Sendable, Hashable {
+    /// The batch to aim at: 50 events and 256 KiB by default.
+    public var batch: BatchSize
+    /// Events waiting that start a delivery: 100 by default.
+    public var flushCount: Int
+    /// How long an event waits at most before a delivery starts: 15 s by default, never less than 5 s.
+    public var flushInterval: Duration
+    /// How long a critical event waits at most: 3 s by default.
+    public var criticalInterval: Duration
+    /// The wait after failure number n is drawn from 0 … min(maximumBackOff, backOff × 2ⁿ): 1 s by default.
+    public var backOff: Duration
+    /// 300 s by default.
+    public var maximumBackOff: Duration
+    /// How long a route that is on hold waits before it probes whether it may go on: 300 s by default.
+    public var holdInterval: Duration
+
+    /// Values outside their range are moved to its end.
+    public init(
+        batch: BatchSize = BatchSize(events: 50, bytes: 262_144),
+        flushCount: Int = 100,
+        flushInterval: Duration = .seconds(15),
+        criticalInterval: Duration = .seconds(3),
+        backOff: Duration = .seconds(1),
+        maximumBackOff: Duration = .seconds(300),
+        holdInterval: Duration = .seconds(300)
+    ) {
+        self.batch = batch
+        self.flushCount = max(1, flushCount)
+        self.flushInterval = max(.seconds(5), flushInterval)
+        self.criticalInterval = max(.zero, criticalInterval)
+        self.backOff = max(.milliseconds(1), backOff)
+        self.maximumBackOff = max(self.backOff, maximumBackOff)
+        self.holdInterval = max(.seconds(1), holdInterval)
+    }
+
+    /// The defaults of every parameter.
+    public static let standard = DeliveryPolicy()
+}

@@ -1,0 +1,63 @@
+/// Counts by cause: what became of every event that was tracked.
+///
+/// For every route, `offered + recovered = delivered + rejected + dropped + waiting`, always; and
+/// `tracked = dropped + offered` for the pipeline. A snapshot; nothing in it changes any more.
+public struct Ledger: Sendable, Hashable {
+    /// Calls of `track`, by the host and by plugins.
+    public internal(set) var tracked = 0
+    /// Events that ended before the routes, by reason.
+    public internal(set) var dropped: [DropReason: Int] = [:]
+    /// Events of which something was cut, by cause.
+    public internal(set) var repaired: [Repair: Int] = [:]
+    /// In the order in which the builder names them; a pipeline without `Route` has one, called `main`.
+    public internal(set) var routes: [RouteLedger] = []
+
+    /// The route of that name.
+    public subscript(route name: String) -> RouteLedger? {
+        routes.first { $0.name == name }
+    }
+
+    /// Whether every event that was tracked can be accounted for, also against what the stores say they hold.
+    ///
+    /// Meaningful while nothing is being tracked and delivered, such as after a shutdown.
+    public var isBalanced: Bool {
+        routes.allSatisfy { route in
+            tracked == dropped.total + route.offered && route.waiting >= 0 && route.waiting == route.stored
+        }
+    }
+}
+
+/// The part of the ``Ledger`` that belongs to one route.
+public struct RouteLedger: Sendable, Hashable {
+    public internal(set) var name: String
+    /// Events that reached the route.
+    public internal(set) var offered = 0
+    /// Events of earlier lives that the store has come upon in this one.
+    public internal(set) var recovered = 0
+    /// Events that the receiver has, ``duplicates`` included.
+    public internal(set) var delivered = 0
+    /// Events which the receiver had already when they were sent.
+    public internal(set) var duplicates = 0
+    /// Events that the receiver will never take; dead letters where the store keeps those.
+    public internal(set) var rejected = 0
+    /// Events lost on the way to the store or out of it, by reason.
+    public internal(set) var dropped: [DropReason: Int] = [:]
+    /// Sends that brought nothing home and were, or will be, repeated.
+    public internal(set) var failedSends = 0
+    /// What the store itself says it holds; equal to ``waiting`` whenever nothing is under way.
+    public internal(set) var stored = 0
+
+    /// Events that are still to be delivered, by count: all that came in and did not go.
+    public var waiting: Int {
+        offered + recovered - delivered - rejected - dropped.total
+    }
+}
+
+extension [DropReason: Int] {
+    /// All reasons together.
+    public var total: Int { values.reduce(0, +) }
+
+    mutating func add(_ count: Int, _ reason: DropReason) {
+        self[reason, default: 0] += count
+    }
+}

@@ -1,0 +1,68 @@
+/// One thing that happened: what a host tracks, what processors change and what a store keeps.
+public struct Event: Sendable, Equatable {
+    /// Minted once, when the event is tracked; the same in every retry, and so the key for deduplication.
+    public let id: EventID
+    /// Never empty by the time it is stored; at most ``maximumNameBytes`` of UTF-8.
+    public var name: String
+    /// When it happened, by the wall clock of the host.
+    public var time: Timestamp
+    public var priority: Priority
+    /// Who did it, as the backend is to know them: the login id, or the anonymous id before a login.
+    public var distinctID: String?
+    public var anonymousID: String?
+    public var loginID: String?
+    public var properties: Properties
+
+    public init(
+        id: EventID,
+        name: String,
+        time: Timestamp,
+        priority: Priority = .normal,
+        distinctID: String? = nil,
+        anonymousID: String? = nil,
+        loginID: String? = nil,
+        properties: Properties = [:]
+    ) {
+        self.id = id
+        self.name = name
+        self.time = time
+        self.priority = priority
+        self.distinctID = distinctID
+        self.anonymousID = anonymousID
+        self.loginID = loginID
+        self.properties = properties
+    }
+
+    /// How urgent an event is, and how dear: critical ones are sent first and evicted last.
+    public enum Priority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
+        case normal
+        case critical
+
+        public static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// The longest name of an event or a property, and the longest id, in bytes of UTF-8.
+    public static let maximumNameBytes = 1_024
+}
+
+extension Event {
+    /// Cuts what could not be stored, and returns all that was cut on the event's way to here.
+    mutating func repair() -> Repairs {
+        var repairs = properties.repairs
+        if name.utf8.count > Event.maximumNameBytes {
+            name = name.cut(toBytes: Event.maximumNameBytes)
+            repairs.insert(.cutName)
+        }
+        for id in [\Event.distinctID, \Event.anonymousID, \Event.loginID] {
+            if let value = self[keyPath: id], value.utf8.count > Event.maximumNameBytes {
+                self[keyPath: id] = nil
+                repairs.insert(.droppedID)
+            }
+        }
+        if !Timestamp.writable.contains(time) {
+            time = min(max(time, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
+            repairs.insert(.unwritableDate)
+        }
+        return repairs
+    }
+}

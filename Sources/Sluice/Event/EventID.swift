@@ -1,0 +1,112 @@
+/// A UUID of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, a counter of 12 bits and 62 random bits.
+///
+/// Ids minted by one pipeline ascend in the order of their minting, as bytes and as text.
+public struct EventID: Sendable, Hashable, Comparable {
+    /// The first and the last 64 bits, big-endian.
+    public let high: UInt64
+    public let low: UInt64
+
+    /// The number of ASCII characters in ``description``.
+    public static let textLength = 36
+
+    /// - Precondition: none; an id of any version is taken as it is.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    public static func < (left: EventID, right: EventID) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+extension EventID: CustomStringConvertible, LosslessStringConvertible {
+    /// The 36 characters of the canonical form, in lower case.
+    public var description: String {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: EventID.textLength) { buffer in
+            write(into: buffer)
+            return String(decoding: buffer, as: UTF8.self)
+        }
+    }
+
+    /// Reads the canonical form in either case; nil for anything else.
+    public init?(_ description: String) {
+        var description = description
+        let id = description.withUTF8 { EventID(text: $0) }
+        guard let id else { return nil }
+        self = id
+    }
+
+    private static let hyphens = [8, 13, 18, 23]
+
+    package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        var offset = 0
+        for half in [high, low] {
+            for shift in stride(from: 60, through: 0, by: -4) {
+                if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
+                    buffer[offset] = UInt8(ascii: "-")
+                    offset += 1
+                }
+                let digit = UInt8(truncatingIfNeeded: half >> UInt64(shift)) & 15
+                buffer[offset] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+                offset += 1
+            }
+        }
+    }
+
+    package init?(text: UnsafeBufferPointer<UInt8>) {
+        guard text.count == EventID.textLength else { return nil }
+        var halves: (UInt64, UInt64) = (0, 0)
+        var digits = 0
+        for (offset, character) in text.enumerated() {
+            if EventID.hyphens.contains(offset) {
+                guard character == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = hexadecimalDigit(character) else { return nil }
+            if digits < 16 {
+                halves.0 = halves.0 << 4 | UInt64(digit)
+            } else {
+                halves.1 = halves.1 << 4 | UInt64(digit)
+            }
+            digits += 1
+        }
+        self.init(high: halves.0, low: halves.1)
+    }
+}
+
+func hexadecimalDigit(_ character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
+
+/// Mints ids that ascend although the clock has only milliseconds and may be set back.
+struct EventIDGenerator: Sendable {
+    private var millisecond: Int64 = .min
+    private var counter: UInt64 = 0
+
+    /// A clock that was set back by more than this is believed: else all ids of a day could share one millisecond.
+    private static let tolerance: Int64 = 10_000
+
+    mutating func next(at time: Timestamp, random: () -> UInt64) -> EventID {
+        let now = min(max(time.milliseconds, 0), 1 << 48 - 1)
+        if now > millisecond || now < millisecond - EventIDGenerator.tolerance {
+            millisecond = now
+            // The top bit stays free, so that at least 2,048 ids fit before the millisecond must be run ahead.
+            counter = random() & 0x7FF
+        } else {
+            counter += 1
+            if counter > 0xFFF {
+                millisecond += 1
+                counter = 0
+            }
+        }
+        return EventID(
+            high: UInt64(millisecond) << 16 | 7 << 12 | counter,
+            low: 0b10 << 62 | random() >> 2)
+    }
+}

@@ -1,0 +1,122 @@
+/// A moment of wall time: whole milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+public struct Timestamp: Sendable, Hashable, Comparable {
+    public var milliseconds: Int64
+
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// The moments that a four-digit year can write: 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
+    ///
+    /// A ``PropertyValue/date(_:)`` outside of it becomes null when it enters a property list.
+    public static let writable: ClosedRange<Timestamp> =
+        Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
+}
+
+extension Timestamp: CustomStringConvertible {
+    /// The moment as ISO 8601 in UTC with milliseconds, such as `2026-11-21T05:55:16.123Z`; years beyond
+    /// 0000…9999 are clamped to ``writable``.
+    public var description: String {
+        let clamped = min(max(self, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Timestamp.digitsLength) { buffer in
+            clamped.writeDigits(into: buffer)
+            return String(decoding: buffer, as: UTF8.self) + "Z"
+        }
+    }
+
+    /// The length of `2026-11-21T05:55:16.123`, which is what ``writeDigits(into:)`` fills.
+    package static let digitsLength = 23
+
+    /// Writes the moment without its zone letter; it must lie in ``writable``.
+    package func writeDigits(into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        var days = milliseconds / 86_400_000
+        var rest = milliseconds % 86_400_000
+        if rest < 0 {
+            rest += 86_400_000
+            days -= 1
+        }
+        let date = CivilDate(daysSince1970: days)
+        func put(_ value: Int64, width: Int, at offset: Int) {
+            var value = value
+            for index in stride(from: offset + width - 1, through: offset, by: -1) {
+                buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
+                value /= 10
+            }
+        }
+        put(date.year, width: 4, at: 0)
+        buffer[4] = UInt8(ascii: "-")
+        put(date.month, width: 2, at: 5)
+        buffer[7] = UInt8(ascii: "-")
+        put(date.day, width: 2, at: 8)
+        buffer[10] = UInt8(ascii: "T")
+        put(rest / 3_600_000, width: 2, at: 11)
+        buffer[13] = UInt8(ascii: ":")
+        put(rest / 60_000 % 60, width: 2, at: 14)
+        buffer[16] = UInt8(ascii: ":")
+        put(rest / 1_000 % 60, width: 2, at: 17)
+        buffer[19] = UInt8(ascii: ".")
+        put(rest % 1_000, width: 3, at: 20)
+    }
+
+    /// Reads what ``writeDigits(into:)`` wrote; nil for anything else, such as a 30th of February.
+    package init?(digits: UnsafeBufferPointer<UInt8>) {
+        guard digits.count == Timestamp.digitsLength else { return nil }
+        func number(_ offset: Int, _ width: Int) -> Int64? {
+            var value: Int64 = 0
+            for index in offset..<offset + width {
+                let digit = digits[index] &- UInt8(ascii: "0")
+                guard digit < 10 else { return nil }
+                value = value * 10 + Int64(digit)
+            }
+            return value
+        }
+        guard digits[4] == UInt8(ascii: "-"), digits[7] == UInt8(ascii: "-"), digits[10] == UInt8(ascii: "T"),
+            digits[13] == UInt8(ascii: ":"), digits[16] == UInt8(ascii: ":"), digits[19] == UInt8(ascii: "."),
+            let year = number(0, 4), let month = number(5, 2), let day = number(8, 2),
+            let hour = number(11, 2), let minute = number(14, 2), let second = number(17, 2),
+            let millisecond = number(20, 3), hour < 24, minute < 60, second < 60,
+            let days = CivilDate(year: year, month: month, day: day).daysSince1970
+        else { return nil }
+        milliseconds = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + millisecond
+    }
+}
+
+/// A date of the proleptic Gregorian calendar.
+///
+/// The arithmetic is Howard Hinnant's "chrono-compatible low-level date algorithms": years that begin in March, so
+/// that the leap day comes last, in eras of 400 years.
+struct CivilDate: Equatable {
+    var year: Int64
+    var month: Int64
+    var day: Int64
+}
+
+extension CivilDate {
+    init(daysSince1970 days: Int64) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// Nil if there is no such date.
+    var daysSince1970: Int64? {
+        guard (1...12).contains(month), (1...31).contains(day) else { return nil }
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        return CivilDate(daysSince1970: days) == self ? days : nil
+    }
+}
