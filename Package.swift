@@ -1,13 +1,58 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+/// The core and every plugin: each a folder under Sources, each a product of its own.
+let libraries: [Target] = [
+    .target(name: "Sluice"),
+    .target(name: "SluiceAutoProperties", dependencies: ["Sluice"]),
+    .target(name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles"]),
+    .target(name: "SluiceDuration", dependencies: ["Sluice"]),
+    .target(name: "SluiceLifecycle", dependencies: ["Sluice"]),
+    .target(name: "SluiceFilters", dependencies: ["Sluice", "SluiceFiles"]),
+    .target(name: "SluiceMemory", dependencies: ["Sluice"]),
+    .target(name: "SluiceJSONL", dependencies: ["Sluice", "SluiceFiles", "CSluiceJSONL"]),
+    .target(name: "SluiceStdout", dependencies: ["Sluice"]),
+    .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl"]),
+    .target(
+        name: "SluiceFoundation",
+        dependencies: ["Sluice", "SluiceIdentity", "SluiceFilters", "SluiceJSONL", "SluiceHTTP"]),
+    .target(name: "SluiceTesting", dependencies: ["Sluice"]),
+]
+
+/// What the libraries share or need from C; not for hosts.
+let internals: [Target] = [
+    .target(name: "SluiceFiles", dependencies: ["Sluice"]),
+    .target(name: "CSluiceJSONL"),
+    .target(name: "CSluiceCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+]
+
+let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
+
+let examples: [Target] = [
+    "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
+    "JSONLStoreExample", "MemoryStoreExample", "HTTPTransportExample", "StdoutTransportExample", "FiltersExample",
+    "SwapEnvironments", "CustomPlugin", "AccessLog",
+].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
+
+let tests: [Target] = [
+    .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
+    .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
+    .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),
+    .testTarget(name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "SluiceMemory", "SluiceTesting"]),
+    .testTarget(name: "SluicePluginTests", dependencies: plugins),
+    .testTarget(
+        name: "ExampleTests",
+        dependencies: plugins + examples.map { Target.Dependency.target(name: $0.name) }),
+]
+
 let package = Package(
     name: "Sluice",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
-    targets: [.target(name: "Sluice")]
+    products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
+    targets: libraries + internals + examples + tests
 )
 
-for target in package.targets where target.type != .system {
+for target in package.targets where !target.name.hasPrefix("C") || target.name == "CustomPlugin" {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
