@@ -7,6 +7,11 @@
 /// - A batch may come again whole or in parts, with the same event ids, after any verdict but an acceptance.
 /// - Hold it to `TransportContract` of SluiceTesting.
 public protocol Transport: Sendable {
+    /// Called once for each pipeline that is built with this transport, before any batch.
+    ///
+    /// - Throws: what makes it unusable, such as a URL that is none; the pipeline is then not built.
+    func open() throws(SluiceError)
+
     /// Sends the events of `batch`, in order.
     ///
     /// - Returns: one verdict for all, or one for each event in the batch's order.
@@ -18,6 +23,7 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+    public func open() throws(SluiceError) {}
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
 }
 

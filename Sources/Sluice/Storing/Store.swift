@@ -13,7 +13,8 @@
 public protocol Store: Sendable {
     /// Takes hold of the place where events are kept, and of the observer for all later losses.
     ///
-    /// - Throws: ``SluiceError/Code/storageUnavailable`` if the place cannot be used; the pipeline is then not built.
+    /// - Throws: ``SluiceError/Code/storageUnavailable`` if the place cannot be used, and
+    ///   ``SluiceError/Code/invalidPipeline`` if it was opened before; the pipeline is then not built.
     func open(_ observer: StoreObserver) throws(SluiceError)
 
     /// Keeps one event. When it returns, the event is kept as well as this store ever promises.
@@ -38,7 +39,7 @@ public protocol Store: Sendable {
     /// Takes a batch back unsettled; ``nextBatch(_:)`` may hand it out again.
     func release(_ batch: Batch.ID)
 
-    /// How much waits, handed-out batches included.
+    /// How much waits, handed-out batches included; also after ``close()``.
     var backlog: Backlog { get }
 
     /// Makes all accepted events as safe as this store can make them, whatever its ordinary promise.

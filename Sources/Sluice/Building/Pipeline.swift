@@ -1,0 +1,222 @@
+/// Takes events from a host, passes them through processors into stores, and delivers them from there.
+///
+/// It is composed once, from lines whose order is the order in which events pass:
+///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     AutoProperties()
+///     JSONLStore(at: queueDirectory)
+///     HTTPTransport(to: collector)
+/// }
+/// pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"])
+/// ```
+///
+/// There are no singletons: a host may have any number of pipelines. A pipeline that is let go stops delivering;
+/// what a store on disk holds is delivered by the next life. Call ``shutdown(deadline:)`` before the process ends,
+/// to send what can still be sent.
+public final class Pipeline: Sendable {
+    private struct State {
+        var isOpen = true
+        var ids = EventIDGenerator()
+        var tracked = 0
+        var dropped: [DropReason: Int] = [:]
+        var repaired: [Repair: Int] = [:]
+    }
+
+    private let processors: [any Processor]
+    private let routes: [RunningRoute]
+    private let maximumEventBytes: Int
+    private let environment: PipelineEnvironment
+    private let state = Locked(State())
+
+    /// Builds the pipeline, opens its stores and transports, and starts delivering what earlier lives left.
+    ///
+    /// - Parameters:
+    ///   - delivery: the policy of every route that has none of its own.
+    ///   - maximumEventBytes: the longest event, as a line of JSON, that is stored; longer ones are dropped and
+    ///     counted. 1 MiB by default.
+    ///   - environment: the sources of time and randomness.
+    ///   - onDiagnostic: called, on any thread, with what a developer may want to see in a log. Keep it short, and
+    ///     do not call the pipeline from it.
+    ///   - stages: processors, a store and a transport; or processors and routes.
+    /// - Throws: ``SluiceError`` if a stage is listed twice, a route's name is used twice, or a stage cannot be
+    ///   used; and what the block itself throws. Everything that had been opened is closed again.
+    public init(
+        delivery: DeliveryPolicy = .standard,
+        maximumEventBytes: Int = 1_048_576,
+        environment: PipelineEnvironment = PipelineEnvironment(),
+        onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in },
+        @PipelineBuilder _ stages: () throws -> PipelinePlan
+    ) throws {
+        let plan = try stages()
+        try plan.validate()
+        processors = plan.processors
+        self.maximumEventBytes = maximumEventBytes
+        self.environment = environment
+        routes = try plan.routes.map { route in
+            try RunningRoute(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
+        }
+        // If any of this throws, deinit closes what was opened.
+        for route in routes { try route.open() }
+        let outlet = EventOutlet(self)
+        for processor in allProcessors { try processor.attach(to: outlet) }
+        for route in routes { route.start() }
+    }
+
+    deinit {
+        for route in routes { route.close() }
+    }
+
+    private var allProcessors: [any Processor] {
+        processors + routes.flatMap(\.processors)
+    }
+
+    // MARK: Tracking
+
+    /// Tracks an event: it gets an id and the time of this moment, passes the processors, and is stored.
+    ///
+    /// Never throws, never waits for the network, and never harms the host, whatever it is given; what cannot be
+    /// kept is cut or dropped, and counted in ``ledger``. When it returns, the event is as safe as its stores
+    /// promise. Call it from any thread; the events of one thread keep their order.
+    ///
+    /// - Parameters:
+    ///   - name: what happened.
+    ///   - properties: what is to be known about it; these take precedence over a plugin's of the same name.
+    ///   - priority: critical events are sent first and evicted last.
+    ///   - shape: may change the event before the first processor sees it: set its time or its ids, for example,
+    ///     where an event is taken from a record of the past.
+    public func track(
+        _ name: String,
+        _ properties: Properties = [:],
+        priority: Event.Priority = .normal,
+        shape: (inout Event) -> Void = { _ in }
+    ) {
+        let time = environment.time.wallTime()
+        let (isOpen, id) = state.withLock { state in
+            state.tracked += 1
+            return (state.isOpen, state.ids.next(at: time, random: environment.random))
+        }
+        guard isOpen else { return drop(.shutDown) }
+        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
+        shape(&event)
+        for processor in processors {
+            if case .drop(let reason) = processor.process(&event) { return drop(reason) }
+        }
+        store(event)
+    }
+
+    private func store(_ processed: Event) {
+        var event = processed
+        let repairs = event.repair()
+        count(repairs)
+        guard !event.name.isEmpty else { return drop(.emptyName) }
+        // One line does for all routes that leave the event as it is.
+        var sharedLine: Result<EventLine, SluiceError>?
+        for route in routes {
+            route.offered()
+            if route.processors.isEmpty {
+                let line = sharedLine ?? encode(event)
+                sharedLine = line
+                route.append(line)
+            } else {
+                var own = event
+                guard route.process(&own) else { continue }
+                count(own.repair().subtracting(repairs))
+                route.append(encode(own))
+            }
+        }
+    }
+
+    private func encode(_ event: Event) -> Result<EventLine, SluiceError> {
+        Result { () throws(SluiceError) in try EventLine(event, limit: maximumEventBytes) }
+    }
+
+    private func drop(_ reason: DropReason) {
+        state.withLock { $0.dropped.add(1, reason) }
+    }
+
+    private func count(_ repairs: Repairs) {
+        guard !repairs.isEmpty else { return }
+        state.withLock { state in
+            for cause in repairs.causes { state.repaired[cause, default: 0] += 1 }
+        }
+    }
+
+    // MARK: The host's platform
+
+    /// Passes on what the platform reports: to every processor in the order of their lines, then to delivery, which
+    /// sends what waits on entering the background and when the network is back. Call it from one thread at a time.
+    public func signal(_ signal: Signal) {
+        for processor in allProcessors { processor.receive(signal) }
+        for route in routes { route.receive(signal) }
+    }
+
+    // MARK: Delivery
+
+    /// Sends what waits now, without regard to counts and intervals, and returns when that is done or has failed.
+    ///
+    /// - Returns: what happened meanwhile, in all routes together.
+    @discardableResult
+    public func flush() async -> FlushReport {
+        let before = ledger
+        await withTaskGroup(of: Void.self) { group in
+            for route in routes { group.addTask { await route.flush() } }
+        }
+        return FlushReport(from: before, to: ledger)
+    }
+
+    /// Stops sending until ``resumeDelivery()``; events are stored as before.
+    public func pauseDelivery() {
+        for route in routes { route.setPaused(true) }
+    }
+
+    public func resumeDelivery() {
+        for route in routes { route.setPaused(false) }
+    }
+
+    /// Ends the pipeline: takes no more events, makes stored ones safe, sends until nothing waits or the deadline has
+    /// come, and closes the stores. What could not be sent stays in a store on disk for the next life.
+    ///
+    /// It returns by the deadline even if a transport hangs. Later events are dropped and counted; a second call
+    /// returns at once.
+    ///
+    /// - Parameter deadline: the longest time to wait, by the continuous clock.
+    /// - Returns: the final ledger.
+    @discardableResult
+    public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
+        state.withLock { $0.isOpen = false }
+        let end = environment.time.continuousTime() + deadline
+        await withTaskGroup(of: Void.self) { group in
+            for route in routes { group.addTask { await route.shutdown(deadline: end) } }
+        }
+        return ledger
+    }
+
+    /// What became of every event so far.
+    public var ledger: Ledger {
+        var ledger = state.withLock { state in
+            Ledger(tracked: state.tracked, dropped: state.dropped, repaired: state.repaired)
+        }
+        ledger.routes = routes.map(\.ledger)
+        return ledger
+    }
+}
+
+/// What a ``Pipeline/flush()`` achieved, in all routes together.
+public struct FlushReport: Sendable, Hashable {
+    /// Events that receivers took while the flush went on.
+    public let delivered: Int
+    /// Events that receivers refused for good.
+    public let rejected: Int
+    /// Events that wait when the flush ends.
+    public let waiting: Int
+
+    init(from before: Ledger, to after: Ledger) {
+        func sum(_ count: (RouteLedger) -> Int, _ ledger: Ledger) -> Int {
+            ledger.routes.reduce(0) { $0 + count($1) }
+        }
+        delivered = sum(\.delivered, after) - sum(\.delivered, before)
+        rejected = sum(\.rejected, after) - sum(\.rejected, before)
+        waiting = sum(\.waiting, after)
+    }
+}

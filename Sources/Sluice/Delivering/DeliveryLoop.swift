@@ -1,0 +1,271 @@
+/// The one task of a route that takes batches from its store to its transport.
+///
+/// All state is in one lock; the task waits outside of it. It is woken by appends that bring the next send nearer, by
+/// requests of the host, and by time.
+final class DeliveryLoop: Sendable {
+    private struct State {
+        var machine: DeliveryMachine
+        /// The batch under way. It stays here through back-off, so that its delivered part is not sent again.
+        var progress: BatchProgress?
+        var sleeper: CheckedContinuation<Void, Never>?
+        var isWoken = false
+        /// Counts the inputs, so that a look at the store can be known to be out of date.
+        var inputs = 0
+        /// Events that were delivered or rejected, of all batches.
+        var resolved = 0
+        var flushers: [Flusher] = []
+        var stoppers: [CheckedContinuation<Void, Never>] = []
+        var isStopped = false
+        var task: Task<Void, Never>?
+    }
+
+    /// Someone who waits until `resolved` has reached a number, nothing waits any more, or a send has failed.
+    private struct Flusher {
+        let target: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private let store: any Store
+    private let transport: any Transport
+    private let batchSize: BatchSize
+    private let environment: PipelineEnvironment
+    private let account: RouteAccount
+    private let state: Locked<State>
+
+    init(
+        store: any Store, transport: any Transport, policy: DeliveryPolicy, environment: PipelineEnvironment,
+        account: RouteAccount
+    ) {
+        self.store = store
+        self.transport = transport
+        self.environment = environment
+        self.account = account
+        let maximum = transport.maximumBatchSize
+        batchSize = BatchSize(
+            events: min(policy.batch.events, maximum.events), bytes: min(policy.batch.bytes, maximum.bytes))
+        state = Locked(State(machine: DeliveryMachine(policy: policy)))
+    }
+
+    func start() {
+        let task = Task { await self.run() }
+        state.withLock { $0.task = task }
+    }
+
+    // MARK: Inputs
+
+    func appended(_ priority: Event.Priority) {
+        update { $0.machine.appended(priority, at: environment.time.continuousTime) }
+    }
+
+    /// Starts sending what waits, and returns at once.
+    func requestFlush() {
+        update {
+            $0.machine.flushRequested()
+            return true
+        }
+    }
+
+    func connectivityRegained() {
+        update {
+            $0.machine.connectivityRegained()
+            return true
+        }
+    }
+
+    func setPaused(_ isPaused: Bool) {
+        update {
+            $0.machine.setPaused(isPaused)
+            return true
+        }
+    }
+
+    /// Sends what waits now, and returns when that is done or a send has failed.
+    func flush() async {
+        let backlog = store.backlog
+        await withCheckedContinuation { continuation in
+            var isStopped = false
+            update { state in
+                isStopped = state.isStopped
+                guard !isStopped else { return false }
+                // How many events an earlier life left unread is not known: then only an empty store will do.
+                let target = backlog.unreadBytes > 0 ? Int.max : state.resolved + backlog.events
+                state.flushers.append(Flusher(target: target, continuation: continuation))
+                state.machine.flushRequested()
+                return true
+            }
+            if isStopped { continuation.resume() }
+        }
+    }
+
+    /// Drains until nothing waits or `deadline` of the continuous clock has come, and returns then, whatever the
+    /// transport does.
+    func stop(deadline: Duration) async {
+        update {
+            $0.machine.stopRequested(deadline: deadline)
+            return true
+        }
+        let alarm = Task { [environment] in
+            do {
+                try await environment.time.sleep(until: deadline)
+            } catch {
+                return
+            }
+            self.cancel()
+        }
+        await withCheckedContinuation { continuation in
+            let isStopped = state.withLock { state in
+                if !state.isStopped { state.stoppers.append(continuation) }
+                return state.isStopped
+            }
+            if isStopped { continuation.resume() }
+        }
+        alarm.cancel()
+    }
+
+    /// Ends the loop at once; what is under way stays in the store.
+    func cancel() {
+        let task = state.withLock { state in
+            state.machine.stopNow()
+            return state.task
+        }
+        task?.cancel()
+        stopped()
+    }
+
+    private func update(_ change: (inout State) -> Bool) {
+        let sleeper: CheckedContinuation<Void, Never>? = state.withLock { state in
+            state.inputs += 1
+            guard change(&state) else { return nil }
+            state.isWoken = true
+            defer { state.sleeper = nil }
+            return state.sleeper
+        }
+        sleeper?.resume()
+    }
+
+    // MARK: The loop
+
+    private func run() async {
+        while true {
+            let inputs = state.withLock { state in
+                state.isWoken = false
+                return state.inputs
+            }
+            let isStoreEmpty = store.backlog.isEmpty
+            let now = environment.time.continuousTime()
+            let decision: DeliveryMachine.Decision? = state.withLock { state in
+                let hasBacklog = !isStoreEmpty || state.progress != nil
+                // What was appended after the look at the store must not be overlooked.
+                guard hasBacklog || state.inputs == inputs else { return nil }
+                return state.machine.decision(at: now, hasBacklog: hasBacklog)
+            }
+            switch decision {
+            case nil: continue
+            case .stop: return stopped()
+            case .send: await send()
+            case .wait(let deadline):
+                if state.withLock({ !$0.isWoken }) { resumeFlushers() }
+                await wait(until: deadline)
+            }
+        }
+    }
+
+    private func wait(until deadline: Duration?) async {
+        let alarm = deadline.map { deadline in
+            Task { [environment] in
+                do {
+                    try await environment.time.sleep(until: deadline)
+                } catch {
+                    return
+                }
+                self.update { _ in true }
+            }
+        }
+        await withCheckedContinuation { continuation in
+            let isWoken = state.withLock { state in
+                let isWoken = state.isWoken || state.isStopped
+                if !isWoken { state.sleeper = continuation }
+                return isWoken
+            }
+            if isWoken { continuation.resume() }
+        }
+        alarm?.cancel()
+    }
+
+    private func send() async {
+        guard var progress = takeBatch() else { return }
+        let part = progress.nextPart(batchSize)
+        var failure = "the transport asks for a retry"
+        let verdicts: Verdicts
+        do {
+            verdicts = try await transport.send(part)
+        } catch {
+            failure = "\(error)"
+            verdicts = .all(.retry(after: nil))
+        }
+        let before = (progress.delivered, progress.duplicates, progress.rejected.count)
+        let outcome = progress.apply(verdicts, toFirst: part.events.count)
+        let now = environment.time.continuousTime()
+        let isStopped = state.withLock { state in
+            // An answer that comes after the deadline of a shutdown finds its store closed: the batch stays there.
+            guard !state.isStopped else { return true }
+            state.machine.answered(outcome, at: now, random: environment.random)
+            state.progress = progress.isResolved ? nil : progress
+            state.resolved += progress.delivered + progress.rejected.count - before.0 - before.2
+            return false
+        }
+        if isStopped { return }
+        account.sent(
+            delivered: progress.delivered - before.0, duplicates: progress.duplicates - before.1,
+            rejected: progress.rejected.suffix(progress.rejected.count - before.2), verdicts: verdicts,
+            outcome: outcome, failure: failure)
+        if progress.isResolved { settle(progress) }
+        resumeFlushers(hasFailed: outcome != .progress)
+    }
+
+    private func takeBatch() -> BatchProgress? {
+        if let progress = state.withLock({ $0.progress }) { return progress }
+        do {
+            if let batch = try store.nextBatch(batchSize) { return BatchProgress(batch) }
+        } catch {
+            account.storeFailed("the next batch could not be read", error)
+        }
+        // The store holds something that it cannot give at present: ask again later, not in a circle.
+        let now = environment.time.continuousTime()
+        state.withLock { $0.machine.answered(.failed(retryAfter: nil), at: now, random: environment.random) }
+        resumeFlushers(hasFailed: true)
+        return nil
+    }
+
+    private func settle(_ progress: BatchProgress) {
+        do {
+            try store.settle(progress.id, rejected: progress.rejected)
+        } catch {
+            account.storeFailed("a delivered batch could not be removed; it may be sent again in a later life", error)
+        }
+    }
+
+    /// - Parameter hasFailed: whether waiting on would be in vain; else only those are resumed who have reached their
+    ///   target.
+    private func resumeFlushers(hasFailed: Bool = true) {
+        let done = state.withLock { state in
+            let split = state.flushers.partition { hasFailed || $0.target <= state.resolved }
+            defer { state.flushers.removeSubrange(split...) }
+            return state.flushers[split...]
+        }
+        for flusher in done { flusher.continuation.resume() }
+    }
+
+    private func stopped() {
+        let waiting = state.withLock { state in
+            state.isStopped = true
+            defer {
+                state.stoppers = []
+                state.flushers = []
+                state.sleeper = nil
+            }
+            return state.stoppers + state.flushers.map(\.continuation) + [state.sleeper].compactMap(\.self)
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

@@ -1,0 +1,147 @@
+/// When to send and when to wait: the pure part of a route's delivery, without clocks, stores or networks.
+///
+/// Inputs come with the time of the continuous clock; the only output is ``decision(at:hasBacklog:)``.
+struct DeliveryMachine: Sendable {
+    enum Phase: Sendable, Equatable {
+        case idle
+        case backingOff(until: Duration)
+        /// As ``backingOff(until:)``, but the server named the time: not even a flush goes before it.
+        case throttled(until: Duration)
+        case held(until: Duration)
+    }
+
+    enum Decision: Sendable, Equatable {
+        case send
+        /// Nil: until an input changes the matter.
+        case wait(until: Duration?)
+        case stop
+    }
+
+    /// What one send came to.
+    enum Outcome: Sendable, Equatable {
+        case progress
+        case failed(retryAfter: Duration?)
+        case held
+    }
+
+    private let policy: DeliveryPolicy
+    private(set) var phase = Phase.idle
+    private(set) var isPaused = false
+    private var failures = 0
+    /// A delivery goes on, once it has begun, until nothing waits any more.
+    private var isDraining = false
+    private var unflushed = 0
+    private var due: Duration?
+    /// After this, nothing more is sent: the route is being shut down.
+    private var stopDeadline: Duration?
+    private var isStopped = false
+
+    init(policy: DeliveryPolicy) {
+        self.policy = policy
+    }
+
+    /// - Returns: whether the loop must look again, because the next send is nearer than it knew.
+    mutating func appended(_ priority: Event.Priority, at now: () -> Duration) -> Bool {
+        unflushed += 1
+        var isNews = false
+        if unflushed >= policy.flushCount, !isDraining {
+            isDraining = true
+            isNews = phase == .idle
+        }
+        if due == nil || priority == .critical {
+            let latest = now() + (priority == .critical ? policy.criticalInterval : policy.flushInterval)
+            if due.map({ latest < $0 }) ?? true {
+                due = latest
+                isNews = true
+            }
+        }
+        return isNews
+    }
+
+    /// Send what waits, now: asked for by the host, or because the app goes into the background.
+    mutating func flushRequested() {
+        isDraining = true
+        switch phase {
+        case .backingOff, .held: phase = .idle
+        case .idle, .throttled: break
+        }
+    }
+
+    /// The network is back: what failed before may work now.
+    mutating func connectivityRegained() {
+        failures = 0
+        if case .backingOff = phase { phase = .idle }
+    }
+
+    mutating func setPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+    }
+
+    /// Drain until nothing waits or the deadline has come; then stop.
+    mutating func stopRequested(deadline: Duration) {
+        stopDeadline = deadline
+        flushRequested()
+    }
+
+    mutating func stopNow() {
+        isStopped = true
+    }
+
+    mutating func answered(_ outcome: Outcome, at now: Duration, random: () -> UInt64) {
+        switch outcome {
+        case .progress:
+            failures = 0
+            phase = .idle
+        case .failed(let retryAfter):
+            let wait = DeliveryMachine.jitter(backOff(), random())
+            if let retryAfter {
+                // The server's time is the floor; the jitter on top keeps a herd from coming back as one.
+                phase = .throttled(until: now + retryAfter + wait)
+            } else {
+                phase = .backingOff(until: now + wait)
+            }
+            failures += 1
+        case .held:
+            failures += 1
+            let half = policy.holdInterval / 2
+            phase = .held(until: now + half + DeliveryMachine.jitter(half, random()))
+        }
+    }
+
+    mutating func decision(at now: Duration, hasBacklog: Bool) -> Decision {
+        if isStopped { return .stop }
+        if let stopDeadline, !hasBacklog || isPaused || now >= stopDeadline { return .stop }
+        guard hasBacklog else {
+            isDraining = false
+            unflushed = 0
+            due = nil
+            return .wait(until: nil)
+        }
+        if isPaused { return .wait(until: nil) }
+        switch phase {
+        case .backingOff(let until), .throttled(let until), .held(let until):
+            guard now < until else { return .send }
+            // Waiting beyond the deadline of a shutdown would bring nothing.
+            if let stopDeadline, until >= stopDeadline { return .stop }
+            return .wait(until: until)
+        case .idle:
+            if isDraining { return .send }
+            // Without a date, the backlog is that of an earlier life: it has waited long enough.
+            guard let due, now < due else {
+                isDraining = true
+                return .send
+            }
+            return .wait(until: due)
+        }
+    }
+
+    private func backOff() -> Duration {
+        // Beyond 2^20 times any sensible base the maximum has long been reached.
+        min(policy.maximumBackOff, policy.backOff * (1 << min(failures, 20)))
+    }
+
+    /// Uniform in 0 ..< limit ("full jitter").
+    static func jitter(_ limit: Duration, _ random: UInt64) -> Duration {
+        limit * (Double(random >> 11) / Double(1 << 53))
+    }
+}

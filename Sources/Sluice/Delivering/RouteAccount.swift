@@ -1,0 +1,76 @@
+/// Where everything that happens to a route's events is counted and, where a host may want to know, reported.
+final class RouteAccount: Sendable {
+    private let counts: Locked<RouteLedger>
+    private let onDiagnostic: @Sendable (Diagnostic) -> Void
+
+    init(name: String, onDiagnostic: @escaping @Sendable (Diagnostic) -> Void) {
+        counts = Locked(RouteLedger(name: name))
+        self.onDiagnostic = onDiagnostic
+    }
+
+    var ledger: RouteLedger { counts.withLock { $0 } }
+
+    func report(_ kind: Diagnostic.Kind, _ message: String) {
+        onDiagnostic(Diagnostic(kind: kind, route: counts.withLock { $0.name }, message: message))
+    }
+
+    func offered() {
+        counts.withLock { $0.offered += 1 }
+    }
+
+    func dropped(_ count: Int, _ reason: DropReason) {
+        counts.withLock { $0.dropped.add(count, reason) }
+    }
+
+    /// Counts an event that was not stored.
+    func refused(_ error: SluiceError) {
+        let reason: DropReason =
+            switch error.code {
+            case .eventTooLarge: .tooLarge
+            case .storageFull: .storeFull
+            case .shutDown: .shutDown
+            default: .storeFailed
+            }
+        let isFirst = counts.withLock { counts in
+            counts.dropped.add(1, reason)
+            return counts.dropped[reason] == 1
+        }
+        // A full disk would else fill the host's log as well.
+        if isFirst { report(.dropped, "events are not stored, of which this is the first: \(error)") }
+    }
+
+    func storeFailed(_ what: String, _ error: any Error) {
+        report(.store, "\(what): \(error)")
+    }
+
+    func sent(
+        delivered: Int, duplicates: Int, rejected: ArraySlice<RejectedEvent>, verdicts: Verdicts,
+        outcome: DeliveryMachine.Outcome, failure: String
+    ) {
+        counts.withLock { counts in
+            counts.delivered += delivered
+            counts.duplicates += duplicates
+            counts.rejected += rejected.count
+            if outcome != .progress { counts.failedSends += 1 }
+        }
+        if let first = rejected.first {
+            report(.rejected, "\(rejected.count) event(s) refused for good, the first because: \(first.reason)")
+        }
+        switch outcome {
+        case .progress: break
+        case .failed: report(.retrying, failure)
+        case .held:
+            var reason = "every event was refused, which is not the events' fault"
+            if case .all(.hold(let text)) = verdicts { reason = text }
+            report(.held, reason)
+        }
+    }
+
+    /// What the store is given to report to.
+    var storeObserver: StoreObserver {
+        StoreObserver(
+            onRecovered: { count in self.counts.withLock { $0.recovered += count } },
+            onDropped: { count, reason in self.dropped(count, reason) },
+            onNote: { self.report(.store, $0) })
+    }
+}

@@ -1,0 +1,114 @@
+/// A ``Route`` at work: the place where an event leaves the caller's thread for the store, and where delivery begins.
+final class RunningRoute: Sendable {
+    let processors: [any Processor]
+    private let store: any Store
+    private let transport: any Transport
+    private let account: RouteAccount
+    private let loop: DeliveryLoop
+    // A store that this route did not open may be another pipeline's.
+    private let isOpen = Locked(false)
+
+    init(
+        _ route: Route, defaultPolicy: DeliveryPolicy, environment: PipelineEnvironment,
+        onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
+    ) throws(SluiceError) {
+        guard let store = route.stages.store, let transport = route.stages.transport else {
+            throw SluiceError(.invalidPipeline, "the route \"\(route.name)\" lacks a store or a transport")
+        }
+        self.store = store
+        self.transport = transport
+        processors = route.stages.processors
+        account = RouteAccount(name: route.name, onDiagnostic: onDiagnostic)
+        loop = DeliveryLoop(
+            store: store, transport: transport, policy: route.delivery ?? defaultPolicy, environment: environment,
+            account: account)
+    }
+
+    // MARK: Life
+
+    func open() throws(SluiceError) {
+        try transport.open()
+        try store.open(account.storeObserver)
+        isOpen.withLock { $0 = true }
+    }
+
+    func start() {
+        loop.start()
+    }
+
+    func shutdown(deadline: Duration) async {
+        synchronize()
+        await loop.stop(deadline: deadline)
+        close()
+    }
+
+    func close() {
+        loop.cancel()
+        let wasOpen = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { store.close() }
+    }
+
+    // MARK: Events
+
+    func offered() {
+        account.offered()
+    }
+
+    /// Whether the event is to be stored; if not, it has been counted.
+    func process(_ event: inout Event) -> Bool {
+        for processor in processors {
+            if case .drop(let reason) = processor.process(&event) {
+                account.dropped(1, reason)
+                return false
+            }
+        }
+        if event.name.isEmpty { account.dropped(1, .emptyName) }
+        return !event.name.isEmpty
+    }
+
+    func append(_ encoded: Result<EventLine, SluiceError>) {
+        do throws(SluiceError) {
+            let line = try encoded.get()
+            try store.append(line)
+            loop.appended(line.priority)
+        } catch {
+            account.refused(error)
+        }
+    }
+
+    // MARK: Delivery
+
+    func receive(_ signal: Signal) {
+        switch signal {
+        case .didEnterBackground: loop.requestFlush()
+        case .connectivity(.available): loop.connectivityRegained()
+        case .willTerminate: synchronize()
+        case .launched, .willResignActive, .didBecomeActive, .connectivity(.unavailable): break
+        }
+    }
+
+    func flush() async {
+        await loop.flush()
+    }
+
+    func setPaused(_ isPaused: Bool) {
+        loop.setPaused(isPaused)
+    }
+
+    var ledger: RouteLedger {
+        var ledger = account.ledger
+        ledger.stored = store.backlog.events
+        return ledger
+    }
+
+    private func synchronize() {
+        do throws(SluiceError) {
+            try store.synchronize()
+        } catch {
+            account.storeFailed("what is stored could not be made safe against a loss of power", error)
+        }
+    }
+}
