@@ -1,0 +1,69 @@
+import Foundation
+
+/// The Swift compiler, run on a source text against the modules that this test was built with.
+enum Compiler {
+    struct Problem: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    struct Diagnostic: Sendable {
+        let line: Int
+        let message: String
+    }
+
+    /// Type-checks `source` and returns the compiler's errors.
+    static func errors(in source: String) throws -> [Diagnostic] {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { remove(folder) }
+        let file = folder.appending(path: "Host.swift")
+        try Data(source.utf8).write(to: file)
+
+        let (status, output) = try run(["-typecheck", "-swift-version", "6", "-I", try modules().path, file.path])
+        let errors = output.split(separator: "\n").compactMap { line -> Diagnostic? in
+            guard line.hasPrefix(file.path), let range = line.range(of: ": error: ") else { return nil }
+            let place = line[..<range.lowerBound].dropFirst(file.path.count).split(separator: ":")
+            return place.first.flatMap { Int($0) }.map {
+                Diagnostic(line: $0, message: String(line[range.upperBound...]))
+            }
+        }
+        if status != 0, errors.isEmpty { throw Problem(description: "the compiler failed: \(output)") }
+        return errors
+    }
+
+    /// Runs `swiftc` with `arguments`; returns its exit status and all it printed.
+    static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["swiftc"] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+
+    /// The folder with the built modules: beside the test bundle.
+    static func modules() throws -> URL {
+        let executable = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        var folder = executable
+        while folder.path != "/" {
+            folder = folder.deletingLastPathComponent()
+            let candidate = folder.appending(path: "Modules")
+            if FileManager.default.fileExists(atPath: candidate.appending(path: "Sluice.swiftmodule").path) {
+                return candidate
+            }
+        }
+        throw Problem(description: "no built modules beside \(executable.path)")
+    }
+
+    private static func remove(_ folder: URL) {
+        do {
+            try FileManager.default.removeItem(at: folder)
+        } catch {
+            print("could not remove \(folder.path): \(error)")
+        }
+    }
+}

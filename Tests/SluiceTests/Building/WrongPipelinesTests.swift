@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+/// Compiles pipelines that cannot work, and looks for the sentence that each must be refused with.
+@Suite struct WrongPipelinesTests {
+    /// One mistake in a host's code, and what the compiler has to say of it.
+    struct Mistake: CustomTestStringConvertible, Sendable {
+        let name: String
+        let block: String
+        let message: String
+        var container = "Pipeline"
+        var testDescription: String { name }
+    }
+
+    static let noStore = "no store: end the block with a store and, after it, a transport"
+    static let noTransport = "no transport: put one after the store"
+    static let twoStores = "two stores in one route: keep one, or give each its own Route"
+    static let lateProcessor = "a processor after the store would see no event: put it before the store"
+    static let storeWithoutElse = "a store in an `if` without `else`: say in an `else` where events are kept otherwise"
+    static let unlikeBranches = "the branches of this `if` or `switch` end differently"
+    static let storeBesideRoutes = "a store beside routes: put the store and its transport into a Route"
+
+    static let mistakes: [Mistake] = [
+        Mistake(name: "empty", block: "", message: "an empty block: a pipeline needs at least a store"),
+        Mistake(name: "no store", block: "Tag()", message: noStore),
+        Mistake(name: "no store, two processors", block: "Tag()\nTag()", message: noStore),
+        Mistake(name: "no transport", block: "Tag()\nMemoryStore()", message: noTransport),
+        Mistake(name: "store alone", block: "MemoryStore()", message: noTransport),
+        Mistake(
+            name: "transport alone", block: "StdoutTransport()",
+            message: "no store: put one before the transport, such as MemoryStore()"),
+        Mistake(
+            name: "transport after a processor", block: "Tag()\nStdoutTransport()",
+            message: "a transport without a store: put a store, such as MemoryStore(), before the transport"),
+        Mistake(name: "two stores", block: "MemoryStore()\nMemoryStore()\nStdoutTransport()", message: twoStores),
+        Mistake(
+            name: "a store after the transport", block: "MemoryStore()\nStdoutTransport()\nMemoryStore()",
+            message: twoStores),
+        Mistake(
+            name: "two pairs without routes",
+            block: "MemoryStore()\nStdoutTransport()\nMemoryStore()\nStdoutTransport()", message: twoStores),
+        Mistake(
+            name: "two transports", block: "MemoryStore()\nStdoutTransport()\nStdoutTransport()",
+            message: "two transports in one route: keep one, or give each a store in its own Route"),
+        Mistake(
+            name: "transport before the store", block: "StdoutTransport()\nMemoryStore()",
+            message: "a line after a transport that no store stands before: put a store before the transport"),
+        Mistake(
+            name: "processor after the store", block: "MemoryStore()\nTag()\nStdoutTransport()",
+            message: lateProcessor),
+        Mistake(
+            name: "processor after the transport", block: "MemoryStore()\nStdoutTransport()\nTag()",
+            message: lateProcessor),
+        Mistake(
+            name: "store in an if without else", block: "if flag { MemoryStore() }\nStdoutTransport()",
+            message: storeWithoutElse),
+        Mistake(
+            name: "store and transport in an if without else",
+            block: "if flag {\nMemoryStore()\nStdoutTransport()\n}", message: storeWithoutElse),
+        Mistake(
+            name: "transport in an if without else", block: "MemoryStore()\nif flag { StdoutTransport() }",
+            message: "a transport in an `if` without `else`: say in an `else` where events go otherwise"),
+        Mistake(
+            name: "branches that end differently",
+            block: "if flag { MemoryStore() } else { Tag() }\nStdoutTransport()", message: unlikeBranches),
+        Mistake(
+            name: "cases that end differently",
+            block: "switch flag {\ncase true: MemoryStore()\ncase false: StdoutTransport()\n}\nStdoutTransport()",
+            message: unlikeBranches),
+        Mistake(
+            name: "stores in a loop", block: "for _ in 0..<3 { MemoryStore() }\nStdoutTransport()",
+            message: "stores and transports in a `for`: only processors and routes may come in any number"),
+        Mistake(
+            name: "a number", block: "Tag()\n42\nMemoryStore()\nStdoutTransport()",
+            message: "this line is no stage: a pipeline's block takes processors, a store, a transport and routes"),
+        Mistake(
+            name: "a call without result", block: "hello()\nMemoryStore()\nStdoutTransport()",
+            message: "this line is no stage"),
+        Mistake(
+            name: "a plugin's type instead of a plugin", block: "Tag.self\nMemoryStore()\nStdoutTransport()",
+            message: "this line is no stage"),
+        Mistake(
+            name: "processor after a route",
+            block: "Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n}\nTag()",
+            message: "a processor after a route would see no event: put it before the routes, or into one of them"),
+        Mistake(
+            name: "store beside a route",
+            block: "Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n}\nMemoryStore()\nStdoutTransport()",
+            message: storeBesideRoutes),
+        Mistake(
+            name: "route after a store and its transport",
+            block: "MemoryStore()\nStdoutTransport()\nRoute(\"a\") {\nMemoryStore()\nStdoutTransport()\n}",
+            message: storeBesideRoutes),
+        Mistake(
+            name: "transport beside a route",
+            block: "Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n}\nStdoutTransport()",
+            message: "a transport beside routes: put it, after a store, into a Route"),
+        Mistake(
+            name: "route without a transport", block: "MemoryStore()", message: noTransport, container: "Route"),
+        Mistake(name: "route without a store", block: "Tag()", message: noStore, container: "Route"),
+        Mistake(
+            name: "route in a route", block: "Route(\"b\") {\nMemoryStore()\nStdoutTransport()\n}",
+            message: "a route in a route: put routes beside each other, in the pipeline's block", container: "Route"),
+        Mistake(
+            name: "empty route", block: "", message: "an empty block: a pipeline needs at least a store",
+            container: "Route"),
+    ]
+
+    static let preamble = """
+        import Sluice
+        import SluiceMemory
+        import SluiceStdout
+        struct Tag: Processor { func process(_ event: inout Event) -> Disposition { .keep } }
+        func hello() {}
+
+        """
+
+    @Test func `every wrong pipeline is refused with the sentence that helps`() throws {
+        // All in one file, a function each: one run of the compiler finds the errors of all.
+        var source = Self.preamble
+        var firstLines: [Int] = []
+        for (index, mistake) in Self.mistakes.enumerated() {
+            firstLines.append(source.count(where: { $0 == "\n" }) + 1)
+            let head = mistake.container == "Route" ? "_ = Route(\"r\")" : "_ = try Pipeline"
+            source += "func mistake\(index)(flag: Bool) throws {\n\(head) {\n\(mistake.block)\n}\n}\n"
+        }
+        let errors = try Compiler.errors(in: source)
+
+        for (index, mistake) in Self.mistakes.enumerated() {
+            let end = index + 1 < firstLines.count ? firstLines[index + 1] : Int.max
+            let own = errors.filter { (firstLines[index]..<end).contains($0.line) }.map(\.message)
+            #expect(
+                own.contains { $0.contains(mistake.message) },
+                "\(mistake.name): expected “\(mistake.message)”, and the compiler says \(own)")
+        }
+    }
+
+    @Test func `the same file without mistakes compiles`() throws {
+        let source =
+            Self.preamble + """
+                func right(flag: Bool) throws -> Pipeline {
+                    try Pipeline {
+                        Tag()
+                        if flag { MemoryStore() } else { MemoryStore(capacity: 1) }
+                        StdoutTransport()
+                    }
+                }
+                """
+        #expect(try Compiler.errors(in: source).isEmpty)
+    }
+}
