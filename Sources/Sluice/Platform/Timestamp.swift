@@ -17,7 +17,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 }
 
-extension Timestamp: CustomStringConvertible {
+extension Timestamp: LosslessStringConvertible {
     /// The moment as ISO 8601 in UTC with milliseconds, such as `2026-11-21T05:55:16.123Z`; years beyond
     /// 0000…9999 are clamped to ``writable``.
     public var description: String {
@@ -26,6 +26,15 @@ extension Timestamp: CustomStringConvertible {
             clamped.writeDigits(into: buffer)
             return String(decoding: buffer, as: UTF8.self) + "Z"
         }
+    }
+
+    /// Reads what ``description`` writes, `2026-11-21T05:55:16.123Z`, and no other form; nil for anything else.
+    public init?(_ description: String) {
+        guard description.hasSuffix("Z") else { return nil }
+        var digits = String(description.dropLast())
+        let timestamp = digits.withUTF8 { Timestamp(digits: $0) }
+        guard let timestamp else { return nil }
+        self = timestamp
     }
 
     /// The length of `2026-11-21T05:55:16.123`, which is what ``writeDigits(into:)`` fills.

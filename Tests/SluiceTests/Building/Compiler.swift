@@ -59,7 +59,7 @@ enum Compiler {
         throw Problem(description: "no built modules beside \(executable.path)")
     }
 
-    private static func remove(_ folder: URL) {
+    static func remove(_ folder: URL) {
         do {
             try FileManager.default.removeItem(at: folder)
         } catch {

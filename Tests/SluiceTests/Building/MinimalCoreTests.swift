@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+/// The core must run in a process without Foundation.
+@Suite struct MinimalCoreTests {
+    @Test func `the core, built alone, links the standard library and the C library, and no Foundation`() throws {
+        let sources = try Repository.swiftFiles(in: "Sources/Sluice")
+        #expect(sources.count > 20)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { Compiler.remove(folder) }
+        let library = folder.appending(path: "libSluiceAlone.so")
+        let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+        let (status, output) = try Compiler.run(
+            [
+                "-emit-library", "-module-name", "Sluice", "-package-name", "sluice", "-swift-version", "6",
+                "-warnings-as-errors", "-o", library.path,
+            ] + features.flatMap { ["-enable-upcoming-feature", $0] } + sources.map(\.path))
+        try #require(status == 0, "\(output)")
+
+        let linked = try Self.linkedLibraries(of: library)
+        #expect(linked.contains { $0.contains("swiftCore") }, "cannot tell what is linked: \(linked)")
+        #expect(linked.filter { $0.contains("Foundation") || $0.contains("icu") } == [])
+    }
+
+    /// The names of shared libraries that the dynamic linker will look for, as they stand in the file's bytes: the
+    /// same for ELF and Mach-O, and without a tool that a machine may lack.
+    static func linkedLibraries(of library: URL) throws -> [String] {
+        var names: [String] = []
+        var name = ""
+        for byte in try Data(contentsOf: library) {
+            if (0x21...0x7E).contains(byte) {
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                if byte == 0, name.contains(".so") || name.hasSuffix(".dylib") || name.contains(".framework/") {
+                    names.append(name)
+                }
+                name = ""
+            }
+        }
+        return names
+    }
+
+    @Test func `no file of the core imports Foundation`() throws {
+        for file in try Repository.swiftFiles(in: "Sources/Sluice") {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            let imports = text.split(separator: "\n").filter { $0.contains("import ") && $0.contains("Foundation") }
+            #expect(imports.isEmpty, "\(file.lastPathComponent) imports Foundation")
+        }
+    }
+}
+
+/// The working copy that this test was compiled from.
+enum Repository {
+    static let root: URL = {
+        var folder = URL(filePath: #filePath)
+        while folder.path != "/",
+            !FileManager.default.fileExists(atPath: folder.appending(path: "Package.swift").path)
+        {
+            folder = folder.deletingLastPathComponent()
+        }
+        return folder
+    }()
+
+    static func swiftFiles(in path: String) throws -> [URL] {
+        let folder = root.appending(path: path)
+        guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else {
+            throw Compiler.Problem(description: "no folder \(folder.path)")
+        }
+        return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
+    }
+}
