@@ -1,1 +1,83 @@
-// placeholder
+// Turns a web server's access log (combined format) into page_view events and delivers them.
+//
+//     swift run AccessLog [FILE|-] [--store DIR] [--to URL|stdout]
+
+import Foundation
+import Sluice
+import SluiceHTTP
+import SluiceJSONL
+import SluiceMemory
+import SluiceStdout
+
+func say(_ text: String) {
+    FileHandle.standardError.write(Data(text.utf8))
+}
+
+func fail(_ text: String) -> Never {
+    say("AccessLog: \(text)\nusage: AccessLog [FILE|-] [--store DIR] [--to URL|stdout]\n")
+    exit(64)
+}
+
+var file = "-"
+var store: String?
+var target = "stdout"
+var arguments = CommandLine.arguments.dropFirst()
+while let argument = arguments.popFirst() {
+    switch argument {
+    case "--store": store = arguments.popFirst() ?? { fail("--store needs a folder") }()
+    case "--to": target = arguments.popFirst() ?? { fail("--to needs a URL or stdout") }()
+    case _ where argument.hasPrefix("--"): fail("no option \(argument)")
+    default: file = argument
+    }
+}
+if file != "-", freopen(file, "r", stdin) == nil { fail("cannot read \(file)") }
+
+let pipeline: Pipeline
+do {
+    let policy = DeliveryPolicy(batch: BatchSize(events: 500, bytes: 262_144), flushCount: 500)
+    pipeline = try Pipeline(delivery: policy, onDiagnostic: { say("\($0)\n") }) {
+        if let store { JSONLStore(at: store, capacity: 1 << 30) } else { MemoryStore(capacity: 1 << 30) }
+        if target == "stdout" { StdoutTransport() } else { HTTPTransport(to: target, format: .ndjson) }
+    }
+} catch {
+    fail("\(error)")
+}
+
+let isTerminal = isatty(2) == 1
+var lines = 0
+var strange = 0
+while let line = readLineBytes() {
+    lines += 1
+    if let request = Request(line) {
+        pipeline.track("page_view", request.properties) { event in
+            event.time = request.time
+            event.anonymousID = request.client
+            event.distinctID = request.client
+        }
+    } else {
+        strange += 1
+        say("line \(lines) is not in the combined format: \(text(line.prefix(200)))\n")
+    }
+    if lines % 1_000 == 0 {
+        if isTerminal { say("\r\(lines) lines") }
+        // Reading goes no faster than delivery, as long as delivery goes on at all.
+        if lines % 10_000 == 0 { await pipeline.flush() }
+    }
+}
+await pipeline.flush()
+let ledger = await pipeline.shutdown(deadline: .seconds(30))
+let route = ledger.routes[0]
+say(
+    """
+    \(isTerminal ? "\r" : "")\(lines) lines: \(ledger.tracked) events, \(strange) not understood
+    \(route.recovered) recovered from an earlier run
+    \(route.delivered) delivered, \(route.duplicates) of them duplicates
+    \(route.rejected) rejected
+    \(route.waiting) waiting\(store.map { " in \($0) for the next run" } ?? "")
+    \(route.dropped.total + ledger.dropped.total) dropped\n
+    """)
+guard ledger.isBalanced, lines == ledger.tracked + strange else {
+    say("AccessLog: events are unaccounted for: \(ledger)\n")
+    exit(1)
+}
+exit(route.delivered == ledger.tracked + route.recovered ? 0 : 2)

@@ -1,1 +1,58 @@
-// placeholder
+// The same host code under development, test and production: only the ends of the pipeline change.
+//
+//     swift run SwapEnvironments [development|test|production [URL]]
+
+import Foundation
+import Sluice
+import SluiceAutoProperties
+import SluiceHTTP
+import SluiceJSONL
+import SluiceMemory
+import SluiceStdout
+import SluiceTesting
+
+enum Stage: String, CaseIterable {
+    case development, test, production
+}
+
+/// What all environments share: a fragment of the host's own.
+@PipelineBuilder func common() -> ProcessorFragment {
+    AutoProperties()
+}
+
+func makePipeline(_ stage: Stage, recorder: ScriptedTransport, folder: String, url: String) throws -> Pipeline {
+    try Pipeline {
+        common()
+        switch stage {
+        case .development:
+            MemoryStore()
+            StdoutTransport()
+        case .test:
+            MemoryStore()
+            recorder
+        case .production:
+            JSONLStore(at: folder)
+            HTTPTransport(to: url, format: .ndjson)
+        }
+    }
+}
+
+/// The host's own code: it knows nothing of stores and transports.
+func shop(_ pipeline: Pipeline) {
+    pipeline.track("ProductViewed", ["sku": "A-7"])
+    pipeline.track("Purchase", ["sku": "A-7", "amount": 12.5])
+}
+
+let words = CommandLine.arguments.dropFirst()
+let stages = words.first.flatMap(Stage.init(rawValue:)).map { [$0] } ?? Stage.allCases
+let url = words.dropFirst().first ?? "http://127.0.0.1:9"  // The discard port: nobody listens there.
+let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)").path
+
+for stage in stages {
+    let recorder = ScriptedTransport()
+    let pipeline = try makePipeline(stage, recorder: recorder, folder: folder, url: url)
+    shop(pipeline)
+    let route = await pipeline.shutdown(deadline: .seconds(1)).routes[0]
+    print("\(stage): \(route.delivered) delivered, \(route.waiting) kept for the next life")
+    precondition(route.delivered + route.waiting == 2)
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Sluice
+
+/// One line of an access log in the combined format, its fields exactly as the server wrote them:
+/// `client ident user [time] "method path protocol" status bytes "referrer" "agent"`.
+struct Request {
+    let client: String
+    let time: Timestamp
+    let properties: Properties
+
+    /// Nil if the line is of another format. A last quote may be missing: servers cut long lines.
+    init?(_ line: [UInt8]) {
+        var rest = line[...]
+        guard let client = rest.field(), rest.field() != nil, let user = rest.field(), let time = rest.field("[", "]"),
+            let request = rest.field("\"", "\""), let status = rest.field().flatMap({ Int64(text($0)) }),
+            let bytes = rest.field(), let referrer = rest.field("\"", "\""), let agent = rest.field("\"", "\""),
+            rest.isEmpty, let timestamp = Timestamp(logTime: text(time))
+        else { return nil }
+        self.client = text(client)
+        self.time = timestamp
+        let words = request.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+        var properties: Properties = [
+            "method": .string(text(words[0])), "status": .int(status), "bytes": .int(Int64(text(bytes)) ?? 0),
+            "referrer": .string(text(referrer)), "user_agent": .string(text(agent)),
+        ]
+        if words.count > 1 { properties["path"] = .string(text(words[1])) }
+        if words.count > 2 { properties["protocol"] = .string(text(words[2])) }
+        if text(user) != "-" { properties["user"] = .string(text(user)) }
+        self.properties = properties
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Takes the next field and the space behind it: a word, or what stands between `open` and an unescaped `close`.
+    fileprivate mutating func field(_ open: Unicode.Scalar? = nil, _ close: Unicode.Scalar = " ") -> ArraySlice? {
+        guard !isEmpty else { return nil }
+        if let open, popFirst() != UInt8(ascii: open) { return nil }
+        var end = startIndex
+        while end < endIndex, self[end] != UInt8(ascii: close) {
+            end += self[end] == UInt8(ascii: "\\") && open != nil ? 2 : 1
+        }
+        let field = self[startIndex..<Swift.min(end, endIndex)]
+        self = dropFirst(field.count + (open == nil ? 0 : 1))
+        if !isEmpty, self[startIndex] == UInt8(ascii: " ") { removeFirst() }
+        return field
+    }
+}
+
+extension Timestamp {
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// Reads `17/May/2015:10:05:03 +0000`.
+    init?(logTime: String) {
+        let parts = logTime.split(whereSeparator: { "/: ".contains($0) }).map(String.init)
+        guard parts.count == 7, let month = Timestamp.months.firstIndex(of: parts[1]), let zone = Int64(parts[6]),
+            let utc = Timestamp(
+                "\(parts[2])-\(month < 9 ? "0" : "")\(month + 1)-\(parts[0])T\(parts[3]):\(parts[4]):\(parts[5]).000Z")
+        else { return nil }
+        let minutes = zone / 100 * 60 + zone % 100
+        self.init(milliseconds: utc.milliseconds - minutes * 60_000)
+    }
+}
+
+/// The bytes as text; in a field that is not UTF-8, each byte beyond ASCII as `\xE4`, which is how servers write them.
+func text(_ bytes: some Collection<UInt8>) -> String {
+    String(bytes: bytes, encoding: .utf8)
+        ?? bytes.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "\\x" + String($0, radix: 16, uppercase: true) }.joined()
+}
+
+/// The next line of standard input without its end, as the bytes that it consists of; nil at the end.
+func readLineBytes() -> [UInt8]? {
+    var buffer: UnsafeMutablePointer<CChar>?
+    var capacity = 0
+    defer { free(buffer) }
+    let count = getline(&buffer, &capacity, stdin)
+    guard count >= 0, let buffer else { return nil }
+    var line = UnsafeRawBufferPointer(start: buffer, count: count).map(\.self)
+    while let last = line.last, last == 0x0A || last == 0x0D { line.removeLast() }
+    return line
+}
