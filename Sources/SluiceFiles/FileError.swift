@@ -1,0 +1,43 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+
+/// What the operating system said when it refused: an `errno`.
+package struct FileError: Error, Sendable, Hashable {
+    package let code: CInt
+
+    package init(_ code: CInt) {
+        self.code = code
+    }
+
+    package static let noSuchFile = FileError(ENOENT)
+    package static let exists = FileError(EEXIST)
+    package static let notEmpty = FileError(ENOTEMPTY)
+    package static let notADirectory = FileError(ENOTDIR)
+    package static let tooManyLinks = FileError(ELOOP)
+    package static let accessDenied = FileError(EACCES)
+    package static let notPermitted = FileError(EPERM)
+    package static let readOnly = FileError(EROFS)
+    package static let noSpace = FileError(ENOSPC)
+    package static let quotaExceeded = FileError(EDQUOT)
+    package static let inputOutput = FileError(EIO)
+    package static let tooManyOpenFiles = FileError(EMFILE)
+    package static let tooManyOpenFilesInSystem = FileError(ENFILE)
+    package static let noMemory = FileError(ENOMEM)
+    package static let invalidArgument = FileError(EINVAL)
+}
+
+extension FileError: CustomStringConvertible {
+    package var description: String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let base = buffer.baseAddress else { return "errno \(code)" }
+            return strerror_r(code, base, buffer.count) == 0 ? String(cString: base) : "errno \(code)"
+        }
+    }
+}

@@ -1,0 +1,47 @@
+extension FileSystem {
+    /// Makes a directory and those above it that are missing, each with permissions 0700.
+    package func makeDirectories(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            return try makeDirectory(path, mode: 0o700)
+        } catch {
+            switch error {
+            case .exists: return
+            case .noSuchFile: break
+            default: throw error
+            }
+        }
+        let parent = FilePath.parent(of: path)
+        guard parent != path else { throw .noSuchFile }
+        try makeDirectories(parent)
+        do throws(FileError) {
+            try makeDirectory(path, mode: 0o700)
+        } catch {
+            if error != .exists { throw error }
+        }
+    }
+
+    /// Makes what was created, renamed or removed in a directory survive a loss of power.
+    package func synchronizeDirectory(_ path: String) throws(FileError) {
+        try OpenFile(path, .directory, in: self).synchronize()
+    }
+}
+
+/// The little that is needed of paths.
+package enum FilePath {
+    /// `/` for `/a`, and `.` for `a`.
+    package static func parent(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Without slashes at the end, through which a symbolic link would be followed, and absolute, so that a change of
+    /// the working directory does not matter.
+    package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {
+        // The system would take what stands before it for the whole.
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidArgument }
+        var path = path
+        if !path.hasPrefix("/") { path = try fileSystem.currentDirectory() + "/" + path }
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+}

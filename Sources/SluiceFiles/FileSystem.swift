@@ -1,0 +1,102 @@
+/// The few operations on files from which everything durable in this package is built.
+///
+/// ``SystemFileSystem`` is the real one. A test or a simulation puts its own in its place: files that tear, forget what
+/// was not synchronised, and fail. Each requirement is therefore one system call, with its failures and no policy; what
+/// an interrupted call (`EINTR`) needs is done below it.
+package protocol FileSystem: Sendable {
+    /// - Parameter mode: the permissions of a file that is created here, less what the umask forbids.
+    func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor
+
+    /// The descriptor is gone whatever the system answers, so there is no error to act on.
+    func closeFile(_ file: FileDescriptor)
+
+    /// Writes once; what it wrote may be less than it was given.
+    func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int
+
+    /// Reads once from the file's position; zero at its end.
+    func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int
+
+    /// Returns when the contents, and as much of the metadata as it takes to read them, survive a loss of power.
+    func synchronize(_ file: FileDescriptor) throws(FileError)
+
+    func truncate(_ file: FileDescriptor, to size: Int) throws(FileError)
+
+    func status(of file: FileDescriptor) throws(FileError) -> FileStatus
+
+    /// Of a symbolic link: of the link itself.
+    func status(of path: String) throws(FileError) -> FileStatus
+
+    func removeFile(_ path: String) throws(FileError)
+
+    func removeDirectory(_ path: String) throws(FileError)
+
+    func makeDirectory(_ path: String, mode: UInt32) throws(FileError)
+
+    /// The names in a directory, in no particular order, without `.` and `..`; a symbolic link is not followed.
+    func list(_ path: String) throws(FileError) -> [String]
+
+    func rename(_ path: String, to newPath: String) throws(FileError)
+
+    /// Takes the exclusive advisory lock that ends with the last descriptor of this opening (`flock`).
+    ///
+    /// - Returns: false if someone else holds it.
+    func lock(_ file: FileDescriptor) throws(FileError) -> Bool
+
+    /// Changes in the child of a `fork`.
+    var processID: Int32 { get }
+
+    /// The effective user, whom the files have to belong to.
+    var userID: UInt32 { get }
+
+    /// An absolute path, to which relative ones are relative.
+    func currentDirectory() throws(FileError) -> String
+}
+
+/// An open file of a ``FileSystem``.
+package struct FileDescriptor: RawRepresentable, Sendable, Hashable {
+    package let rawValue: CInt
+    package init(rawValue: CInt) { self.rawValue = rawValue }
+}
+
+/// How a file is opened. Descriptors are always closed in a program that this process starts (`O_CLOEXEC`), and a
+/// symbolic link as the last part of the path is always refused (`O_NOFOLLOW`).
+package struct OpenOptions: OptionSet, Sendable, Hashable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Without it: for reading. Never blocks on something that is no regular file.
+    package static let write = OpenOptions(rawValue: 1)
+    package static let append = OpenOptions(rawValue: 2)
+    package static let create = OpenOptions(rawValue: 4)
+    /// With ``create``: fails if the path is taken.
+    package static let exclusive = OpenOptions(rawValue: 8)
+    package static let directory = OpenOptions(rawValue: 16)
+}
+
+/// What a file is, as far as this package asks.
+package struct FileStatus: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        case file, directory, symbolicLink, other
+    }
+
+    package var kind: Kind
+    /// The low twelve bits: permissions, and the bits above them.
+    package var mode: UInt32
+    package var owner: UInt32
+    package var device: UInt64
+    package var inode: UInt64
+    package var links: Int
+    package var size: Int
+
+    package init(
+        kind: Kind, mode: UInt32, owner: UInt32, device: UInt64, inode: UInt64, links: Int, size: Int
+    ) {
+        self.kind = kind
+        self.mode = mode
+        self.owner = owner
+        self.device = device
+        self.inode = inode
+        self.links = links
+        self.size = size
+    }
+}

@@ -1,0 +1,100 @@
+package import Sluice
+
+/// A small file that is replaced as a whole: after a crash or a loss of power it holds what was written last, or what
+/// was written before that, never a mixture.
+///
+/// It belongs to its owner alone (0600); missing directories above it are made (0700). A symbolic link in its place is
+/// refused. Safe to use from any thread; of writers at the same time, the last one stays.
+package struct StateFile: Sendable {
+    /// Nothing that is kept this way comes near it.
+    private static let maximumBytes = 16 * 1_024 * 1_024
+    /// Makes the temporary files of one process differ.
+    private static let writes = Locked<UInt64>(0)
+
+    private let givenPath: String
+    private let fileSystem: any FileSystem
+
+    package init(path: String, fileSystem: any FileSystem = SystemFileSystem()) {
+        givenPath = path
+        self.fileSystem = fileSystem
+    }
+
+    /// What was written last; nil if there is no such file.
+    package func read() throws(SluiceError) -> [UInt8]? {
+        do throws(FileError) {
+            let file = try OpenFile(try path(), [], in: fileSystem)
+            let status = try file.status()
+            guard status.kind == .file else { throw .invalidArgument }
+            let bytes = try file.read(upTo: min(status.size, StateFile.maximumBytes) + 1)
+            guard bytes.count <= StateFile.maximumBytes else { throw .invalidArgument }
+            return bytes
+        } catch {
+            if error == .noSuchFile { return nil }
+            throw failure("cannot be read", error)
+        }
+    }
+
+    /// Replaces the contents; on a throw the old ones are still there.
+    package func write(_ bytes: [UInt8]) throws(SluiceError) {
+        do throws(FileError) {
+            let path = try path()
+            try refuseLink(path)
+            let directory = FilePath.parent(of: path)
+            try fileSystem.makeDirectories(directory)
+            let number = StateFile.writes.withLock { count in
+                count += 1
+                return count
+            }
+            let temporary = "\(path).\(fileSystem.processID)-\(number).tmp"
+            do throws(FileError) {
+                try writeAndSynchronize(bytes, to: temporary)
+                try fileSystem.rename(temporary, to: path)
+            } catch {
+                discard(temporary)
+                throw error
+            }
+            try fileSystem.synchronizeDirectory(directory)
+        } catch {
+            throw failure("cannot be written", error)
+        }
+    }
+
+    private func path() throws(FileError) -> String {
+        try FilePath.normalized(givenPath, in: fileSystem)
+    }
+
+    private func refuseLink(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            if try fileSystem.status(of: path).kind != .file { throw .tooManyLinks }
+        } catch {
+            if error != .noSuchFile { throw error }
+        }
+    }
+
+    private func writeAndSynchronize(_ bytes: [UInt8], to temporary: String) throws(FileError) {
+        // A process of the same number may have died here.
+        discard(temporary)
+        let file = try OpenFile(temporary, [.write, .create, .exclusive], in: fileSystem)
+        try file.write(bytes)
+        try file.synchronize()
+    }
+
+    private func discard(_ temporary: String) {
+        do throws(FileError) {
+            try fileSystem.removeFile(temporary)
+        } catch {
+            // It is in nobody's way: the next write has another name.
+        }
+    }
+
+    private func failure(_ what: String, _ error: FileError) -> SluiceError {
+        let advice =
+            switch error {
+            case .tooManyLinks, .invalidArgument: "put a regular file of this user's there, or another path here"
+            case .accessDenied, .notPermitted, .readOnly: "choose a directory that this user may write to"
+            case .noSpace, .quotaExceeded: "free some space"
+            default: "choose another path if it persists"
+            }
+        return SluiceError(.storageUnavailable, "the file \(givenPath) \(what): \(advice)", cause: error)
+    }
+}

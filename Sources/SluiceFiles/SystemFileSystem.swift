@@ -1,0 +1,174 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+
+/// The operating system's files.
+package struct SystemFileSystem: FileSystem {
+    package init() {}
+
+    package func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
+        // A FIFO or a device under a file's name must not keep us waiting.
+        var flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        flags |= options.contains(.write) ? O_WRONLY : O_RDONLY
+        if options.contains(.append) { flags |= O_APPEND }
+        if options.contains(.create) { flags |= O_CREAT }
+        if options.contains(.exclusive) { flags |= O_EXCL }
+        if options.contains(.directory) { flags |= O_DIRECTORY }
+        return FileDescriptor(rawValue: try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) })
+    }
+
+    package func closeFile(_ file: FileDescriptor) {
+        // Not again after EINTR: the number may belong to another thread's file by then.
+        _ = close(file.rawValue)
+    }
+
+    package func read(
+        from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        #if canImport(Darwin)
+            try checked { Darwin.read(file.rawValue, buffer.baseAddress, buffer.count) }
+        #elseif canImport(Glibc)
+            try checked { Glibc.read(file.rawValue, buffer.baseAddress, buffer.count) }
+        #elseif canImport(Musl)
+            try checked { Musl.read(file.rawValue, buffer.baseAddress, buffer.count) }
+        #else
+            try checked { Bionic.read(file.rawValue, buffer.baseAddress, buffer.count) }
+        #endif
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {
+        #if canImport(Darwin)
+            try checked { Darwin.write(file.rawValue, bytes.baseAddress, bytes.count) }
+        #elseif canImport(Glibc)
+            try checked { Glibc.write(file.rawValue, bytes.baseAddress, bytes.count) }
+        #elseif canImport(Musl)
+            try checked { Musl.write(file.rawValue, bytes.baseAddress, bytes.count) }
+        #else
+            try checked { Bionic.write(file.rawValue, bytes.baseAddress, bytes.count) }
+        #endif
+    }
+
+    package func synchronize(_ file: FileDescriptor) throws(FileError) {
+        #if canImport(Darwin)
+            // fsync there stops at the drive's cache.
+            if fcntl(file.rawValue, F_FULLFSYNC) == 0 { return }
+            _ = try checked { fsync(file.rawValue) }
+        #else
+            _ = try checked { fdatasync(file.rawValue) }
+        #endif
+    }
+
+    package func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {
+        _ = try checked { ftruncate(file.rawValue, off_t(size)) }
+    }
+
+    package func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
+        var status = stat()
+        _ = try checked { fstat(file.rawValue, &status) }
+        return FileStatus(status)
+    }
+
+    package func status(of path: String) throws(FileError) -> FileStatus {
+        var status = stat()
+        _ = try checked { lstat(path, &status) }
+        return FileStatus(status)
+    }
+
+    package func removeFile(_ path: String) throws(FileError) {
+        _ = try checked { unlink(path) }
+    }
+
+    package func removeDirectory(_ path: String) throws(FileError) {
+        _ = try checked { rmdir(path) }
+    }
+
+    package func makeDirectory(_ path: String, mode: UInt32) throws(FileError) {
+        _ = try checked { mkdir(path, mode_t(truncatingIfNeeded: mode)) }
+    }
+
+    package func list(_ path: String) throws(FileError) -> [String] {
+        let directory = try openFile(path, .directory, mode: 0)
+        guard let stream = fdopendir(directory.rawValue) else {
+            let error = FileError(errno)
+            closeFile(directory)
+            throw error
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw FileError(errno) }
+                return names
+            }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+    }
+
+    package func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
+        do throws(FileError) {
+            _ = try checked { flock(file.rawValue, LOCK_EX | LOCK_NB) }
+            return true
+        } catch {
+            if error.code == EWOULDBLOCK { return false }
+            throw error
+        }
+    }
+
+    package var processID: Int32 { getpid() }
+
+    package var userID: UInt32 { geteuid() }
+
+    package func currentDirectory() throws(FileError) -> String {
+        guard let path = getcwd(nil, 0) else { throw FileError(errno) }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    package func rename(_ path: String, to newPath: String) throws(FileError) {
+        #if canImport(Darwin)
+            _ = try checked { Darwin.rename(path, newPath) }
+        #elseif canImport(Glibc)
+            _ = try checked { Glibc.rename(path, newPath) }
+        #elseif canImport(Musl)
+            _ = try checked { Musl.rename(path, newPath) }
+        #else
+            _ = try checked { Bionic.rename(path, newPath) }
+        #endif
+    }
+}
+
+/// Repeats a call that a signal interrupted, and turns -1 into its error.
+private func checked<Result: SignedInteger>(_ call: () -> Result) throws(FileError) -> Result {
+    while true {
+        let result = call()
+        if result != -1 { return result }
+        let code = errno
+        if code != EINTR { throw FileError(code) }
+    }
+}
+
+extension FileStatus {
+    fileprivate init(_ status: stat) {
+        let kind: Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .file
+            case S_IFDIR: .directory
+            case S_IFLNK: .symbolicLink
+            default: .other
+            }
+        self.init(
+            kind: kind, mode: UInt32(status.st_mode) & 0o7777, owner: status.st_uid,
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino),
+            links: Int(status.st_nlink), size: Int(status.st_size))
+    }
+}

@@ -1,0 +1,159 @@
+import Sluice
+import SluiceFiles
+
+/// The system's files, which fail where a test says so.
+final class FaultyFileSystem: FileSystem {
+    enum Operation: Hashable, CaseIterable {
+        case open, write, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
+    }
+
+    private struct Fault {
+        var error: FileError
+        /// How many calls go well before the first failure.
+        var skip: Int
+        var times: Int
+    }
+
+    private struct State {
+        var faults: [Operation: Fault] = [:]
+        var writeLimit = Int.max
+        /// Bytes that may still be written; the write that reaches it is short.
+        var space = Int.max
+        var calls: [Operation: Int] = [:]
+        var processID: Int32?
+        var userID: UInt32?
+    }
+
+    private let base = SystemFileSystem()
+    private let state = Locked(State())
+
+    func fail(_ operation: Operation, with error: FileError, after skip: Int = 0, times: Int = .max) {
+        state.withLock { $0.faults[operation] = Fault(error: error, skip: skip, times: times) }
+    }
+
+    func heal() {
+        state.withLock { state in
+            state.faults = [:]
+            state.space = .max
+            state.writeLimit = .max
+        }
+    }
+
+    func limitWrites(to count: Int) {
+        state.withLock { $0.writeLimit = count }
+    }
+
+    func limitSpace(to count: Int) {
+        state.withLock { $0.space = count }
+    }
+
+    func pretend(processID: Int32) {
+        state.withLock { $0.processID = processID }
+    }
+
+    func pretend(userID: UInt32) {
+        state.withLock { $0.userID = userID }
+    }
+
+    func calls(_ operation: Operation) -> Int {
+        state.withLock { $0.calls[operation, default: 0] }
+    }
+
+    private func count(_ operation: Operation) throws(FileError) {
+        let error: FileError? = state.withLock { state in
+            state.calls[operation, default: 0] += 1
+            guard var fault = state.faults[operation] else { return nil }
+            defer { state.faults[operation] = fault }
+            guard fault.skip == 0 else {
+                fault.skip -= 1
+                return nil
+            }
+            guard fault.times > 0 else { return nil }
+            fault.times -= 1
+            return fault.error
+        }
+        if let error { throw error }
+    }
+
+    func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
+        try count(.open)
+        return try base.openFile(path, options, mode: mode)
+    }
+
+    func closeFile(_ file: FileDescriptor) {
+        base.closeFile(file)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {
+        try count(.write)
+        let allowed = state.withLock { state in
+            let allowed = min(bytes.count, state.writeLimit, state.space)
+            state.space -= allowed
+            return allowed
+        }
+        guard allowed > 0 else { throw .noSpace }
+        return try base.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(allowed)), to: file)
+    }
+
+    func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        try count(.read)
+        return try base.read(from: file, into: buffer)
+    }
+
+    func synchronize(_ file: FileDescriptor) throws(FileError) {
+        try count(.synchronize)
+        try base.synchronize(file)
+    }
+
+    func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {
+        try count(.truncate)
+        try base.truncate(file, to: size)
+    }
+
+    func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
+        try count(.status)
+        return try base.status(of: file)
+    }
+
+    func status(of path: String) throws(FileError) -> FileStatus {
+        try count(.status)
+        return try base.status(of: path)
+    }
+
+    func removeFile(_ path: String) throws(FileError) {
+        try count(.removeFile)
+        try base.removeFile(path)
+    }
+
+    func removeDirectory(_ path: String) throws(FileError) {
+        try base.removeDirectory(path)
+    }
+
+    func makeDirectory(_ path: String, mode: UInt32) throws(FileError) {
+        try count(.makeDirectory)
+        try base.makeDirectory(path, mode: mode)
+    }
+
+    func list(_ path: String) throws(FileError) -> [String] {
+        try count(.list)
+        return try base.list(path)
+    }
+
+    func rename(_ path: String, to newPath: String) throws(FileError) {
+        try count(.rename)
+        try base.rename(path, to: newPath)
+    }
+
+    func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
+        try count(.lock)
+        return try base.lock(file)
+    }
+
+    var processID: Int32 { state.withLock { $0.processID } ?? base.processID }
+
+    var userID: UInt32 { state.withLock { $0.userID } ?? base.userID }
+
+    func currentDirectory() throws(FileError) -> String {
+        try base.currentDirectory()
+    }
+}
