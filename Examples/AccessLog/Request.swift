@@ -66,7 +66,8 @@ extension Timestamp {
 /// The bytes as text; in a field that is not UTF-8, each byte beyond ASCII as `\xE4`, which is how servers write them.
 func text(_ bytes: some Collection<UInt8>) -> String {
     String(bytes: bytes, encoding: .utf8)
-        ?? bytes.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "\\x" + String($0, radix: 16, uppercase: true) }.joined()
+        ?? bytes.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "\\x" + String($0, radix: 16, uppercase: true) }
+        .joined()
 }
 
 /// The next line of standard input without its end, as the bytes that it consists of; nil at the end.

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+/// The AccessLog example against an independent reading of the same log: Foundation's JSON reader for the events, a
+/// regular expression for the lines.
+@Suite struct AccessLogTests {
+    /// Real lines of a public web server, which lie beside the working copy where the project is developed.
+    static let realLog: URL = {
+        var folder = URL(filePath: #filePath)
+        for _ in 0..<4 { folder = folder.deletingLastPathComponent() }
+        return folder.appending(path: "shared/data/access.log")
+    }()
+
+    static let hasRealLog = FileManager.default.fileExists(atPath: realLog.path)
+
+    /// Lines with all that is odd: an escaped quote, bytes as escapes, raw bytes that are not UTF-8, a cut last field,
+    /// no size, a user, another time zone, a request that is none, a leap day, a carriage return.
+    static let oddLines: [[UInt8]] = [
+        Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 203023 "http://x/" "Moz\"illa\\""#.utf8),
+        Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 5 "http://\xe4\xe5.\xf0/" "b""#.utf8),
+        Array(#"::1 - - [29/Feb/2016:23:59:59 -0730] "-" 408 - "-" "-""#.utf8),
+        Array(#"h.example - frank [31/Dec/1999:23:59:59 +0100] "GET /ä/€ HTTP/1.0" 304 0 "-" "ü""#.utf8) + [0x0D],
+        Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET /"#.utf8) + [0xE4, 0xFF]
+            + Array(#" HTTP/1.1" 200 1 "-" "-""#.utf8),
+        Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET /x HTTP/1.1" 200 235 "-" "cut off in the midd"#.utf8),
+    ]
+
+    static let strangeLines = ["", "hello", #"1.2.3.4 - - [17/Foo/2015:10:05:03 +0000] "GET" 200 1 "-" "-""#]
+
+    @Test(.enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
+    func `10,000 real lines come out once, in order, field for field`() throws {
+        let result = try Program.run("AccessLog", [Self.realLog.path, "--to", "stdout"])
+        #expect(result.status == 0, "\(result.errors)")
+        let log = try Data(contentsOf: Self.realLog).split(separator: UInt8(ascii: "\n")).map { Array($0) }
+        #expect(log.count == 10_000)
+        try compare(result.lines, with: log)
+        #expect(result.errors.contains("10000 lines: 10000 events, 0 not understood"))
+    }
+
+    @Test(.enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
+    func `the same through a store on disk, which is empty afterwards`() throws {
+        let folder = TemporaryFolder()
+        let store = folder.url.appending(path: "store").path
+        let result = try Program.run("AccessLog", ["-", "--store", store], input: try Data(contentsOf: Self.realLog))
+        #expect(result.status == 0, "\(result.errors)")
+        try compare(result.lines, with: try Data(contentsOf: Self.realLog).split(separator: 10).map { Array($0) })
+        let again = try Program.run("AccessLog", ["-", "--store", store])
+        #expect(again.status == 0 && again.lines.isEmpty, "\(again.errors)")
+    }
+
+    @Test func `odd lines come out field for field, strange ones are counted and shown`() throws {
+        let strange = Self.strangeLines.map { Array($0.utf8) }
+        let input = Data((Self.oddLines + strange).joined(separator: [0x0A]))
+        let result = try Program.run("AccessLog", ["-"], input: input)
+        #expect(result.status == 0, "\(result.errors)")
+        try compare(result.lines, with: Self.oddLines)
+        #expect(result.errors.contains("9 lines: 6 events, 3 not understood"))
+        #expect(result.errors.contains("line 8 is not in the combined format: hello"))
+    }
+
+    @Test func `what cannot be delivered waits for the next run`() throws {
+        let folder = TemporaryFolder()
+        let store = folder.url.appending(path: "store").path
+        let input = Data(Self.oddLines.joined(separator: [0x0A]))
+        // Port 9 is the discard port: nobody listens there.
+        let failed = try Program.run("AccessLog", ["-", "--store", store, "--to", "http://127.0.0.1:9"], input: input)
+        #expect(failed.status == 2, "\(failed.errors)")
+        #expect(failed.lines.isEmpty && failed.errors.contains("6 waiting in \(store) for the next run"))
+        let next = try Program.run("AccessLog", ["-", "--store", store])
+        #expect(next.status == 0, "\(next.errors)")
+        try compare(next.lines, with: Self.oddLines)
+    }
+
+    @Test(arguments: [
+        ["--nonsense"], ["/no/such/file"], ["-", "--to", "gopher://x"], ["-", "--store"],
+        ["-", "--store", "/dev/null"],
+    ])
+    func `what cannot work is refused with a usage line`(arguments: [String]) throws {
+        let result = try Program.run("AccessLog", arguments)
+        #expect(result.status == 64)
+        #expect(result.errors.contains("usage: AccessLog"))
+    }
+
+    private func compare(_ output: [Data], with log: [[UInt8]]) throws {
+        #expect(output.count == log.count)
+        let pattern = try NSRegularExpression(
+            pattern:
+                #"^(\S+) (\S+) (\S+) \[([^\]]+)\] "((?:[^"\\]|\\.)*)" (\d+) (\S+) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"?$"#
+        )
+        let times = DateFormatter()
+        times.locale = Locale(identifier: "en_US_POSIX")
+        times.dateFormat = "dd/MMM/yyyy:HH:mm:ss Z"
+        var ids: Set<String> = []
+        for (line, bytes) in zip(output, log) {
+            let source = Self.text(bytes)
+            let event = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+            let properties = try #require(event["properties"] as? [String: Any])
+            let match = try #require(
+                pattern.firstMatch(in: source, range: NSRange(source.startIndex..., in: source)), "\(source)")
+            let fields = try (1...9).map { String(source[try #require(Range(match.range(at: $0), in: source))]) }
+            let words = fields[4].split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            let time = try #require(times.date(from: fields[3]))
+
+            ids.insert(try #require(event["id"] as? String))
+            #expect(event["event"] as? String == "page_view")
+            #expect(event["time"] as? Int64 == Int64(time.timeIntervalSince1970) * 1_000, "\(source)")
+            #expect(event["anonymous_id"] as? String == fields[0])
+            #expect(properties["method"] as? String == words[0])
+            #expect(properties["path"] as? String == (words.count > 1 ? words[1] : nil))
+            #expect(properties["status"] as? Int == Int(fields[5]))
+            #expect(properties["bytes"] as? Int == Int(fields[6]) ?? 0)
+            #expect(properties["referrer"] as? String == fields[7])
+            #expect(properties["user_agent"] as? String == fields[8])
+        }
+        #expect(ids.count == output.count, "an id came out twice")
+    }
+
+    /// The line as text; of one that is not UTF-8, each byte beyond ASCII is spelled out as servers do.
+    private static func text(_ bytes: [UInt8]) -> String {
+        let line = bytes.last == 0x0D ? Array(bytes.dropLast()) : bytes
+        if let text = String(data: Data(line), encoding: .utf8) { return text }
+        return line.map { $0 < 0x80 ? String(UnicodeScalar($0)) : String(format: "\\x%02X", $0) }.joined()
+    }
+}
