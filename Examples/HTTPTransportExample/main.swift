@@ -1,1 +1,26 @@
-// placeholder
+// Delivers events to the collector of your choice, as a JSON array by POST.
+//
+//     swift run HTTPTransportExample http://127.0.0.1:8080/events
+
+import Sluice
+import SluiceHTTP
+import SluiceMemory
+
+guard CommandLine.arguments.count == 2 else {
+    print("usage: HTTPTransportExample URL")
+    throw SluiceError(.invalidArgument, "the collector's URL is missing")
+}
+
+let pipeline = try Pipeline(onDiagnostic: { print($0) }) {
+    MemoryStore()
+    HTTPTransport(to: CommandLine.arguments[1])
+}
+
+pipeline.track("AppOpened")
+pipeline.track("Search", ["query": "blue shoes", "results": 42])
+pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"], priority: .critical)
+
+let ledger = await pipeline.shutdown(deadline: .seconds(10))
+let route = ledger.routes[0]
+print("\(route.delivered) of \(ledger.tracked) events delivered, \(route.waiting) left, \(route.failedSends) failed sends")
+if route.delivered < ledger.tracked { throw SluiceError(.inputOutput, "the collector did not take all events") }
