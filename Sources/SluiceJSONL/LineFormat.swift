@@ -1,0 +1,83 @@
+internal import Sluice
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+
+/// How an event's line stands in a file: with its checksum as the last key, `…,"crc":"1a2b3c4d"}` and a newline.
+///
+/// The file thereby stays plain JSON Lines. The checksum is that of the line as it was appended.
+enum LineFormat {
+    private static let suffixStart = Array(#","crc":""#.utf8)
+    private static let suffixEnd = Array(#""}"#.utf8)
+    private static let suffixLength = suffixStart.count + 8 + suffixEnd.count
+
+    static let newline = UInt8(ascii: "\n")
+    private static let openBrace = UInt8(ascii: "{")
+    private static let closeBrace = UInt8(ascii: "}")
+
+    /// What a stored line is longer than the event's: the checksum in the place of the brace, and the newline.
+    static let overhead = suffixLength
+
+    /// Whether ``append(_:checksum:to:)`` can take these bytes so that ``event(in:at:)`` gives them back.
+    static func canStore(_ line: ArraySlice<UInt8>) -> Bool {
+        line.count > 2 && line.first == openBrace && line.last == closeBrace && newlineIndex(in: line) == nil
+    }
+
+    static func append(_ line: ArraySlice<UInt8>, checksum: UInt32, to buffer: inout [UInt8]) {
+        buffer.append(contentsOf: line.dropLast())
+        buffer.append(contentsOf: suffixStart)
+        for shift in stride(from: UInt32(28), through: 0, by: -4) {
+            buffer.append(hexadecimal(UInt8(truncatingIfNeeded: checksum >> shift) & 15))
+        }
+        buffer.append(contentsOf: suffixEnd)
+        buffer.append(newline)
+    }
+
+    /// The event's bytes within the stored line at `range`, which is without its newline; nil if they are not what was
+    /// written. Puts the brace back in place of the checksum.
+    static func event(in buffer: inout [UInt8], at range: Range<Int>) -> Range<Int>? {
+        let comma = range.upperBound - suffixLength
+        guard comma > range.lowerBound, buffer[range.lowerBound] == openBrace,
+            buffer[comma..<comma + suffixStart.count].elementsEqual(suffixStart),
+            buffer[range.upperBound - suffixEnd.count..<range.upperBound].elementsEqual(suffixEnd)
+        else { return nil }
+        var expected: UInt32 = 0
+        for digit in buffer[comma + suffixStart.count..<range.upperBound - suffixEnd.count] {
+            guard let value = hexadecimalValue(digit) else { return nil }
+            expected = expected << 4 | UInt32(value)
+        }
+        buffer[comma] = closeBrace
+        let event = range.lowerBound..<comma + 1
+        return Checksum.of(buffer[event]) == expected ? event : nil
+    }
+
+    /// Relative to the start of `bytes`.
+    static func newlineIndex(in bytes: ArraySlice<UInt8>) -> Int? {
+        bytes.withUnsafeBytes { buffer in
+            guard let base = buffer.baseAddress, let found = memchr(base, CInt(newline), buffer.count) else {
+                return nil
+            }
+            return UnsafeRawPointer(found) - base
+        }
+    }
+
+    private static func hexadecimal(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    // Upper case is not what was written.
+    private static func hexadecimalValue(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import Sluice
+
+/// The name of a segment's file, which holds all that is known of it without reading: `<class>-<sequence>-<created>.jsonl`.
+///
+/// It is also the format's version: a name of any other shape is another version's, or nobody's, and left alone.
+struct SegmentName: Hashable {
+    let priority: Event.Priority
+    /// Ascends over all segments of a root directory that this life knows of: sixteen hexadecimal digits.
+    let sequence: UInt64
+    /// In the time of ``StoreClock``: decimal milliseconds.
+    let created: Timestamp
+
+    private static let suffix = ".jsonl"
+    /// Leaves room above, so that numbers which were read can be counted on from.
+    private static let maximumSequence = UInt64.max >> 1
+    private static let maximumMilliseconds: Int64 = 1_000_000_000_000_000
+
+    init(priority: Event.Priority, sequence: UInt64, created: Timestamp) {
+        self.priority = priority
+        self.sequence = sequence
+        self.created = Timestamp(milliseconds: min(max(0, created.milliseconds), SegmentName.maximumMilliseconds))
+    }
+
+    init?(_ text: String) {
+        guard text.hasSuffix(SegmentName.suffix) else { return nil }
+        let parts = text.dropLast(SegmentName.suffix.count).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3,
+            let priority = Event.Priority.allCases.first(where: { $0.word == parts[0] }),
+            let sequence = UInt64(parts[1], radix: 16), sequence <= SegmentName.maximumSequence,
+            let milliseconds = Int64(parts[2])
+        else { return nil }
+        self.init(priority: priority, sequence: sequence, created: Timestamp(milliseconds: milliseconds))
+        // Signs, leading zeros and capitals: what this version would not have written.
+        guard self.text == text else { return nil }
+    }
+
+    var text: String {
+        "\(priority.word)-\(SegmentName.digits(sequence))-\(created.milliseconds)\(SegmentName.suffix)"
+    }
+
+    static func digits(_ sequence: UInt64) -> String {
+        let digits = String(sequence, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension SegmentName: Comparable {
+    static func < (left: SegmentName, right: SegmentName) -> Bool {
+        (left.sequence, left.created) < (right.sequence, right.created)
+    }
+}
+
+extension Event.Priority {
+    fileprivate var word: String {
+        switch self {
+        case .normal: "normal"
+        case .critical: "critical"
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+struct JSONLStoreTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func opened(capacity: Int = 10_485_760) throws -> TestedStore {
+        try .opened(JSONLStore(at: directory.path, capacity: capacity))
+    }
+
+    @Test("events come back byte for byte and in order")
+    func roundTrip() throws {
+        let store = try opened()
+        for number in 0..<1_200 { try store.append(EventLine(number)) }
+        store.expectConservation()
+        #expect(try store.drain() == texts(0..<1_200))
+        #expect(store.store.backlog == Backlog(events: 0, bytes: 0))
+        store.expectConservation()
+    }
+
+    @Test("a real event comes back as it was")
+    func realEvent() throws {
+        let event = Event(
+            id: EventID(high: 0x0123_4567_89AB_7DEF, low: 0x8123_4567_89AB_CDEF), name: "\u{1F600} \"\\\n",
+            time: Timestamp(milliseconds: 1), priority: .critical, properties: ["crc": "00000000", "n": 1.5])
+        let store = try opened()
+        try store.append(try EventLine(event))
+        let batch = try #require(try store.nextBatch())
+        #expect(try batch.events.map { try $0.event() } == [event])
+    }
+
+    @Test("the files are plain JSON Lines with the checksum as the last key")
+    func plainLines() throws {
+        let store = try opened()
+        try store.append(EventLine(1))
+        try store.append(EventLine(2, .critical))
+        store.store.close()
+        let names = try directory.segments()
+        #expect(names.count == 2)
+        for name in names {
+            let text = String(decoding: try directory.read(name), as: UTF8.self)
+            #expect(text.hasSuffix("\"}\n"))
+            #expect(text.contains(#","pad":"","crc":""#))
+            #expect(name.contains(text.contains("critical") ? "/critical-" : "/normal-"))
+        }
+    }
+
+    @Test("critical events come first, however late they were")
+    func criticalFirst() throws {
+        let store = try opened()
+        for number in 0..<3 { try store.append(EventLine(number)) }
+        for number in 3..<5 { try store.append(EventLine(number, .critical)) }
+        #expect(try store.drain() == texts(3..<5, .critical) + texts(0..<3))
+    }
+
+    @Test("a batch is one file, made to the size that was asked for", arguments: [20, 50, 500])
+    func segmentSize(size: Int) throws {
+        let store = try opened()
+        #expect(try store.nextBatch(events: size) == nil)
+        for number in 0..<1_000 { try store.append(EventLine(number)) }
+        #expect(try directory.segments().count == 1_000 / size)
+        var sizes: [Int] = []
+        while let batch = try store.nextBatch(events: size) {
+            sizes.append(batch.events.count)
+            try store.settle(batch)
+        }
+        #expect(sizes == Array(repeating: size, count: 1_000 / size))
+        #expect(try directory.segments().isEmpty)
+    }
+
+    @Test("no file grows beyond 256 KiB, but for an event that is larger by itself")
+    func segmentBytes() throws {
+        let store = try opened()
+        for number in 0..<40 { try store.append(EventLine(number, padding: 20_000)) }
+        try store.append(EventLine(40, padding: 900_000))
+        try store.append(EventLine(41))
+        var sizes: [Int] = []
+        for name in try directory.segments() { sizes.append(try directory.read(name).count) }
+        #expect(sizes.count == 6)
+        #expect(sizes[..<3].allSatisfy { (220_000...262_144).contains($0) })
+        #expect(sizes[4] > 900_000)
+        #expect(sizes[5] < 100)
+        #expect(try store.drain().count == 42)
+    }
+
+    @Test("a batch is handed out once, and again only when it was released")
+    func release() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let first = try #require(try store.nextBatch())
+        #expect(try store.nextBatch() == nil)
+        try store.append(EventLine(1))
+        let second = try #require(try store.nextBatch())
+        #expect(second.texts == texts([1]))
+        store.store.release(first.id)
+        store.store.release(second.id)
+        #expect(store.store.backlog.events == 2)
+        #expect(try store.drain() == texts([0, 1]))
+    }
+
+    @Test("an unknown batch is an error when settled, and nothing when released")
+    func unknownBatch() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        store.store.release(Batch.ID(rawValue: 99))
+        let error = #expect(throws: SluiceError.self) { try store.store.settle(Batch.ID(rawValue: 99), rejected: []) }
+        #expect(error?.code == .invalidArgument)
+        store.expectConservation()
+    }
+
+    @Test(
+        "what is no object on one line is refused",
+        arguments: ["", "{}", "[1]", "{\"a\":1", "{\"a\":\n1}", "\n", "{\"a\":1}\n"])
+    func malformed(text: String) throws {
+        let store = try opened()
+        let error = #expect(throws: SluiceError.self) {
+            try store.append(EventLine(bytes: Array(text.utf8)[...], priority: .normal))
+        }
+        #expect(error?.code == .malformedLine)
+        #expect(store.store.backlog.isEmpty)
+    }
+
+    @Test("an event is refused beyond the limit, and kept up to it")
+    func eventLimit() throws {
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, maximumEventBytes: 1_000))
+        let exact = EventLine(0, padding: 1_000 - EventLine(0).bytes.count)
+        try store.append(exact)
+        let error = #expect(throws: SluiceError.self) {
+            try store.append(EventLine(0, padding: 1_001 - EventLine(0).bytes.count))
+        }
+        #expect(error?.code == .eventTooLarge)
+        #expect(try store.drain() == [exact.text])
+    }
+
+    @Test("files and directories are for their owner alone")
+    func modes() throws {
+        let root = "\(directory.path)/a/b"
+        let store = try TestedStore.opened(JSONLStore(at: root))
+        try store.append(EventLine(0))
+        try store.append(EventLine(1))
+        let batch = try #require(try store.nextBatch())
+        try store.settle(batch, rejected: [RejectedEvent(line: batch.events[0], reason: "no")])
+        try store.append(EventLine(2))
+        let files = SystemFileSystem()
+        let home = "\(root)/\(try #require(try files.list(root).first))"
+        #expect(try files.list(home).count == 3)
+        for path in ["\(directory.path)/a", root, home, "\(home)/rejected"] {
+            #expect(try files.status(of: path).mode == 0o700)
+        }
+        for name in try directory.files() { #expect(try files.status(of: "\(directory.path)/\(name)").mode == 0o600) }
+        #expect(try files.status(of: "\(home)/lock").mode == 0o600)
+    }
+
+    @Test("a store is opened once, and after closing it takes nothing more")
+    func lifeCycle() throws {
+        let store = TestedStore(JSONLStore(at: directory.path))
+        #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
+        store.store.close()
+        try store.open()
+        let again = #expect(throws: SluiceError.self) { try store.open() }
+        #expect(again?.code == .invalidPipeline)
+        try store.append(EventLine(0))
+        store.store.close()
+        store.store.close()
+        let closed = #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
+        #expect(closed?.code == .shutDown)
+        #expect(throws: SluiceError.self) { try store.nextBatch() }
+        #expect(store.store.backlog.events == 1)
+    }
+
+    @Test("an empty store leaves nothing but its root directory")
+    func leavesNothing() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        _ = try store.drain()
+        store.store.close()
+        #expect(try SystemFileSystem().list(directory.path).isEmpty)
+    }
+
+    @Test("many threads keep the order of each, while a loop delivers")
+    func threads() async throws {
+        let store = try opened()
+        let perCaller = 2_000
+        let received = Locked<[String]>([])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for caller in 0..<4 {
+                group.addTask {
+                    for number in 0..<perCaller { try store.append(EventLine(caller * perCaller + number)) }
+                }
+            }
+            group.addTask {
+                for _ in 0..<200 {
+                    let texts = try store.drain()
+                    received.withLock { $0 += texts }
+                    await Task.yield()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let rest = try store.drain()
+        let all = received.withLock { $0 } + rest
+        #expect(all.count == 4 * perCaller)
+        for caller in 0..<4 {
+            let own = texts(caller * perCaller..<(caller + 1) * perCaller)
+            let wanted = Set(own)
+            #expect(all.filter { wanted.contains($0) } == own)
+        }
+        store.expectConservation()
+    }
+}

@@ -1,0 +1,181 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+struct RecoveryTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test("a later life delivers what an earlier one left, before its own, and counts it when it reads it")
+    func nextLife() throws {
+        try directory.leave((0..<700).map { EventLine($0) })
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(store.store.backlog.events == 0)
+        #expect(store.store.backlog.unreadBytes > 0)
+        #expect(store.recovered == 0)
+        try store.append(EventLine(700))
+        #expect(try store.drain() == texts(0...700))
+        #expect(store.recovered == 700)
+        #expect(store.store.backlog.isEmpty)
+        store.expectConservation()
+    }
+
+    @Test("ten lives in a row keep the order and use one folder")
+    func manyLives() throws {
+        let time = ManualTime()
+        for life in 0..<10 {
+            // The clock goes backwards from life to life: the order must not depend on it.
+            time.setWall(by: .days(-1))
+            let store = try TestedStore.opened(JSONLStore(at: directory.path, environment: time.environment))
+            for number in 0..<30 { try store.append(EventLine(life * 30 + number)) }
+            store.store.close()
+            #expect(try SystemFileSystem().list(directory.path).count == 1)
+        }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, environment: time.environment))
+        #expect(try store.drain() == texts(0..<300))
+    }
+
+    @Test("a life that was killed is recovered like one that was closed")
+    func killed() throws {
+        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        for number in 0..<10 { try first.append(EventLine(number)) }
+        let copy = try TemporaryDirectory()
+        try directory.copy(to: copy)
+        let second = try TestedStore.opened(JSONLStore(at: copy.path))
+        #expect(try second.drain() == texts(0..<10))
+    }
+
+    @Test("a file is never written to by a later life")
+    func neverReopened() throws {
+        try directory.leave([EventLine(0)])
+        let before = try directory.segments()
+        let content = try directory.read(before[0])
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        try store.append(EventLine(1))
+        #expect(try directory.segments().count == 2)
+        #expect(try directory.read(before[0]) == content)
+    }
+
+    @Test("opening reads directories, and no file")
+    func readsNothing() throws {
+        try directory.leave((0..<2_000).map { EventLine($0) })
+        let files = FaultyFileSystem()
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        #expect(files.calls(.read) == 0)
+        #expect(files.calls(.list) == 2)
+        #expect(store.store.backlog.unreadBytes > 100_000)
+    }
+
+    @Test("two living stores share a directory, and neither takes from the other")
+    func livingNeighbours() throws {
+        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        try first.append(EventLine(1))
+        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        try second.append(EventLine(2))
+        #expect(try second.drain() == texts([2]))
+        #expect(try first.drain() == texts([1]))
+        #expect(try SystemFileSystem().list(directory.path).count == 2)
+    }
+
+    @Test("of many stores at once, each event of the dead goes to exactly one")
+    func adoptedOnce() async throws {
+        let dead = try (0..<6).map { _ in try TestedStore.opened(JSONLStore(at: directory.path)) }
+        for (index, store) in dead.enumerated() {
+            for number in 0..<20 { try store.append(EventLine(index * 20 + number)) }
+        }
+        for store in dead { store.store.close() }
+        let path = directory.path
+        let received = try await withThrowingTaskGroup(of: [String].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let store = try TestedStore.opened(JSONLStore(at: path))
+                    defer { store.store.close() }
+                    return try store.drain()
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(received.sorted() == texts(0..<120).sorted())
+        #expect(try directory.segments().isEmpty)
+    }
+
+    @Test("when nothing else waits, a neighbour that has died since is adopted too")
+    func adoptedLater() throws {
+        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        try first.append(EventLine(1))
+        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try second.nextBatch() == nil)
+        first.store.close()
+        #expect(try second.drain() == texts([1]))
+        #expect(second.recovered == 1)
+        #expect(try SystemFileSystem().list(directory.path).count == 1)
+        second.expectConservation()
+    }
+
+    @Test("folders that do not fit the capacity wait until there is room, and are not evicted")
+    func adoptedWhenThereIsRoom() throws {
+        let dead = try (0..<3).map { _ in try TestedStore.opened(JSONLStore(at: directory.path)) }
+        for (index, store) in dead.enumerated() {
+            for number in 0..<50 { try store.append(EventLine(index * 50 + number, padding: 1_000)) }
+        }
+        for store in dead { store.store.close() }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: 80_000))
+        #expect(store.store.backlog.unreadBytes < 80_000)
+        #expect(try store.drain().sorted() == texts(0..<150, padding: 1_000).sorted())
+        #expect(store.dropped.isEmpty)
+    }
+
+    @Test("an empty file of a life that died while creating it is removed")
+    func emptySegment() throws {
+        try directory.leave([EventLine(0)])
+        let name = try directory.segments()[0]
+        try directory.write([], to: name.dropLast(".jsonl".count) + "1.jsonl")
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try directory.segments().count == 1)
+        #expect(try store.drain() == texts([0]))
+        #expect(store.dropped.isEmpty)
+    }
+
+    @Test("a folder without its lock is adopted all the same")
+    func missingLock() throws {
+        try directory.leave([EventLine(0)])
+        let home = try #require(try SystemFileSystem().list(directory.path).first)
+        try SystemFileSystem().removeFile("\(directory.path)/\(home)/lock")
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.drain() == texts([0]))
+    }
+
+    @Test("what is foreign, or of a later version, is left alone and reported once")
+    func foreign() throws {
+        try directory.leave([EventLine(0)])
+        let home = try #require(try SystemFileSystem().list(directory.path).first)
+        let names = [
+            "notes.txt", "\(home)/normal-0000000000000000-5.v2.jsonl", "\(home)/urgent-0000000000000000-5.jsonl",
+            "\(home)/x",
+        ]
+        for name in names { try directory.write([1, 2, 3], to: name) }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.drain() == texts([0]))
+        #expect(store.notes.count == 1)
+        #expect(store.notes.first?.contains("4") == true)
+        store.store.close()
+        #expect(try directory.files() == names.sorted())
+        store.expectConservation()
+    }
+}
+
+extension TemporaryDirectory {
+    /// As the files are at this moment; the locks are not those of a living process then.
+    func copy(to other: TemporaryDirectory) throws {
+        for name in try files() {
+            let parts = name.split(separator: "/").dropLast()
+            try SystemFileSystem().makeDirectories(([other.path] + parts.map(String.init)).joined(separator: "/"))
+            try other.write(try read(name), to: name)
+        }
+    }
+}

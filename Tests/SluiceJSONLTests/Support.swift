@@ -1,0 +1,184 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+/// A store together with all that it has reported, so that conservation can be checked at any time.
+final class TestedStore: Sendable {
+    private struct Counts {
+        var appended = 0
+        var recovered = 0
+        var settled = 0
+        var dropped: [DropReason: Int] = [:]
+        var notes: [String] = []
+        var sizes: [Batch.ID: Int] = [:]
+    }
+
+    let store: JSONLStore
+    private let counts = Locked(Counts())
+
+    init(_ store: JSONLStore) {
+        self.store = store
+    }
+
+    /// Already open.
+    static func opened(_ store: JSONLStore) throws -> TestedStore {
+        let tested = TestedStore(store)
+        try tested.open()
+        return tested
+    }
+
+    func open() throws(SluiceError) {
+        let counts = counts
+        try store.open(
+            StoreObserver(
+                onRecovered: { count in counts.withLock { $0.recovered += count } },
+                onDropped: { count, reason in counts.withLock { $0.dropped[reason, default: 0] += count } },
+                onNote: { note in counts.withLock { $0.notes.append(note) } }))
+    }
+
+    func append(_ line: EventLine) throws(SluiceError) {
+        try store.append(line)
+        counts.withLock { $0.appended += 1 }
+    }
+
+    func nextBatch(events: Int = 500, bytes: Int = .max) throws(SluiceError) -> Batch? {
+        let batch = try store.nextBatch(BatchSize(events: events, bytes: bytes))
+        if let batch { counts.withLock { $0.sizes[batch.id] = batch.events.count } }
+        return batch
+    }
+
+    func settle(_ batch: Batch, rejected: [RejectedEvent] = []) throws(SluiceError) {
+        counts.withLock { $0.settled += $0.sizes.removeValue(forKey: batch.id) ?? 0 }
+        try store.settle(batch.id, rejected: rejected)
+    }
+
+    /// Settles all that waits, and returns it in order.
+    func drain() throws(SluiceError) -> [String] {
+        var texts: [String] = []
+        while let batch = try nextBatch() {
+            texts += batch.texts
+            try settle(batch)
+        }
+        return texts
+    }
+
+    var recovered: Int { counts.withLock { $0.recovered } }
+    var dropped: [DropReason: Int] { counts.withLock { $0.dropped } }
+    var notes: [String] { counts.withLock { $0.notes } }
+
+    /// What by the reports must be waiting; the store's own word is ``JSONLStore/backlog``.
+    var waiting: Int {
+        counts.withLock { $0.appended + $0.recovered - $0.settled - $0.dropped.values.reduce(0, +) }
+    }
+
+    func expectConservation(_ location: SourceLocation = #_sourceLocation) {
+        #expect(store.backlog.events == waiting, sourceLocation: location)
+    }
+}
+
+extension Batch {
+    var texts: [String] { events.map(\.text) }
+}
+
+extension EventLine {
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// A small line that is told by its number.
+    init(_ number: Int, _ priority: Event.Priority = .normal, padding: Int = 0) {
+        let pad = String(repeating: "x", count: padding)
+        let text = #"{"id":"\#(number)","priority":"\#(priority)","pad":"\#(pad)"}"#
+        self.init(bytes: Array(text.utf8)[...], priority: priority)
+    }
+}
+
+func texts(_ numbers: some Sequence<Int>, _ priority: Event.Priority = .normal, padding: Int = 0) -> [String] {
+    numbers.map { EventLine($0, priority, padding: padding).text }
+}
+
+/// Clocks that stand still until a test moves them.
+final class ManualTime: TimeSource {
+    private struct State {
+        var wall: Int64 = 1_800_000_000_000
+        var elapsed: Duration = .zero
+        var sleepers: [(deadline: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+
+    func wallTime() -> Timestamp { Timestamp(milliseconds: state.withLock { $0.wall }) }
+    func suspendingTime() -> Duration { state.withLock { $0.elapsed } }
+    func continuousTime() -> Duration { state.withLock { $0.elapsed } }
+
+    func sleep(until deadline: Duration) async throws {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.elapsed < deadline { state.sleepers.append((deadline, continuation)) }
+                return state.elapsed >= deadline
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    /// Moves both clocks, as time does.
+    func advance(by duration: Duration) {
+        let due = state.withLock { state in
+            state.elapsed += duration
+            state.wall += duration.wholeMilliseconds
+            let split = state.sleepers.partition { $0.deadline <= state.elapsed }
+            defer { state.sleepers.removeSubrange(split...) }
+            return state.sleepers[split...]
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// Moves the wall clock alone, as a user does.
+    func setWall(by duration: Duration) {
+        state.withLock { $0.wall += duration.wholeMilliseconds }
+    }
+
+    var sleepers: Int { state.withLock { $0.sleepers.count } }
+
+    var environment: PipelineEnvironment { PipelineEnvironment(time: self) }
+}
+
+extension Duration {
+    static func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+}
+
+extension TemporaryDirectory {
+    private static let system = SystemFileSystem()
+
+    /// All files below, relative to the directory, sorted; locks left out.
+    func files() throws -> [String] {
+        func walk(_ path: String) throws -> [String] {
+            try TemporaryDirectory.system.list(path).flatMap { name in
+                let child = "\(path)/\(name)"
+                return try TemporaryDirectory.system.status(of: child).kind == .directory ? walk(child) : [child]
+            }
+        }
+        return try walk(path).filter { !$0.hasSuffix("/lock") }.map { String($0.dropFirst(path.count + 1)) }.sorted()
+    }
+
+    func segments() throws -> [String] {
+        try files().filter { !$0.contains("/rejected/") }
+    }
+
+    func read(_ name: String) throws -> [UInt8] {
+        try OpenFile("\(path)/\(name)", [], in: TemporaryDirectory.system).read(upTo: 1 << 24)
+    }
+
+    func write(_ bytes: [UInt8], to name: String) throws {
+        let file = try OpenFile("\(path)/\(name)", [.write, .create], in: TemporaryDirectory.system)
+        try file.truncate(to: 0)
+        try file.write(bytes)
+    }
+
+    /// Leaves events behind, as a life that has ended does.
+    func leave(_ lines: [EventLine], sealing: LineSealing? = nil) throws {
+        let store = try TestedStore.opened(JSONLStore(at: path, sealing: sealing))
+        for line in lines { try store.append(line) }
+        store.store.close()
+    }
+}
