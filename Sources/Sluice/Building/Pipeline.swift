@@ -34,7 +34,7 @@ public final class Pipeline: Sendable {
     /// - Parameters:
     ///   - delivery: the policy of every route that has none of its own.
     ///   - maximumEventBytes: the longest event, as a line of JSON, that is stored; longer ones are dropped and
-    ///     counted. 1 MiB by default.
+    ///     counted. 1 MB by default.
     ///   - environment: the sources of time and randomness.
     ///   - onDiagnostic: called, on any thread, with what a developer may want to see in a log. Keep it short, and
     ///     do not call the pipeline from it.
@@ -43,7 +43,7 @@ public final class Pipeline: Sendable {
     ///   used; and what the block itself throws. Everything that had been opened is closed again.
     public init(
         delivery: DeliveryPolicy = .standard,
-        maximumEventBytes: Int = 1_048_576,
+        maximumEventBytes: Int = 1_000_000,
         environment: PipelineEnvironment = PipelineEnvironment(),
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in },
         @PipelineBuilder _ stages: () throws -> PipelinePlan
