@@ -27,5 +27,6 @@ pipeline.track("Purchase", ["price": 12.5])
 pipeline.track("Search", ["query": "blue shoes"])
 pipeline.track("Purchase", ["price": 3])
 await pipeline.shutdown()
-print("Tally of names: \(tally.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
-precondition(tally.counts == ["Purchase": 2, "Search": 1])
+let counts = await tally.counts
+print("Tally of names: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
+precondition(counts == ["Purchase": 2, "Search": 1])

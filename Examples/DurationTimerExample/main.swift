@@ -1,1 +1,52 @@
-// placeholder
+// How long things take: started, paused, resumed and ended by the host; paused by itself in the background.
+//
+//     swift run DurationTimerExample
+
+import Sluice
+import SluiceDuration
+import SluiceMemory
+import SluiceTesting
+
+/// Prints what took how long.
+struct PrintDurations: Transport {
+    func send(_ batch: Batch) async throws -> Verdicts {
+        for line in batch.events {
+            let event = try line.event()
+            let duration = event.properties["$event_duration"].map { "\($0)" } ?? "no duration"
+            print("  \(event.name): \(duration)")
+        }
+        return .all(.accepted)
+    }
+}
+
+let time = VirtualTime()  // So that this example takes no time; leave it out for the system's clocks.
+let timers = DurationTimer(time: time)
+let pipeline = try Pipeline {
+    timers
+    MemoryStore()
+    PrintDurations()
+}
+
+print("a video of 90 s, of which 30 s were paused:")
+timers.start("WatchVideo")
+time.advance(by: .seconds(30))
+timers.pause("WatchVideo")
+time.advance(by: .seconds(30))
+timers.resume("WatchVideo")
+time.advance(by: .milliseconds(30_125))
+timers.end("WatchVideo", ["title": "How to tie a shoe"])
+await pipeline.flush()
+
+print("a checkout of 10 s, with an hour in the background meanwhile:")
+timers.start("Checkout")
+time.advance(by: .seconds(4))
+pipeline.signal(.didEnterBackground)
+time.advance(by: .seconds(3_600))
+pipeline.signal(.didBecomeActive)
+time.advance(by: .seconds(6))
+timers.end("Checkout")
+await pipeline.flush()
+
+print("an end without a start:")
+timers.end("NeverStarted")
+await pipeline.shutdown()

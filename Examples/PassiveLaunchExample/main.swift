@@ -1,1 +1,43 @@
-// placeholder
+// What the system starts in the background is told apart from what the user opens.
+//
+//     swift run PassiveLaunchExample
+
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+
+/// Prints each event and the state that the app was in.
+struct PrintStates: Transport {
+    func send(_ batch: Batch) async throws -> Verdicts {
+        for line in batch.events {
+            let event = try line.event()
+            let isInBackground = event.properties["$app_state"] == "background"
+            print("  \(event.name)\(isInBackground ? " (in the background)" : "")")
+        }
+        return .all(.accepted)
+    }
+}
+
+let pipeline = try Pipeline {
+    LifecycleEvents()
+    PassiveLaunchTagger()
+    MemoryStore()
+    PrintStates()
+}
+
+print("a push message launches the app:")
+pipeline.signal(.launched(.passive))
+pipeline.track("OrderShipped")
+await pipeline.flush()
+
+print("the user opens it, looks at the notification centre, and comes back:")
+pipeline.signal(.didBecomeActive)
+pipeline.track("OrderViewed")
+pipeline.signal(.willResignActive)
+pipeline.signal(.didBecomeActive)  // No second $AppStart: the app was never out of sight.
+await pipeline.flush()
+
+print("and leaves:")
+pipeline.signal(.willResignActive)
+pipeline.signal(.didEnterBackground)
+await pipeline.shutdown()
