@@ -1,0 +1,81 @@
+/// Finds the numbers of payment cards (ISO/IEC 7812): groups of digits that together have an issuer's prefix, a length
+/// that this issuer uses, and a right check digit.
+enum CardScanner {
+    static func search(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int>? {
+        var position = start
+        while position < text.count {
+            guard text[position].isDigit else {
+                position += 1
+                continue
+            }
+            if !isFraction(text, position), let end = cardEnd(text, from: position) { return position..<end }
+            // The next group: a number may stand before the card's, such as an amount.
+            while position < text.count, text[position].isDigit { position += 1 }
+        }
+        return nil
+    }
+
+    /// Digits behind a decimal point look like any number of cards.
+    private static func isFraction(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Bool {
+        position >= 2 && text[position - 1] == UInt8(ascii: ".") && text[position - 2].isDigit
+    }
+
+    /// The end of the longest card number that begins here and ends with a group of digits.
+    private static func cardEnd(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        var digits: [UInt8] = []
+        var result: Int?
+        var position = start
+        while position < text.count, digits.count <= 19 {
+            if text[position].isDigit {
+                digits.append(text[position] - UInt8(ascii: "0"))
+                position += 1
+                let isGroupEnd = position == text.count || !text[position].isDigit
+                if isGroupEnd, isCard(digits) { result = position }
+            } else if isSeparator(text[position]), position + 1 < text.count, text[position + 1].isDigit {
+                position += 1
+            } else {
+                break
+            }
+        }
+        return result
+    }
+
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
+    }
+
+    private static func isCard(_ digits: [UInt8]) -> Bool {
+        guard (13...19).contains(digits.count) else { return false }
+        let prefix = digits[..<4].reduce(0) { $0 * 10 + Int($1) }
+        return issuers.contains { $0.prefixes.contains(prefix) && $0.lengths.contains(digits.count) }
+            && hasRightCheckDigit(digits)
+    }
+
+    /// Luhn's algorithm: of every second digit from the right, the sum of the digits of its double counts.
+    private static func hasRightCheckDigit(_ digits: [UInt8]) -> Bool {
+        var sum = 0
+        for (offset, digit) in digits.reversed().enumerated() {
+            let weighted = offset % 2 == 0 ? Int(digit) : Int(digit) * 2
+            sum += weighted > 9 ? weighted - 9 : weighted
+        }
+        return sum % 10 == 0
+    }
+
+    /// The first four digits, and how many there are in all.
+    private static let issuers: [(prefixes: ClosedRange<Int>, lengths: [Int])] = [
+        (4_000...4_999, [13, 16, 19]),  // Visa
+        (5_100...5_599, [16]),  // Mastercard
+        (2_221...2_720, [16]),  // Mastercard
+        (3_400...3_499, [15]),  // American Express
+        (3_700...3_799, [15]),  // American Express
+        (3_000...3_059, [14, 16]),  // Diners Club
+        (3_600...3_699, [14, 16]),  // Diners Club
+        (3_800...3_999, [14, 16]),  // Diners Club
+        (3_528...3_589, [16, 17, 18, 19]),  // JCB
+        (6_000...6_999, [16, 17, 18, 19]),  // Discover, UnionPay, Maestro
+        (8_100...8_171, [16, 17, 18, 19]),  // UnionPay
+        (5_000...5_099, [13, 14, 15, 16, 17, 18, 19]),  // Maestro
+        (5_600...5_899, [13, 14, 15, 16, 17, 18, 19]),  // Maestro
+        (2_200...2_204, [16, 17, 18, 19]),  // Mir
+    ]
+}

@@ -1,0 +1,65 @@
+/// Finds e-mail addresses: an at sign, what can stand before it, and a host name with a dot behind it.
+enum EmailScanner {
+    static func search(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int>? {
+        var position = start
+        // Never behind the last at sign: each byte is then looked at a fixed number of times.
+        var floor = start
+        while position < text.count {
+            let length = atSign(text, position)
+            guard length > 0 else {
+                position += 1
+                continue
+            }
+            var local = position
+            while local > floor, isLocal(text[local - 1]) { local -= 1 }
+            while local < position, text[local] == UInt8(ascii: ".") { local += 1 }
+            if local < position, let end = hostEnd(text, from: position + length) { return local..<end }
+            position += length
+            floor = position
+        }
+        return nil
+    }
+
+    /// The length of the at sign at an offset; 0 if there is none.
+    private static func atSign(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int {
+        if text[position] == UInt8(ascii: "@") { return 1 }
+        guard text[position] == UInt8(ascii: "%"), position + 2 < text.count,
+            text[position + 1] == UInt8(ascii: "4"), text[position + 2] == UInt8(ascii: "0")
+        else { return 0 }
+        return 3
+    }
+
+    /// Fewer than the standard allows: `=`, `/` and `&` stand before addresses much more often than in them.
+    private static func isLocal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "%"),
+            UInt8(ascii: "'"):
+            true
+        default: byte.isDigit || byte.isLetter || byte.isBeyondASCII
+        }
+    }
+
+    /// Where the host name ends: behind its last label that can be a top-level domain, if that is not its first label.
+    private static func hostEnd(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        var result: Int?
+        var labels = 0
+        var position = start
+        while true {
+            let label = position
+            while position < text.count, isLabel(text[position]) { position += 1 }
+            guard position > label else { return result }
+            labels += 1
+            if labels > 1, isTopLevel(text[label..<position]) { result = position }
+            guard position < text.count, text[position] == UInt8(ascii: ".") else { return result }
+            position += 1
+        }
+    }
+
+    private static func isLabel(_ byte: UInt8) -> Bool {
+        byte.isDigit || byte.isLetter || byte.isBeyondASCII || byte == UInt8(ascii: "-")
+    }
+
+    private static func isTopLevel(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        label.count >= 2 && (label.allSatisfy { $0.isLetter || $0.isBeyondASCII } || label.starts(with: "xn--".utf8))
+    }
+}

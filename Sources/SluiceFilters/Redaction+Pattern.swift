@@ -1,0 +1,49 @@
+extension Redaction {
+    /// Something secret that can be told by its form. Found by scanners over UTF-8, in time linear in the text.
+    public struct Pattern: Sendable {
+        /// The first match that begins at an offset or behind it.
+        typealias Search = @Sendable (_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Range<Int>?
+
+        let mark: String
+        let appliesToNumbers: Bool
+        let search: Search
+
+        /// E-mail addresses, also with a percent-encoded at sign; becomes `[email]`.
+        public static let email = Pattern(mark: "[email]", appliesToNumbers: false, search: EmailScanner.search)
+
+        /// Payment cards: 13 to 19 digits, single spaces or hyphens between them, with the prefix and the length of
+        /// one of the large issuers and a right check digit; becomes `[card]`.
+        public static let paymentCard = Pattern(mark: "[card]", appliesToNumbers: true, search: CardScanner.search)
+
+        /// Phone numbers in an international form (`+49 30 1234567`), in the North American one (`(555) 123-4567`), or
+        /// with a leading zero and a gap (`030 1234567`); becomes `[phone]`. Digits without any gap and without `+` are
+        /// none: too many other numbers look like that.
+        public static let phone = Pattern(mark: "[phone]", appliesToNumbers: false, search: PhoneScanner.search)
+
+        /// Nil if there is no match.
+        func replacing(in text: String) -> String? {
+            var text = text
+            return text.withUTF8 { utf8 in
+                guard var match = search(utf8, 0) else { return nil }
+                var result: [UInt8] = []
+                var copied = 0
+                while true {
+                    result += utf8[copied..<match.lowerBound]
+                    result += mark.utf8
+                    copied = match.upperBound
+                    guard let next = search(utf8, copied) else { break }
+                    match = next
+                }
+                result += utf8[copied...]
+                return String(decoding: result, as: UTF8.self)
+            }
+        }
+    }
+}
+
+extension UInt8 {
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+    /// Part of a character beyond ASCII.
+    var isBeyondASCII: Bool { self >= 0x80 }
+}

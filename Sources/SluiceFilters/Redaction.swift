@@ -1,0 +1,104 @@
+public import Sluice
+
+/// Takes secrets out of events before they reach any disk.
+///
+/// ```swift
+/// Redaction(keys: ["password", "token"], patterns: [.email, .paymentCard])
+/// ```
+///
+/// The value of a property whose name is one of the keys, in whatever case of its ASCII letters, becomes
+/// `"[redacted]"`; text that matches a pattern becomes the pattern's mark, such as `[email]`, and what surrounds it
+/// stays. Both hold at every depth of arrays and objects. Patterns are looked for in strings, in the names of the event
+/// and of properties, and payment cards also in numbers; of two names that become the same, the later stands.
+///
+/// Ids are left as they are: pass a hash to `login` instead of an e-mail address. What stands below it is not redacted,
+/// so let it be the last processor.
+public struct Redaction: Processor {
+    private let keys: [[UInt8]]
+    private let patterns: [Pattern]
+
+    /// - Parameters:
+    ///   - keys: names of properties whose values are secret.
+    ///   - patterns: what is secret wherever it stands, applied in the order given.
+    public init(keys: [String] = [], patterns: [Pattern] = []) {
+        self.keys = keys.map { $0.utf8.map(lowercased) }
+        self.patterns = patterns
+    }
+
+    public func process(_ event: inout Event) -> Disposition {
+        if let name = redacted(event.name) { event.name = name }
+        // Property by property, because the list also carries what was cut from it before.
+        for property in event.properties {
+            guard let redacted = redacted(property) else { continue }
+            if redacted.name != property.name { event.properties[property.name] = nil }
+            event.properties[redacted.name] = redacted.value
+        }
+        return .keep
+    }
+
+    /// Nil if nothing is to be changed; so are the others of the name.
+    private func redacted(_ property: Property) -> Property? {
+        let name = redacted(property.name)
+        let value = isSecret(property.name) ? .string("[redacted]") : redacted(property.value)
+        guard name != nil || value != nil else { return nil }
+        return Property(name ?? property.name, value ?? property.value)
+    }
+
+    // Recursion is bounded by the depth that a value can have.
+    private func redacted(_ value: PropertyValue) -> PropertyValue? {
+        switch value {
+        case .string(let string):
+            return redacted(string).map { .string($0) }
+        case .int(let int):
+            return redacted(number: int)
+        case .double(let double):
+            return Int64(exactly: double).flatMap { redacted(number: $0) }
+        case .array(let array):
+            var hasChanged = false
+            let elements = array.map { element in
+                guard let redacted = redacted(element) else { return element }
+                hasChanged = true
+                return redacted
+            }
+            return hasChanged ? .array(PropertyArray(elements)) : nil
+        case .object(let object):
+            var hasChanged = false
+            let properties = object.map { property in
+                let redacted = redacted(property)
+                hasChanged = hasChanged || redacted != nil
+                return (redacted?.name ?? property.name, redacted?.value ?? property.value)
+            }
+            return hasChanged ? .object(Properties(properties)) : nil
+        case .bool, .date, .null:
+            return nil
+        }
+    }
+
+    private func redacted(number: Int64) -> PropertyValue? {
+        // The shortest card number has 13 digits.
+        guard number >= 1_000_000_000_000 else { return nil }
+        for pattern in patterns where pattern.appliesToNumbers {
+            if let text = pattern.replacing(in: String(number)) { return .string(text) }
+        }
+        return nil
+    }
+
+    private func redacted(_ string: String) -> String? {
+        var result: String?
+        for pattern in patterns {
+            if let replaced = pattern.replacing(in: result ?? string) { result = replaced }
+        }
+        return result
+    }
+
+    private func isSecret(_ name: String) -> Bool {
+        keys.contains { key in
+            key.count == name.utf8.count && zip(key, name.utf8).allSatisfy { $0 == lowercased($1) }
+        }
+    }
+}
+
+/// Only ASCII: the rest has no case that is the same in every language.
+private func lowercased(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+}

@@ -1,0 +1,32 @@
+/// A hash that is the same in every process, on every platform and in every version: FNV-1a with 64 bits, and the
+/// finalizer of SplitMix64 behind it, because the high bits of FNV alone are far from uniform for short inputs.
+struct StableHash {
+    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ byte: UInt8) {
+        state = (state ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+
+    mutating func add(_ string: String) {
+        for byte in string.utf8 { add(byte) }
+    }
+
+    /// Big-endian.
+    mutating func add(_ word: UInt64) {
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            add(UInt8(truncatingIfNeeded: word >> shift))
+        }
+    }
+
+    var value: UInt64 {
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    /// From 0 up to, but not including, 1.
+    var fraction: Double {
+        Double(value >> 11) / Double(1 << 53 as UInt64)
+    }
+}
