@@ -20,7 +20,7 @@ struct DeadLetters {
         files fileSystem: any FileSystem
     ) throws(FileError) {
         try makeDirectory(folder, files: fileSystem)
-        var files = try known(in: folder, files: fileSystem)
+        var files = try known(in: folder, sequence: &sequence, files: fileSystem)
         defer { self.files = files }
         let now = configuration.environment.time.wallTime()
         for event in rejected {
@@ -61,7 +61,8 @@ struct DeadLetters {
             let names = try fileSystem.list(folder.rejectedPath).sorted()
             if names.isEmpty { return }
             try makeDirectory(home, files: fileSystem)
-            for name in names where name.hasSuffix(DeadLetters.suffix) {
+            _ = try known(in: home, sequence: &sequence, files: fileSystem)
+            for name in names where DeadLetters.sequence(of: name) != nil {
                 let newName = DeadLetters.name(&sequence)
                 try fileSystem.rename("\(folder.rejectedPath)/\(name)", to: "\(home.rejectedPath)/\(newName)")
             }
@@ -80,10 +81,15 @@ struct DeadLetters {
         }
     }
 
-    private func known(in folder: InstanceFolder, files fileSystem: any FileSystem) throws(FileError) -> [File] {
+    /// What is there already; new names come after all of it.
+    private func known(
+        in folder: InstanceFolder, sequence: inout UInt64, files fileSystem: any FileSystem
+    ) throws(FileError) -> [File] {
         if let files { return files }
         var found: [File] = []
-        for name in try fileSystem.list(folder.rejectedPath).sorted() where name.hasSuffix(DeadLetters.suffix) {
+        for name in try fileSystem.list(folder.rejectedPath).sorted() {
+            guard let number = DeadLetters.sequence(of: name) else { continue }
+            sequence = max(sequence, number + 1)
             found.append(File(name: name, bytes: try fileSystem.status(of: "\(folder.rejectedPath)/\(name)").size))
         }
         return found
@@ -94,6 +100,13 @@ struct DeadLetters {
     private static func name(_ sequence: inout UInt64) -> String {
         defer { sequence &+= 1 }
         return SegmentName.digits(sequence) + suffix
+    }
+
+    private static func sequence(of name: String) -> UInt64? {
+        guard name.hasSuffix(suffix), let number = UInt64(name.dropLast(suffix.count), radix: 16),
+            number < UInt64.max >> 1, SegmentName.digits(number) + suffix == name
+        else { return nil }
+        return number
     }
 
     private static func line(

@@ -107,7 +107,7 @@ public final class JSONLStore: Store {
     /// sealed for it. The size that is asked for is what later segments are made to, between 20 and 500 events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment could not be read at present. After three attempts it is
-    ///   left alone for this life, so that others can be delivered.
+    ///   given up, so that others can be delivered, and looked at again when nothing else waits.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         let reader = SegmentReader(files: files, sealing: configuration.sealing)
         while true {
@@ -145,6 +145,7 @@ public final class JSONLStore: Store {
         let path = segment.path
         let removal = Result { () throws(FileError) in try files.removeFile(path) }
         try use { state throws(SluiceError) in
+            defer { state.settled() }
             do throws(FileError) {
                 try state.removed(segment, removal)
             } catch {
@@ -234,6 +235,11 @@ public final class JSONLStore: Store {
             }
             self?.endSynchronization()
         }
+    }
+
+    /// Whether no synchronisation is due.
+    var isIdle: Bool {
+        state.withLock { !$0.isSynchronizationScheduled }
     }
 
     private func endSynchronization() {

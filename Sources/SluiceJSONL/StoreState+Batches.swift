@@ -31,7 +31,7 @@ extension StoreState {
             }
             if let segment = lanes[lane].sealed.first(where: { $0.condition == .waiting }) { return take(segment) }
         }
-        if adoptAnother() { return try takeCandidate() }
+        if lookForMore() { return try takeCandidate() }
         if let failure {
             throw SluiceError(.inputOutput, "what is buffered could not be written: see the cause", cause: failure)
         }
@@ -50,6 +50,8 @@ extension StoreState {
     mutating func batch(from candidate: Candidate, _ contents: SegmentReader.Contents) -> Batch? {
         let segment = candidate.segment
         let good = contents.lines.count
+        segment.readFailures = 0
+        aside.removeAll { $0 === segment }
         if let known = segment.events {
             let missing = max(0, known - good)
             tally.events -= missing
@@ -105,10 +107,39 @@ extension StoreState {
         // One bad file must not stand in the way of all that comes after it.
         retire(segment)
         observer.dropped(segment.events ?? 0, .storeFailed)
-        forget(segment)
-        notes.append("a segment that cannot be read is left alone in this life: \(segment.path) (\(cause))")
+        tally.fileBytes -= segment.fileBytes
+        if !aside.contains(where: { $0 === segment }) {
+            aside.append(segment)
+            notes.append("a segment that cannot be read is left alone: \(segment.path) (\(cause))")
+        }
+        lookedAside = configuration.environment.time.continuousTime()
     }
 
+    /// Looks again at what could not be read: the fault may have ended, or the device been unlocked.
+    ///
+    /// - Returns: whether there is something to deliver now.
+    private mutating func lookAside() -> Bool {
+        let now = configuration.environment.time.continuousTime()
+        guard !aside.isEmpty, now - lookedAside >= StoreState.asideInterval else { return false }
+        let segment = aside.removeFirst()
+        aside.append(segment)
+        lookedAside = now
+        // Its events were given up, so that they are found now as those of an earlier life are.
+        segment.condition = .waiting
+        segment.events = nil
+        segment.eventBytes = 0
+        tally.fileBytes += segment.fileBytes
+        tally.unreadBytes += segment.fileBytes
+        insert(segment)
+        return true
+    }
+
+    /// To be called when nothing waits: what else there may be to deliver.
+    mutating func lookForMore() -> Bool {
+        adoptAnother() || lookAside()
+    }
+
+    private static var asideInterval: Duration { .seconds(60) }
     private static var readAttempts: Int { 3 }
 
     mutating func release(_ batch: Batch.ID) {
@@ -125,6 +156,11 @@ extension StoreState {
         retire(segment)
         if !rejected.isEmpty { bury(rejected) }
         return segment
+    }
+
+    /// To be called when a batch is gone for good: a delivery loop asks no store for batches that says it is empty.
+    mutating func settled() {
+        if phase == .open, backlog.isEmpty { _ = lookForMore() }
     }
 
     private mutating func bury(_ rejected: [RejectedEvent]) {

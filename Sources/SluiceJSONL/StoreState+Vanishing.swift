@@ -28,6 +28,7 @@ extension StoreState {
     /// Accounts for a segment whose file is not there any more.
     mutating func lost(_ segment: Segment) {
         retire(segment)
+        aside.removeAll { $0 === segment }
         observer.dropped(segment.events ?? 0, .vanished)
         forget(segment)
     }

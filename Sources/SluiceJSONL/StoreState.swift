@@ -48,6 +48,9 @@ struct StoreState {
     var lastBatch: UInt64 = 0
     /// Accounted for, but their files could not be removed yet.
     var unremoved: [Segment] = []
+    /// Given up because they cannot be read; looked at again from time to time.
+    var aside: [Segment] = []
+    var lookedAside: Duration = .zero
     var deadLetters = DeadLetters()
     var segmentBytes: Int
     var segmentEvents: Int
@@ -142,6 +145,7 @@ struct StoreState {
         lanes = Event.Priority.allCases.map { Lane(priority: $0) }
         handedOut = [:]
         unremoved = []
+        aside = []
         home = nil
         phase = .closed
     }

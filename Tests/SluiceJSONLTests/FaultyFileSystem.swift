@@ -4,7 +4,7 @@ import SluiceFiles
 /// The system's files, which fail where a test says so.
 final class FaultyFileSystem: FileSystem {
     enum Operation: Hashable, CaseIterable {
-        case open, write, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
+        case open, create, write, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
     }
 
     private struct Fault {
@@ -77,7 +77,17 @@ final class FaultyFileSystem: FileSystem {
 
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
         try count(.open)
+        if options.contains(.create), isMissing(path) { try count(.create) }
         return try base.openFile(path, options, mode: mode)
+    }
+
+    private func isMissing(_ path: String) -> Bool {
+        do throws(FileError) {
+            _ = try base.status(of: path)
+            return false
+        } catch {
+            return true
+        }
     }
 
     func closeFile(_ file: FileDescriptor) {
@@ -101,8 +111,8 @@ final class FaultyFileSystem: FileSystem {
     }
 
     func synchronize(_ file: FileDescriptor) throws(FileError) {
+        // Whether the drive has it is not what these tests can see.
         try count(.synchronize)
-        try base.synchronize(file)
     }
 
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {

@@ -170,6 +170,7 @@ extension TemporaryDirectory {
     }
 
     func write(_ bytes: [UInt8], to name: String) throws {
+        try TemporaryDirectory.system.makeDirectories(FilePath.parent(of: "\(path)/\(name)"))
         let file = try OpenFile("\(path)/\(name)", [.write, .create], in: TemporaryDirectory.system)
         try file.truncate(to: 0)
         try file.write(bytes)

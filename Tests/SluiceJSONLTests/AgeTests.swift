@@ -1,0 +1,108 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+struct AgeTests {
+    private let directory: TemporaryDirectory
+    private let time = ManualTime()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func opened() throws -> TestedStore {
+        try .opened(JSONLStore(at: directory.path, environment: time.environment))
+    }
+
+    /// A life that stores one event.
+    private func live(_ number: Int) throws {
+        let store = try opened()
+        try store.append(EventLine(number))
+        store.store.close()
+    }
+
+    @Test("events that wait longer than 25 days are dropped and counted")
+    func withinOneLife() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        store.store.release(batch.id)
+        time.advance(by: .days(24))
+        try store.append(EventLine(1))
+        time.advance(by: .days(2))
+        #expect(try store.drain() == texts([1]))
+        #expect(store.dropped == [.expired: 1])
+        store.expectConservation()
+    }
+
+    @Test("a batch in flight does not expire")
+    func inFlight() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        time.advance(by: .days(30))
+        #expect(try store.nextBatch() == nil)
+        try store.settle(batch)
+        #expect(store.dropped.isEmpty)
+        store.expectConservation()
+    }
+
+    @Test("age adds up over lives")
+    func overLives() throws {
+        try live(0)
+        time.advance(by: .days(10))
+        try live(1)
+        time.advance(by: .days(10))
+        try live(2)
+        time.advance(by: .days(10))
+        let store = try opened()
+        #expect(store.dropped == [.expired: 1])
+        #expect(store.recovered == 1)
+        #expect(try store.drain() == texts([1, 2]))
+    }
+
+    @Test("a clock that jumps while the store is open expires nothing", arguments: [-30, 26, 3_650])
+    func jumpWithinLife(days: Int) throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        time.setWall(by: .days(days))
+        try store.append(EventLine(1, .critical))
+        let first = try #require(try store.nextBatch())
+        store.store.release(first.id)
+        try store.append(EventLine(2))
+        #expect(try store.drain() == texts([1], .critical) + texts([0, 2]))
+        #expect(store.dropped.isEmpty)
+    }
+
+    @Test(
+        "a clock that jumps while the store is open expires nothing in later lives either", arguments: [-30, 26, 3_650])
+    func jumpThenNextLife(days: Int) throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        time.setWall(by: .days(days))
+        _ = try store.nextBatch()
+        try store.append(EventLine(1))
+        store.store.close()
+        for number in 2..<5 { try live(number) }
+        time.setWall(by: .days(-days))
+        let last = try opened()
+        #expect(try last.drain() == texts(0..<5))
+        #expect(last.dropped.isEmpty)
+    }
+
+    @Test("a clock that stands years ahead when the store is opened expires nothing, however many lives it does")
+    func yearsAhead() throws {
+        try live(0)
+        time.setWall(by: .days(3_650))
+        for number in 1..<10 {
+            time.advance(by: .days(1))
+            try live(number)
+        }
+        time.setWall(by: .days(-3_650))
+        let store = try opened()
+        #expect(try store.drain() == texts(0..<10))
+        #expect(store.dropped.isEmpty)
+    }
+}

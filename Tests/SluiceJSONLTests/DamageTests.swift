@@ -1,0 +1,111 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+/// A file that is not what was written: whatever happened to it, nothing altered is delivered.
+struct DamageTests {
+    private let directory: TemporaryDirectory
+    private let name: String
+    private let intact: [UInt8]
+    private let expected: [String]
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try directory.leave((0..<6).map { EventLine($0) })
+        name = try directory.segments()[0]
+        intact = try directory.read(name)
+        expected = texts(0..<6)
+    }
+
+    /// What a next life makes of the damaged file; it settles nothing.
+    private func readBack(_ bytes: [UInt8], _ location: SourceLocation = #_sourceLocation) throws -> [String] {
+        try directory.write(bytes, to: name)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        let texts = try store.nextBatch()?.texts ?? []
+        store.expectConservation(location)
+        #expect(store.dropped.keys.allSatisfy { $0 == .corrupt }, sourceLocation: location)
+        #expect(store.recovered == texts.count + store.dropped.values.reduce(0, +), sourceLocation: location)
+        store.store.close()
+        return texts
+    }
+
+    @Test("a file that is cut anywhere gives all of its whole lines")
+    func cutEverywhere() throws {
+        for length in 0...intact.count {
+            let whole = intact[..<length].count { $0 == LineFormat.newline }
+            #expect(try readBack(Array(intact[..<length])) == Array(expected[..<whole]))
+        }
+    }
+
+    @Test("a torn tail is one event lost, and counted")
+    func tornTail() throws {
+        try directory.write(intact.dropLast(1), to: name)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.nextBatch()?.texts == Array(expected.dropLast()))
+        #expect(store.dropped == [.corrupt: 1])
+        #expect(store.recovered == 6)
+    }
+
+    @Test("no flipped bit alters an event, and none costs more than two")
+    func everyBit() throws {
+        for index in intact.indices {
+            for bit in 0..<8 {
+                var bytes = intact
+                bytes[index] ^= 1 << bit
+                let texts = try readBack(bytes)
+                #expect(texts.count >= 4)
+                #expect(texts == expected.filter { texts.contains($0) })
+            }
+        }
+    }
+
+    @Test("NUL bytes at the end, as after a loss of power, are not delivered", arguments: [1, 4_096, 1_000_000])
+    func nulTail(count: Int) throws {
+        let nul = [UInt8](repeating: 0, count: count)
+        #expect(try readBack(intact + nul) == expected)
+        #expect(try readBack(intact.dropLast(10) + nul) == Array(expected.dropLast()))
+        #expect(try readBack(nul) == [])
+    }
+
+    @Test("a foreign block in the middle costs what it covers")
+    func foreignBlock() throws {
+        let lineLength = intact.count / 6
+        for block in [[UInt8](repeating: 0xFF, count: 40), Array("\n\n\n{\"a\":1}\n{}\n".utf8)] {
+            var bytes = intact
+            bytes.replaceSubrange(lineLength + 5..<lineLength + 5 + block.count, with: block)
+            #expect(try readBack(bytes) == [expected[0]] + expected[2...])
+        }
+    }
+
+    @Test("lines in a file that nobody has written with a checksum are not delivered")
+    func noChecksum() throws {
+        #expect(try readBack(Array((expected.joined(separator: "\n") + "\n").utf8)) == [])
+    }
+
+    @Test("a file with nothing good in it is counted and removed")
+    func nothingGood() throws {
+        try directory.write(Array("rubbish\n".utf8), to: name)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.nextBatch() == nil)
+        #expect(store.dropped == [.corrupt: 1])
+        #expect(store.store.backlog.isEmpty)
+        #expect(try directory.segments().isEmpty)
+    }
+
+    @Test("damage to what this life has written itself is counted too")
+    func ownDamage() throws {
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        _ = try store.drain()
+        for number in 0..<6 { try store.append(EventLine(number)) }
+        let own = try directory.segments()[0]
+        var bytes = try directory.read(own)
+        bytes[10] ^= 1
+        bytes.removeLast(3)
+        try directory.write(bytes, to: own)
+        #expect(try store.drain() == Array(expected[1..<5]))
+        #expect(store.dropped == [.corrupt: 2])
+        store.expectConservation()
+    }
+}

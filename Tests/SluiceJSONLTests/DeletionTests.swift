@@ -1,0 +1,124 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
+/// What others do to the directory, and to the process, while the store is open.
+struct DeletionTests {
+    private let directory: TemporaryDirectory
+    private let root: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        root = "\(directory.path)/root"
+    }
+
+    @Test("a deleted directory is noticed at the next append, counted, and made anew")
+    func directoryGone() throws {
+        let store = try TestedStore.opened(JSONLStore(at: root))
+        for number in 0..<600 { try store.append(EventLine(number)) }
+        for number in 600..<610 { try store.append(EventLine(number, .critical)) }
+        try TemporaryDirectory.remove(root)
+        try store.append(EventLine(1_000))
+        #expect(store.dropped == [.vanished: 610])
+        #expect(store.notes.count == 1)
+        store.expectConservation()
+        for number in 1_001..<1_010 { try store.append(EventLine(number)) }
+        #expect(try store.drain() == texts(1_000..<1_010))
+        store.expectConservation()
+    }
+
+    @Test("a deleted folder of this process alone is made anew beside the others")
+    func folderGone() throws {
+        let store = try TestedStore.opened(JSONLStore(at: root))
+        try store.append(EventLine(0))
+        let home = try #require(try SystemFileSystem().list(root).first)
+        try TemporaryDirectory.remove("\(root)/\(home)")
+        try store.append(EventLine(1, .critical))
+        try store.append(EventLine(2))
+        #expect(store.dropped == [.vanished: 1])
+        #expect(try store.drain() == texts([1], .critical) + texts([2]))
+        store.expectConservation()
+    }
+
+    @Test("a batch that was read before its file was deleted is delivered and not counted as lost")
+    func inFlight() throws {
+        let store = try TestedStore.opened(JSONLStore(at: root))
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        try TemporaryDirectory.remove(root)
+        try store.append(EventLine(1))
+        #expect(store.dropped.isEmpty)
+        try store.settle(batch)
+        #expect(try store.drain() == texts([1]))
+        store.expectConservation()
+    }
+
+    @Test("single files that were deleted are counted when they are to be read")
+    func fileGone() throws {
+        let store = try TestedStore.opened(JSONLStore(at: root))
+        for number in 0..<1_000 { try store.append(EventLine(number)) }
+        try SystemFileSystem().removeFile("\(directory.path)/\(try directory.segments()[0])")
+        #expect(try store.drain() == texts(500..<1_000))
+        #expect(store.dropped == [.vanished: 500])
+        store.expectConservation()
+    }
+
+    @Test("files of an earlier life that were deleted unread were never counted")
+    func inheritedGone() throws {
+        try SystemFileSystem().makeDirectory(root, mode: 0o700)
+        try directory.leave([])
+        let earlier = try TestedStore.opened(JSONLStore(at: root))
+        try earlier.append(EventLine(0))
+        earlier.store.close()
+        let store = try TestedStore.opened(JSONLStore(at: root))
+        try TemporaryDirectory.remove(root)
+        #expect(try store.nextBatch() == nil)
+        #expect(store.dropped.isEmpty)
+        #expect(store.store.backlog.isEmpty)
+        store.expectConservation()
+    }
+
+    @Test("what stands in the deleted directory's place is checked as at opening")
+    func replacedByLink() throws {
+        let store = try TestedStore.opened(JSONLStore(at: root))
+        try store.append(EventLine(0))
+        try TemporaryDirectory.remove(root)
+        try SystemFileSystem().makeDirectory("\(directory.path)/elsewhere", mode: 0o700)
+        symlink("\(directory.path)/elsewhere", root)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        #expect(try SystemFileSystem().list("\(directory.path)/elsewhere").isEmpty)
+        store.expectConservation()
+    }
+
+    @Test("events that are only buffered survive the deletion of the directory")
+    func buffered() throws {
+        let store = try TestedStore.opened(JSONLStore(at: root, durability: .buffered))
+        try store.append(EventLine(0))
+        try TemporaryDirectory.remove(root)
+        #expect(try store.drain() == texts([0]))
+        store.expectConservation()
+    }
+
+    @Test("the child of a fork leaves the parent's events and files alone, and writes in a folder of its own")
+    func fork() throws {
+        let files = FaultyFileSystem()
+        let store = try TestedStore.opened(JSONLStore(at: root, files: files))
+        for number in 0..<3 { try store.append(EventLine(number)) }
+        let parents = try directory.segments()
+        files.pretend(processID: 1)
+        try store.append(EventLine(3))
+        #expect(store.dropped == [.leftToParentProcess: 3])
+        #expect(try store.drain() == texts([3]))
+        store.expectConservation()
+        store.store.close()
+        #expect(try directory.segments() == parents)
+    }
+}

@@ -1,0 +1,237 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
+struct FaultTests {
+    private let directory: TemporaryDirectory
+    private let files = FaultyFileSystem()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func opened(_ durability: JSONLStore.Durability = .process) throws -> TestedStore {
+        try .opened(JSONLStore(at: directory.path, durability: durability, files: files))
+    }
+
+    @Test("short writes are continued to the newline", arguments: [1, 7, 60])
+    func shortWrites(limit: Int) throws {
+        let store = try opened()
+        files.limitWrites(to: limit)
+        for number in 0..<20 { try store.append(EventLine(number)) }
+        #expect(try store.drain() == texts(0..<20))
+    }
+
+    @Test("a disk that fills up in the middle of a line leaves no torn line, and the next life finds all accepted")
+    func fullDisk() throws {
+        let length = EventLine(0).bytes.count + 18
+        for space in stride(from: 0, to: 3 * length, by: 5) {
+            let store = try opened()
+            files.limitSpace(to: space)
+            var accepted: [Int] = []
+            for number in 0..<5 {
+                do {
+                    try store.append(EventLine(number))
+                    accepted.append(number)
+                } catch {
+                    #expect(error.code == .inputOutput)
+                }
+            }
+            #expect(accepted.count == space / length)
+            files.heal()
+            try store.append(EventLine(5))
+            store.expectConservation()
+            for name in try directory.segments() {
+                #expect(try directory.read(name).last == LineFormat.newline)
+            }
+            store.store.close()
+            let next = try opened()
+            #expect(try next.drain() == texts(accepted + [5]))
+            #expect(next.dropped.isEmpty)
+            next.store.close()
+        }
+    }
+
+    @Test("a line that could not be cut off is not delivered by this life, and counted by the next")
+    func cannotCutBack() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        files.limitSpace(to: 10)
+        files.fail(.truncate, with: .inputOutput)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        files.heal()
+        let copy = try TemporaryDirectory()
+        try directory.copy(to: copy)
+        #expect(try store.drain() == texts([0]))
+        #expect(store.dropped.isEmpty)
+        store.expectConservation()
+
+        let next = try TestedStore.opened(JSONLStore(at: copy.path))
+        #expect(try next.drain() == texts([0]))
+        #expect(next.dropped == [.corrupt: 1])
+    }
+
+    @Test("after a failed write the file is not written to again")
+    func sealedAfterFailure() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        files.fail(.write, with: .inputOutput, times: 1)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        let before = try directory.segments()
+        try store.append(EventLine(2))
+        #expect(try directory.segments().count == before.count + 1)
+        #expect(try store.drain() == texts([0, 2]))
+    }
+
+    @Test("what was settled is not sent again in this life, though its file cannot be removed")
+    func cannotRemove() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        files.fail(.removeFile, with: .accessDenied)
+        let batch = try #require(try store.nextBatch())
+        let error = #expect(throws: SluiceError.self) { try store.settle(batch) }
+        #expect(error?.code == .inputOutput)
+        #expect(try store.nextBatch() == nil)
+        #expect(store.store.backlog.isEmpty)
+        store.expectConservation()
+        files.heal()
+        try store.append(EventLine(1))
+        #expect(try store.drain() == texts([1]))
+        #expect(try directory.segments().isEmpty)
+    }
+
+    @Test("a segment that cannot be read is tried again, then given up so that it does not stand in the way")
+    func cannotRead() throws {
+        try directory.leave([EventLine(0)])
+        let time = ManualTime()
+        let store = try TestedStore.opened(
+            JSONLStore(at: directory.path, environment: time.environment, files: files))
+        try store.append(EventLine(1))
+        files.fail(.read, with: .inputOutput, times: 1)
+        #expect(throws: SluiceError.self) { try store.nextBatch() }
+        let batch = try #require(try store.nextBatch())
+        #expect(batch.texts == texts([0]))
+        store.store.release(batch.id)
+        store.expectConservation()
+
+        files.fail(.read, with: .inputOutput, times: 3)
+        for _ in 0..<2 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
+        #expect(try store.drain() == texts([1]))
+        #expect(store.dropped == [.storeFailed: 1])
+        #expect(store.notes.count == 1)
+        #expect(store.store.backlog.isEmpty)
+        store.expectConservation()
+
+        files.fail(.read, with: .inputOutput, times: 1)
+        time.advance(by: .seconds(61))
+        #expect(try store.nextBatch() == nil)
+        #expect(try store.nextBatch() == nil)
+        #expect(store.notes.count == 1)
+        #expect(try directory.segments().count == 1)
+        time.advance(by: .seconds(61))
+        #expect(try store.drain() == texts([0]))
+        #expect(store.recovered == 2)
+        store.expectConservation()
+    }
+
+    @Test("a segment that was given up is found by the next life")
+    func givenUp() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        files.fail(.read, with: .inputOutput)
+        for _ in 0..<2 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
+        #expect(try store.nextBatch() == nil)
+        store.store.close()
+        files.heal()
+        #expect(try opened().drain() == texts([0]))
+    }
+
+    @Test("too many open files pass: nothing is given up for it")
+    func noDescriptors() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        store.store.release(batch.id)
+        files.fail(.open, with: .tooManyOpenFiles)
+        for _ in 0..<10 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
+        files.heal()
+        #expect(try store.drain() == texts([0]))
+    }
+
+    @Test(
+        "a file of a segment's name that is none does not stand in the way", arguments: ["link", "directory", "fifo"])
+    func noRegularFile(kind: String) throws {
+        try directory.leave([EventLine(0)])
+        let name = try directory.segments()[0]
+        let path = "\(directory.path)/" + name.dropLast(".jsonl".count) + "1.jsonl"
+        switch kind {
+        case "link": symlink("/etc/passwd", path)
+        case "directory": try SystemFileSystem().makeDirectory(path, mode: 0o700)
+        default: mkfifo(path, 0o600)
+        }
+        let store = try opened()
+        #expect(try store.drain() == texts([0]))
+        #expect(store.notes.count == 1)
+        store.store.close()
+        #expect(try SystemFileSystem().status(of: path).links > 0)
+    }
+
+    /// Each error at each operation, from its nth call on, once or for good.
+    @Test(
+        "whatever fails, all that was accepted is delivered once when the fault ends",
+        arguments: FaultyFileSystem.Operation.allCases,
+        [FileError.noSpace, .inputOutput, .accessDenied, .readOnly, .quotaExceeded])
+    func everyFault(operation: FaultyFileSystem.Operation, error: FileError) throws {
+        for durability in [JSONLStore.Durability.process, .full, .buffered] {
+            for skip in 0..<12 {
+                for times in [1, Int.max] {
+                    let directory = try TemporaryDirectory()
+                    let files = FaultyFileSystem()
+                    let time = ManualTime()
+                    let store = try TestedStore.opened(
+                        JSONLStore(
+                            at: directory.path, durability: durability, environment: time.environment, files: files))
+                    files.fail(operation, with: error, after: skip, times: times)
+                    var accepted: Set<String> = []
+                    var delivered: Set<String> = []
+                    for number in 0..<30 {
+                        let line = EventLine(number, number % 5 == 0 ? .critical : .normal)
+                        do {
+                            try store.append(line)
+                            accepted.insert(line.text)
+                        } catch {}
+                        guard number % 7 == 6 else { continue }
+                        do {
+                            guard let batch = try store.nextBatch() else { continue }
+                            #expect(delivered.isDisjoint(with: batch.texts))
+                            delivered.formUnion(batch.texts)
+                            try store.settle(batch)
+                        } catch {}
+                        store.expectConservation()
+                    }
+                    files.heal()
+                    try store.append(EventLine(30))
+                    accepted.insert(EventLine(30).text)
+                    var rest = try store.drain()
+                    for _ in 0..<5 {
+                        time.advance(by: .seconds(61))
+                        rest += try store.drain()
+                    }
+                    #expect(delivered.isDisjoint(with: rest))
+                    delivered.formUnion(rest)
+                    store.expectConservation()
+                    #expect(store.store.backlog.isEmpty)
+                    #expect(delivered == accepted, "\(durability) \(skip) \(times)")
+                }
+            }
+        }
+    }
+}

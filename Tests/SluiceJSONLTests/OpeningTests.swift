@@ -1,0 +1,131 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
+struct OpeningTests {
+    private let directory: TemporaryDirectory
+    private let files = FaultyFileSystem()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func expectUnavailable(
+        _ path: String, says advice: String, _ location: SourceLocation = #_sourceLocation
+    ) {
+        let store = TestedStore(JSONLStore(at: path, files: files))
+        let error = #expect(throws: SluiceError.self, sourceLocation: location) { try store.open() }
+        #expect(error?.code == .storageUnavailable, sourceLocation: location)
+        #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")", sourceLocation: location)
+    }
+
+    @Test("missing directories are made")
+    func missing() throws {
+        let store = try TestedStore.opened(JSONLStore(at: "\(directory.path)/a/b/c/"))
+        try store.append(EventLine(0))
+        #expect(try SystemFileSystem().list("\(directory.path)/a/b/c").count == 1)
+    }
+
+    @Test("a file in the directory's place is refused, and named")
+    func file() throws {
+        try directory.write([], to: "file")
+        expectUnavailable("\(directory.path)/file", says: "is a file")
+        expectUnavailable("\(directory.path)/file/below", says: "file among its parents")
+    }
+
+    @Test("a symbolic link is refused, also with a slash behind it")
+    func link() throws {
+        try SystemFileSystem().makeDirectory("\(directory.path)/target", mode: 0o700)
+        symlink("\(directory.path)/target", "\(directory.path)/link")
+        expectUnavailable("\(directory.path)/link", says: "symbolic link")
+        expectUnavailable("\(directory.path)/link/", says: "symbolic link")
+        #expect(try SystemFileSystem().list("\(directory.path)/target").isEmpty)
+    }
+
+    @Test("a directory of another user is refused")
+    func otherOwner() {
+        files.pretend(userID: SystemFileSystem().userID + 1)
+        expectUnavailable(directory.path, says: "belongs to user")
+    }
+
+    @Test("a directory that everyone may write to is refused")
+    func worldWritable() {
+        chmod(directory.path, 0o777)
+        expectUnavailable(directory.path, says: "chmod 700")
+    }
+
+    @Test("no path at all is refused", arguments: ["", "/tmp/a\u{0}b"])
+    func noPath(path: String) {
+        expectUnavailable(path, says: "is no path")
+    }
+
+    @Test(
+        "a directory that cannot be written to is refused, whether or not there is a folder in it already",
+        arguments: [
+            (FileError.accessDenied, "chmod"), (.notPermitted, "chmod"), (.readOnly, "read-only"),
+        ], [true, false])
+    func notWritable(fault: (error: FileError, advice: String), isUsed: Bool) throws {
+        if isUsed { try directory.leave([EventLine(0)]) }
+        files.failChanges(with: fault.error)
+        expectUnavailable(directory.path, says: fault.advice)
+        files.heal()
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        #expect(try store.drain().count == (isUsed ? 1 : 0))
+    }
+
+    @Test("a full disk is no reason not to open: what waits can be delivered", arguments: [true, false])
+    func full(isUsed: Bool) throws {
+        if isUsed { try directory.leave([EventLine(0)]) }
+        files.failChanges(with: .noSpace)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        #expect(store.notes.count == 1)
+        #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
+        if isUsed { #expect(try store.drain() == texts([0])) }
+        files.heal()
+        try store.append(EventLine(2))
+        #expect(try store.drain() == texts([2]))
+        store.expectConservation()
+    }
+
+    @Test("after a failed opening the same store can be opened again")
+    func openAgain() throws {
+        try directory.leave([EventLine(0)])
+        let store = TestedStore(JSONLStore(at: directory.path, files: files))
+        files.fail(.list, with: .inputOutput)
+        #expect(throws: SluiceError.self) { try store.open() }
+        files.heal()
+        try store.open()
+        #expect(try store.drain() == texts([0]))
+    }
+
+    @Test("a relative path is that of the working directory at opening")
+    func relative() throws {
+        let before = try SystemFileSystem().currentDirectory()
+        let name = String(directory.path.dropFirst("/tmp/".count))
+        // The working directory is the whole process's: from the root, no other test can notice.
+        let root = FilePath.parent(of: directory.path)
+        let up = String(repeating: "../", count: before.split(separator: "/").count)
+        let store = try TestedStore.opened(JSONLStore(at: "\(up)\(root.dropFirst())/\(name)"))
+        try store.append(EventLine(0))
+        #expect(try directory.segments().count == 1)
+    }
+}
+
+extension FaultyFileSystem {
+    /// Everything that changes a directory or a file fails, as on a read-only or a full file system.
+    func failChanges(with error: FileError) {
+        fail(.create, with: error)
+        for operation in [Operation.write, .removeFile, .makeDirectory, .rename]
+        where error != .noSpace || operation != .removeFile {
+            fail(operation, with: error)
+        }
+    }
+}

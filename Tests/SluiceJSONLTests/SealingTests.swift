@@ -1,0 +1,88 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+/// The hook with a toy for a cipher: each byte is changed by the key, and the key's number stands in front.
+struct SealingTests {
+    private struct WrongKey: Error {}
+
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func key(_ key: UInt8) -> LineSealing {
+        LineSealing(
+            seal: { [key] + $0.map { $0 ^ key } },
+            open: { sealed in
+                guard sealed.first == key else { throw WrongKey() }
+                return sealed.dropFirst().map { $0 ^ key }
+            })
+    }
+
+    @Test("sealed events come back as they were, and are nowhere to be read on the disk")
+    func roundTrip() throws {
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+        for number in 0..<100 { try store.append(EventLine(number, padding: number)) }
+        #expect(store.store.backlog.bytes == (0..<100).reduce(0) { $0 + EventLine($1, padding: $1).bytes.count })
+        for name in try directory.segments() {
+            let text = String(decoding: try directory.read(name), as: UTF8.self)
+            #expect(!text.contains("priority"))
+            #expect(text.hasPrefix(#"{"sealed":""#))
+            #expect(text.hasSuffix("\"}\n"))
+        }
+        let batch = try #require(try store.nextBatch())
+        #expect(batch.texts == (0..<100).map { EventLine($0, padding: $0).text })
+        try store.settle(batch, rejected: [RejectedEvent(line: batch.events[0], reason: "no")])
+        for name in try directory.files() {
+            #expect(!String(decoding: try directory.read(name), as: UTF8.self).contains("priority"))
+        }
+        store.expectConservation()
+    }
+
+    @Test("with another key, or none, nothing is lost: the right key finds it later", arguments: [UInt8(8), nil])
+    func wrongKey(other: UInt8?) throws {
+        try directory.leave([EventLine(0)], sealing: key(7))
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: other.map { key($0) }))
+        try store.append(EventLine(1))
+        for _ in 0..<2 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
+        #expect(try store.drain() == texts([1]))
+        #expect(store.notes.count == 1)
+        #expect(store.dropped.isEmpty)
+        store.expectConservation()
+        store.store.close()
+        let right = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+        #expect(try right.drain() == texts([0]))
+    }
+
+    @Test("events from before sealing was switched on are still delivered")
+    func unsealedBefore() throws {
+        try directory.leave([EventLine(0)])
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+        try store.append(EventLine(1))
+        #expect(try store.drain() == texts([0, 1]))
+    }
+
+    @Test("if sealing fails the event is refused, not written in the clear")
+    func cannotSeal() throws {
+        let sealing = LineSealing(seal: { _ in throw WrongKey() }, open: { $0 })
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: sealing))
+        #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
+        #expect(try directory.files().isEmpty)
+    }
+
+    @Test("a flipped bit in a sealed line is damage, not a wrong key")
+    func damage() throws {
+        try directory.leave([EventLine(0), EventLine(1)], sealing: key(7))
+        let name = try directory.segments()[0]
+        var bytes = try directory.read(name)
+        bytes[20] ^= 1
+        try directory.write(bytes, to: name)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+        #expect(try store.drain() == texts([1]))
+        #expect(store.dropped == [.corrupt: 1])
+    }
+}
