@@ -1,1 +1,40 @@
-// placeholder
+// What does not get through: without consent, over the limits, sampled out; and secrets, before they reach any disk.
+//
+//     swift run FiltersExample
+
+import Sluice
+import SluiceFilters
+import SluiceMemory
+import SluiceStdout
+
+let consent = Consent(persistedIn: .memory)
+let limits = Limits(string: .cut(to: 20))
+let pipeline = try Pipeline {
+    consent
+    limits
+    Sampling(rate: 0.5, by: .distinctID)
+    Redaction(keys: ["password"], patterns: [.email, .paymentCard])
+    MemoryStore()
+    StdoutTransport()
+}
+
+print("nothing is tracked before the user agrees:")
+pipeline.track("TooEarly")
+print("  \(pipeline.ledger.dropped[.consentPending] ?? 0) event dropped")
+
+print("secrets are taken out, long texts are cut:")
+try consent.grant()
+pipeline.track("Login", ["password": "hunter2", "note": "mail bob@example.org now"]) { $0.distinctID = "user 1" }
+pipeline.track("Paid", ["card": "4111 1111 1111 1111", "text": "abcdefghijklmnopqrstuvwxyz"]) {
+    $0.distinctID = "user 1"
+}
+await pipeline.flush()
+
+print("half of the users are kept, each of them always or never:")
+pipeline.pauseDelivery()
+for user in 1...1_000 {
+    for _ in 1...3 { pipeline.track("Tick") { $0.distinctID = "user \(user)" } }
+}
+let sampledOut = pipeline.ledger.dropped[.sampledOut] ?? 0
+print("  \(sampledOut) of 3000 events sampled out")
+precondition(sampledOut % 3 == 0 && (1_300...1_700).contains(sampledOut))

@@ -35,6 +35,8 @@ public struct StdoutTransport: Transport {
     }
 
     private func write(_ bytes: [UInt8]) throws(SluiceError) {
+        // What the host has printed before comes first.
+        if descriptor == 1 { fflush(nil) }
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }

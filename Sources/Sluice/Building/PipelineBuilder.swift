@@ -108,7 +108,9 @@ public enum PipelineBuilder {
     // MARK: The end of the block
 
     public static func buildFinalResult(_ fragment: StoreAndTransportFragment) -> PipelinePlan {
-        PipelinePlan(processors: [], routes: [Route("main", nil, fragment)])
+        var route = fragment
+        route.processors = []
+        return PipelinePlan(processors: fragment.processors, routes: [Route("main", nil, route)])
     }
 
     public static func buildFinalResult(_ fragment: RouteFragment) -> PipelinePlan {
