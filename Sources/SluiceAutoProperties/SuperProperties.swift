@@ -1,0 +1,62 @@
+import Sluice
+
+/// What is added to an event, in the order of precedence: a pure value.
+struct SuperProperties {
+    struct Dynamic: Sendable {
+        let name: String
+        let value: @Sendable () -> PropertyValue?
+    }
+
+    private(set) var registered: Properties = [:]
+    private var dynamic: [Dynamic] = []
+    private let automatic: Properties
+
+    /// ``registered``, then ``automatic``, then the offset of ``quarter``: joined when one of them changes, not for each event.
+    private var constant: Properties = [:]
+    /// The quarter of an hour since 1970 for which ``constant`` holds: offsets change at its beginning or not at all.
+    private var quarter: Int64?
+
+    init(automatic: Properties) {
+        self.automatic = automatic
+    }
+
+    mutating func register(_ properties: Properties) {
+        for property in properties { registered[property.name] = property.value }
+        quarter = nil
+    }
+
+    mutating func registerOnce(_ properties: Properties) {
+        registered.fill(from: properties)
+        quarter = nil
+    }
+
+    mutating func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
+        dynamic.removeAll { $0.name == name }
+        dynamic.append(Dynamic(name: name, value: value))
+    }
+
+    mutating func unregister(_ name: String) {
+        registered[name] = nil
+        dynamic.removeAll { $0.name == name }
+        quarter = nil
+    }
+
+    mutating func unregisterAll() {
+        registered = [:]
+        dynamic = []
+        quarter = nil
+    }
+
+    mutating func constants(
+        at time: Timestamp, utcOffset: (Timestamp) -> Int?
+    ) -> (constant: Properties, dynamic: [Dynamic]) {
+        let quarter = time.milliseconds / 900_000 - (time.milliseconds < 0 ? 1 : 0)
+        if quarter != self.quarter {
+            constant = registered
+            constant.fill(from: automatic)
+            if let offset = utcOffset(time) { constant.fill(from: ["$utc_offset": .int(offset)]) }
+            self.quarter = quarter
+        }
+        return (constant, dynamic)
+    }
+}

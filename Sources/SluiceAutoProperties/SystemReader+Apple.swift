@@ -1,0 +1,73 @@
+#if canImport(Darwin)
+    import Darwin
+    import Foundation
+    import Sluice
+
+    #if canImport(UIKit) && !os(watchOS)
+        import UIKit
+    #elseif os(macOS)
+        import CoreGraphics
+    #endif
+
+    extension SystemReader {
+        /// What Apple's frameworks and `sysctl` tell; the kernel's names for the system are not what users call it.
+        static var applePlatform: Properties {
+            let screen = screenSize
+            let information = Bundle.main.infoDictionary ?? [:]
+            return Properties(known: [
+                "$os": .string(systemName),
+                "$os_version": systemValue("kern.osproductversion").map { .string($0) },
+                "$manufacturer": "Apple",
+                "$model": systemValue(modelKey).map { .string($0) },
+                "$app_name": (information["CFBundleName"] as? String).map { .string($0) },
+                "$app_version": (information["CFBundleShortVersionString"] as? String).map { .string($0) },
+                "$locale": .string(Locale.current.identifier),
+                "$timezone": .string(TimeZone.current.identifier),
+                "$screen_width": screen.map { .int(Int($0.width)) },
+                "$screen_height": screen.map { .int(Int($0.height)) },
+            ])
+        }
+
+        private static var systemName: String {
+            #if os(macOS)
+                "macOS"
+            #elseif os(tvOS)
+                "tvOS"
+            #elseif os(watchOS)
+                "watchOS"
+            #elseif os(visionOS)
+                "visionOS"
+            #else
+                "iOS"
+            #endif
+        }
+
+        private static var modelKey: String {
+            #if os(macOS)
+                "hw.model"
+            #else
+                "hw.machine"
+            #endif
+        }
+
+        private static func systemValue(_ name: String) -> String? {
+            var size = 0
+            guard sysctlbyname(name, nil, &size, nil, 0) == 0, size > 0 else { return nil }
+            var bytes = [UInt8](repeating: 0, count: size)
+            guard sysctlbyname(name, &bytes, &size, nil, 0) == 0 else { return nil }
+            return trimmed(String(decoding: bytes.prefix(size), as: UTF8.self))
+        }
+
+        /// Points. On iOS it is known only to the main thread: made elsewhere, the plugin leaves it out.
+        private static var screenSize: CGSize? {
+            #if os(iOS) || os(tvOS)
+                guard Thread.isMainThread else { return nil }
+                return MainActor.assumeIsolated { UIScreen.main.bounds.size }
+            #elseif os(macOS)
+                return CGDisplayBounds(CGMainDisplayID()).size
+            #else
+                return nil
+            #endif
+        }
+    }
+#endif

@@ -1,0 +1,102 @@
+import Sluice
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+
+extension SystemReader {
+    /// The system that the process runs on.
+    package static var current: SystemReader {
+        tzset()
+        var reader = SystemReader(
+            file: { contents(of: $0) },
+            link: { target(ofLink: $0) },
+            names: { names(in: $0) },
+            environment: { name in getenv(name).map { String(cString: $0) } },
+            kernel: currentKernel,
+            processID: Int(getpid()),
+            program: CommandLine.arguments.first ?? "",
+            processorCount: onlineProcessors,
+            utcOffset: { offset(at: $0) })
+        #if canImport(Darwin)
+            reader.platform = applePlatform
+        #endif
+        return reader
+    }
+
+    /// More than any of the files that are asked for holds.
+    private static let maximumBytes = 1_048_576
+
+    /// Invalid UTF-8 is repaired: these texts become values of properties.
+    private static func contents(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        // The files of /proc do not know their size.
+        while bytes.count < maximumBytes {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count == 0 { break }
+            if count > 0 {
+                bytes += buffer[..<count]
+            } else if errno != EINTR {
+                return nil
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func target(ofLink path: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+            guard let base = buffer.baseAddress else { return nil }
+            let count = readlink(path, base, buffer.count)
+            guard count > 0 else { return nil }
+            return String(decoding: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self)
+        }
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    private static var currentKernel: Kernel? {
+        var name = utsname()
+        guard uname(&name) == 0 else { return nil }
+        func text(_ field: some Any) -> String {
+            withUnsafeBytes(of: field) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+        }
+        return Kernel(
+            name: text(name.sysname), release: text(name.release), machine: text(name.machine),
+            hostName: text(name.nodename))
+    }
+
+    private static var onlineProcessors: Int? {
+        let count = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        return count > 0 ? Int(count) : nil
+    }
+
+    private static func offset(at time: Timestamp) -> Int? {
+        var seconds = time_t(time.milliseconds / 1_000)
+        var local = tm()
+        guard localtime_r(&seconds, &local) != nil else { return nil }
+        return Int(local.tm_gmtoff) / 60
+    }
+}

@@ -1,0 +1,49 @@
+import Sluice
+
+extension SystemReader {
+    /// Maker and model by the firmware (DMI, or the device tree), processors, memory and screen.
+    var hardware: Properties {
+        let screen = screen
+        return Properties(known: [
+            "$manufacturer": firmware("/sys/class/dmi/id/sys_vendor").map { .string($0) },
+            "$model": (firmware("/sys/class/dmi/id/product_name") ?? firmware("/proc/device-tree/model"))
+                .map { .string($0) },
+            "$cpu_count": processorCount.map { .int($0) },
+            "$memory_size": memorySize.map { .int($0) },
+            "$screen_width": screen.map { .int($0.width) },
+            "$screen_height": screen.map { .int($0.height) },
+        ])
+    }
+
+    /// Nil also for what a maker left as it was in the firmware's template.
+    private func firmware(_ path: String) -> String? {
+        guard let value = line(path), !SystemReader.placeholders.contains(value.lowercased()) else { return nil }
+        return value
+    }
+
+    private static let placeholders: Set<String> = [
+        "to be filled by o.e.m.", "default string", "system manufacturer", "system product name", "not specified",
+        "not applicable", "none", "o.e.m.", "oem", "unknown", "undefined", "n/a", "x", "all series", "empty",
+    ]
+
+    /// Bytes.
+    private var memorySize: Int64? {
+        let prefix = "MemTotal:"
+        guard
+            let line = file("/proc/meminfo")?.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix(prefix) }),
+            let kibibytes = line.dropFirst(prefix.count).split(separator: " ").first.flatMap({ Int64($0) })
+        else { return nil }
+        let (bytes, overflow) = kibibytes.multipliedReportingOverflow(by: 1_024)
+        return overflow ? nil : bytes
+    }
+
+    /// Pixels of the preferred mode of the first connected screen.
+    private var screen: (width: Int, height: Int)? {
+        let directory = "/sys/class/drm"
+        for connector in names(directory).sorted() where line("\(directory)/\(connector)/status") == "connected" {
+            let numbers = line("\(directory)/\(connector)/modes")?.split(separator: "x").map { Int($0) } ?? []
+            if numbers.count == 2, let width = numbers[0], let height = numbers[1] { return (width, height) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,37 @@
+import Sluice
+
+extension SystemReader {
+    /// The process, its host and its language.
+    var process: Properties {
+        let program = programName
+        return Properties(known: [
+            "$app_name": program.map { .string($0) },
+            "$process_id": .int(processID),
+            "$process_name": program.map { .string($0) },
+            "$host_name": kernel.flatMap { trimmed($0.hostName) }.map { .string($0) },
+            "$runtime": "Swift",
+            "$runtime_version": .string(SystemReader.compilerVersion),
+        ])
+    }
+
+    private var programName: String? {
+        guard let name = (link("/proc/self/exe") ?? program).split(separator: "/").last else { return nil }
+        // How the kernel marks a program that was replaced while it runs, as by an update.
+        let mark = " (deleted)"
+        return trimmed(name.hasSuffix(mark) ? name.dropLast(mark.count) : name)
+    }
+
+    private static var compilerVersion: String {
+        #if compiler(>=6.5)
+            "6.5 or later"
+        #elseif compiler(>=6.4)
+            "6.4"
+        #elseif compiler(>=6.3)
+            "6.3"
+        #elseif compiler(>=6.2)
+            "6.2"
+        #else
+            "6.1"
+        #endif
+    }
+}
