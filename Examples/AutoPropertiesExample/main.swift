@@ -1,1 +1,38 @@
-// placeholder
+// What is known without asking the host, and what the host adds to every event.
+//
+//     swift run AutoPropertiesExample
+
+import Sluice
+import SluiceAutoProperties
+import SluiceMemory
+
+/// Prints each event with its properties, one a line.
+struct PrintProperties: Transport {
+    func send(_ batch: Batch) async throws -> Verdicts {
+        for line in batch.events {
+            let event = try line.event()
+            print(event.name)
+            for property in event.properties {
+                var json = JSONWriter()
+                json.value(property.value)
+                print("  \(property.name): \(String(decoding: json.bytes, as: UTF8.self))")
+            }
+        }
+        return .all(.accepted)
+    }
+}
+
+let auto = AutoProperties(appName: "Shop", appVersion: "2.4.1")
+let pipeline = try Pipeline {
+    auto
+    MemoryStore()
+    PrintProperties()
+}
+
+pipeline.track("AppOpened")
+await pipeline.flush()
+
+auto.register(["plan": "pro", "$app_name": "Shop for Linux"])  // Takes precedence over what was found out.
+auto.registerDynamic("cart_size") { 3 }  // Asked for at each event.
+pipeline.track("Purchase", ["plan": "free"])  // The event's own value takes precedence over all.
+await pipeline.shutdown()
