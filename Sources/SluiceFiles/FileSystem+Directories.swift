@@ -20,6 +20,20 @@ extension FileSystem {
         }
     }
 
+    /// Removes a file if that can be done; for files which are in nobody's way if they stay.
+    package func discardFile(_ path: String) {
+        do throws(FileError) {
+            try removeFile(path)
+        } catch {}
+    }
+
+    /// Removes a directory if that can be done, which is only if it is empty.
+    package func discardDirectory(_ path: String) {
+        do throws(FileError) {
+            try removeDirectory(path)
+        } catch {}
+    }
+
     /// Makes what was created, renamed or removed in a directory survive a loss of power.
     package func synchronizeDirectory(_ path: String) throws(FileError) {
         try OpenFile(path, .directory, in: self).synchronize()

@@ -50,7 +50,7 @@ package struct StateFile: Sendable {
                 try writeAndSynchronize(bytes, to: temporary)
                 try fileSystem.rename(temporary, to: path)
             } catch {
-                discard(temporary)
+                fileSystem.discardFile(temporary)
                 throw error
             }
             try fileSystem.synchronizeDirectory(directory)
@@ -73,18 +73,10 @@ package struct StateFile: Sendable {
 
     private func writeAndSynchronize(_ bytes: [UInt8], to temporary: String) throws(FileError) {
         // A process of the same number may have died here.
-        discard(temporary)
+        fileSystem.discardFile(temporary)
         let file = try OpenFile(temporary, [.write, .create, .exclusive], in: fileSystem)
         try file.write(bytes)
         try file.synchronize()
-    }
-
-    private func discard(_ temporary: String) {
-        do throws(FileError) {
-            try fileSystem.removeFile(temporary)
-        } catch {
-            // It is in nobody's way: the next write has another name.
-        }
     }
 
     private func failure(_ what: String, _ error: FileError) -> SluiceError {

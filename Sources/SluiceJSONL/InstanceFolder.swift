@@ -36,13 +36,24 @@ final class InstanceFolder {
             do throws(FileError) {
                 try files.makeDirectory(path, mode: 0o700)
                 // Nil: another process took it for a dead one in between, and is about to clear it away.
-                if let folder = try claim(path, files: files) { return folder }
+                if let folder = try claimNew(path, files: files) { return folder }
                 if attempts == 0 { throw .exists }
             } catch {
                 guard attempts > 0, error == .exists || error == .noSuchFile, root.isDirectory(in: files) else {
                     throw error
                 }
             }
+        }
+    }
+
+    /// Leaves nothing behind if it fails: a full disk would else collect a folder with every attempt.
+    private static func claimNew(_ path: String, files: any FileSystem) throws(FileError) -> InstanceFolder? {
+        do throws(FileError) {
+            return try claim(path, files: files)
+        } catch {
+            files.discardFile("\(path)/\(lockName)")
+            files.discardDirectory(path)
+            throw error
         }
     }
 
@@ -67,6 +78,19 @@ final class InstanceFolder {
         return InstanceFolder(path: path, lock: lock, files: files)
     }
 
+    /// Whether someone has deleted what is in the folder; asked with every write.
+    ///
+    /// The lock is looked at, not the file that was written to: to read a file's times makes the next write to it update
+    /// them on the disk, which took as long as the write itself (Linux 6.18, ext4).
+    var isDeleted: Bool {
+        do throws(FileError) {
+            return try lock.status().links == 0
+        } catch {
+            // The write before it was well; that is the better witness.
+            return false
+        }
+    }
+
     /// Whether the folder is still where it was made.
     var isPresent: Bool {
         do throws(FileError) {
@@ -79,18 +103,14 @@ final class InstanceFolder {
 
     /// Clears the folder away if nothing is left in it. It is not to be used any more.
     func removeIfEmpty() {
+        files.discardDirectory(rejectedPath)
         do throws(FileError) {
-            do throws(FileError) {
-                try files.removeDirectory(rejectedPath)
-            } catch {
-                if error != .noSuchFile { throw error }
-            }
             guard try files.list(path) == [InstanceFolder.lockName] else { return }
-            try files.removeFile("\(path)/\(InstanceFolder.lockName)")
-            try files.removeDirectory(path)
         } catch {
-            // Whoever adopts it next tries again.
+            return
         }
+        files.discardFile("\(path)/\(InstanceFolder.lockName)")
+        files.discardDirectory(path)
     }
 
     struct Listing {
@@ -102,7 +122,9 @@ final class InstanceFolder {
     }
 
     /// Reads the directory and the files' sizes, but no file. Removes empty segments.
-    func listing() throws(FileError) -> Listing {
+    ///
+    /// - Parameter largest: what no segment's size can be beyond.
+    func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
         for text in try files.list(path) where text != InstanceFolder.lockName && text != InstanceFolder.rejectedName {
             guard let name = SegmentName(text) else {
@@ -111,7 +133,7 @@ final class InstanceFolder {
             }
             do throws(FileError) {
                 let status = try files.status(of: path(of: name))
-                if status.kind != .file || status.owner != files.userID {
+                if status.kind != .file || status.owner != files.userID || status.size > largest {
                     listing.foreign.append(text)
                 } else if status.size > 0 {
                     listing.segments.append((name, status.size))

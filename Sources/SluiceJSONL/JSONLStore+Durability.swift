@@ -34,6 +34,9 @@ struct Configuration: Sendable {
         return min(16_384, maximum)...maximum
     }
 
+    /// Nothing that a store of this kind has written is larger, whatever its settings were; it is read as a whole.
+    var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
+
     /// However few events a batch is to have, not each of them gets a file of its own.
     let segmentEvents = 20...500
 

@@ -26,7 +26,7 @@ public final class JSONLStore: Store {
     ///   - maximumAge: events that are older are dropped: 25 days by default. Within a life their age follows the
     ///     monotonic clock. Time between lives counts only if it is not longer than this: a wall clock that stands
     ///     years ahead expires nothing, and neither do years in a drawer.
-    ///   - maximumEventBytes: the longest event that is accepted: 1 MB by default.
+    ///   - maximumEventBytes: the longest event that is accepted: 1 MB by default, 512 MiB at most.
     ///   - sealing: encryption of the lines; none by default.
     ///   - environment: the clocks, and the randomness for the folder's name.
     public convenience init(
@@ -57,7 +57,8 @@ public final class JSONLStore: Store {
     ) {
         configuration = Configuration(
             directory: directory, durability: durability, capacity: max(0, capacity),
-            maximumAge: max(.zero, maximumAge), maximumEventBytes: max(0, maximumEventBytes), sealing: sealing,
+            maximumAge: max(.zero, maximumAge), maximumEventBytes: min(max(0, maximumEventBytes), 1 << 29),
+            sealing: sealing,
             environment: environment)
         self.files = files
         state = Locked(StoreState(configuration, files: files))

@@ -50,7 +50,6 @@ struct SegmentWriter {
         do throws(FileError) {
             return try file.status().links == 0
         } catch {
-            // The write before it was well; that is the better witness.
             return false
         }
     }

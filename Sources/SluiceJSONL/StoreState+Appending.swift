@@ -78,7 +78,10 @@ extension StoreState {
         guard var writer = lanes[lane].writer else { return false }
         do throws(FileError) {
             try writer.write(lanes[lane].buffer)
-            if writer.isDeleted { return false }
+            if writer.folder.isDeleted {
+                writer.cutBack()
+                return false
+            }
             if configuration.isFull { try synchronize(&writer) }
         } catch {
             closeWriter(lane)
@@ -164,10 +167,6 @@ extension StoreState {
             return
         }
         segment.condition = .done
-        do throws(FileError) {
-            try remove(segment)
-        } catch {
-            // An empty file, or a torn line that was never accepted: tried again later.
-        }
+        remove(segment)
     }
 }

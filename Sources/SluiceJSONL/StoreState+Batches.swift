@@ -67,11 +67,7 @@ extension StoreState {
         }
         guard good > 0 else {
             retire(segment)
-            do throws(FileError) {
-                try remove(segment)
-            } catch {
-                // There is nothing in it to be sent again.
-            }
+            remove(segment)
             return nil
         }
         lastBatch += 1

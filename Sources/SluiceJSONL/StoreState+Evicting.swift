@@ -81,11 +81,7 @@ extension StoreState {
                 countUnread(segment)
                 retire(segment)
                 observer.dropped(segment.events ?? 0, .expired)
-                do throws(FileError) {
-                    try remove(segment)
-                } catch {
-                    // Not handed out in this life, and looked at again by the next.
-                }
+                remove(segment)
             }
         }
     }

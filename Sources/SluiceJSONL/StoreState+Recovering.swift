@@ -22,7 +22,7 @@ extension StoreState {
                     others.append(path)
                     continue
                 }
-                let listing = try folder.listing()
+                let listing = try folder.listing(largest: configuration.largestSegment)
                 foreign += listing.foreign.map { "\(path)/\($0)" }
                 note(listing, newest: &newest)
                 if home == nil {
@@ -56,7 +56,7 @@ extension StoreState {
         for path in others {
             do throws(FileError) {
                 guard let folder = try InstanceFolder.claim(path, files: files) else { continue }
-                let listing = try folder.listing()
+                let listing = try folder.listing(largest: configuration.largestSegment)
                 guard tally.fileBytes == 0 || tally.fileBytes + listing.bytes <= configuration.capacity else {
                     continue
                 }

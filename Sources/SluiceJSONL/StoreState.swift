@@ -194,9 +194,12 @@ struct StoreState {
     }
 
     /// Removes a retired segment's file, now or when it can be.
-    mutating func remove(_ segment: Segment) throws(FileError) {
-        let removal = Result { () throws(FileError) in try files.removeFile(segment.path) }
-        try removed(segment, removal)
+    mutating func remove(_ segment: Segment) {
+        do throws(FileError) {
+            try removed(segment, Result { () throws(FileError) in try files.removeFile(segment.path) })
+        } catch {
+            // It is remembered, and tried again.
+        }
     }
 
     /// Notes how the removal of a retired segment's file went.
@@ -213,12 +216,6 @@ struct StoreState {
         guard !unremoved.isEmpty else { return }
         let segments = unremoved
         unremoved = []
-        for segment in segments {
-            do throws(FileError) {
-                try remove(segment)
-            } catch {
-                // It is in the list again.
-            }
-        }
+        for segment in segments { remove(segment) }
     }
 }

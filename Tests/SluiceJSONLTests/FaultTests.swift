@@ -188,7 +188,8 @@ struct FaultTests {
     @Test(
         "whatever fails, all that was accepted is delivered once when the fault ends",
         arguments: FaultyFileSystem.Operation.allCases,
-        [FileError.noSpace, .inputOutput, .accessDenied, .readOnly, .quotaExceeded])
+        Trials.isFull
+            ? [FileError.noSpace, .inputOutput, .accessDenied, .readOnly, .quotaExceeded] : [.noSpace, .inputOutput])
     func everyFault(operation: FaultyFileSystem.Operation, error: FileError) throws {
         for durability in [JSONLStore.Durability.process, .full, .buffered] {
             for skip in 0..<12 {

@@ -95,6 +95,14 @@ struct OpeningTests {
         store.expectConservation()
     }
 
+    @Test("a disk that stays full collects no folders")
+    func fullForLong() throws {
+        files.fail(.create, with: .noSpace)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        for number in 0..<10 { #expect(throws: SluiceError.self) { try store.append(EventLine(number)) } }
+        #expect(try SystemFileSystem().list(directory.path).isEmpty)
+    }
+
     @Test("after a failed opening the same store can be opened again")
     func openAgain() throws {
         try directory.leave([EventLine(0)])

@@ -4,6 +4,12 @@ import Testing
 
 @testable import SluiceJSONL
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
 struct RecoveryTests {
     private let directory: TemporaryDirectory
 
@@ -148,6 +154,36 @@ struct RecoveryTests {
         try SystemFileSystem().removeFile("\(directory.path)/\(home)/lock")
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         #expect(try store.drain() == texts([0]))
+    }
+
+    @Test("a folder that is a symbolic link, or somebody else's, is left alone", arguments: ["link", "owner"])
+    func foreignFolder(kind: String) throws {
+        let other = try TemporaryDirectory()
+        try other.leave([EventLine(0)])
+        let name = try #require(try SystemFileSystem().list(other.path).first)
+        if kind == "link" {
+            symlink("\(other.path)/\(name)", "\(directory.path)/\(name)")
+        } else {
+            try SystemFileSystem().rename("\(other.path)/\(name)", to: "\(directory.path)/\(name)")
+            // Only root can give things away.
+            guard chown("\(directory.path)/\(name)", 1, 1) == 0 else { return }
+        }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.drain().isEmpty)
+        #expect(store.notes.count == 1)
+    }
+
+    @Test("a file of a segment's name that is larger than any segment is left alone")
+    func giant() throws {
+        try directory.leave([EventLine(0)])
+        let name = try directory.segments()[0]
+        let giant = try OpenFile(
+            "\(directory.path)/\(name.dropLast(6))1.jsonl", [.write, .create], in: SystemFileSystem())
+        try giant.truncate(to: 100_000_000)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.drain() == texts([0]))
+        #expect(store.dropped.isEmpty)
+        #expect(store.notes.count == 1)
     }
 
     @Test("what is foreign, or of a later version, is left alone and reported once")

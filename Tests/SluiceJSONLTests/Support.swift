@@ -4,6 +4,12 @@ import Testing
 
 @testable import SluiceJSONL
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
 /// A store together with all that it has reported, so that conservation can be checked at any time.
 final class TestedStore: Sendable {
     private struct Counts {
@@ -141,6 +147,12 @@ final class ManualTime: TimeSource {
     var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     var environment: PipelineEnvironment { PipelineEnvironment(time: self) }
+}
+
+/// How much of what can be tried is tried.
+enum Trials {
+    /// `SLUICE_FULL_TESTS=1 swift test` takes its time.
+    static let isFull = getenv("SLUICE_FULL_TESTS") != nil
 }
 
 extension Duration {
