@@ -12,7 +12,8 @@ public import Sluice
 /// found. Properties are counted at the top. What stands above it counts, so let it stand above `AutoProperties` if only
 /// the host's own properties are to be limited.
 ///
-/// What is cut is counted in ``counts``, what is dropped with its reason in the ledger.
+/// Of names that are cut to the same one, one property stays. What is cut or left out is counted in ``counts``, dropped
+/// events with their reason in the ledger.
 public final class Limits: Processor {
     /// A limit, and what happens beyond it.
     public struct Rule: Sendable, Hashable {
@@ -84,6 +85,7 @@ public final class Limits: Processor {
     }
 
     private func limitProperties(of event: inout Event, _ counts: inout Counts) -> DropReason? {
+        var changes: [(from: Property, to: Property, counts: Counts)] = []
         for property in event.properties {
             var findings = ValueLimits.Findings()
             let fitted = values.fitted(property, &findings)
@@ -92,30 +94,28 @@ public final class Limits: Processor {
                 event.properties[property.name] = nil
                 counts.droppedProperties += 1
             } else if let fitted {
-                replace(property, by: fitted, in: &event.properties, &counts)
-                counts += findings.counts
+                changes.append((property, fitted, findings.counts))
             }
         }
-        guard let rule = properties, event.properties.count > rule.limit else { return nil }
-        guard rule.strategy != .dropEvent else { return .tooManyProperties }
-        counts.droppedProperties += event.properties.count - rule.limit
-        var position = 0
-        event.properties.removeAll { _ in
-            position += 1
-            return position > rule.limit
+        if let rule = properties, event.properties.count > rule.limit {
+            guard rule.strategy != .dropEvent else { return .tooManyProperties }
+            counts.droppedProperties += event.properties.count - rule.limit
+            var position = 0
+            event.properties.removeAll { _ in
+                position += 1
+                return position > rule.limit
+            }
+        }
+        // Last, because a new name goes to the end of the list, whose order decides above.
+        for change in changes where event.properties[change.from.name] != nil {
+            counts += change.counts
+            if change.to.name != change.from.name {
+                event.properties[change.from.name] = nil
+                if event.properties[change.to.name] != nil { counts.droppedProperties += 1 }
+            }
+            event.properties[change.to.name] = change.to.value
         }
         return nil
-    }
-
-    private func replace(
-        _ property: Property, by fitted: Property, in properties: inout Properties, _ counts: inout Counts
-    ) {
-        if fitted.name != property.name {
-            properties[property.name] = nil
-            // Of two names that are cut to the same one, the later stands.
-            if properties[fitted.name] != nil { counts.droppedProperties += 1 }
-        }
-        properties[fitted.name] = fitted.value
     }
 }
 

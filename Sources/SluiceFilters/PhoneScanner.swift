@@ -84,7 +84,7 @@ enum PhoneScanner {
         if text[start] == UInt8(ascii: "+") {
             return digit == UInt8(ascii: "0") ? nil : longest(groups, digits: 7...15)
         }
-        if digit != UInt8(ascii: "0") { return northAmericanEnd(of: groups) }
+        if digit != UInt8(ascii: "0") { return northAmericanEnd(of: groups, text) }
         guard groups.count > 1, first.count > 1 else { return nil }
         if text[first.range.lowerBound + 1] == UInt8(ascii: "0") {
             let country = first.range.lowerBound + 2
@@ -95,8 +95,9 @@ enum PhoneScanner {
     }
 
     /// `(555) 123-4567`, `1-555-123-4567`, and the same with dots or spaces.
-    private static func northAmericanEnd(of groups: [Group]) -> Int? {
-        let isLong = groups.first?.count == 1
+    private static func northAmericanEnd(of groups: [Group], _ text: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard let first = groups.first?.range else { return nil }
+        let isLong = first.count == 1 && text[first.lowerBound] == UInt8(ascii: "1")
         let counts = isLong ? [1, 3, 3, 4] : [3, 3, 4]
         guard groups.count >= counts.count, zip(groups, counts).allSatisfy({ $0.count == $1 }) else { return nil }
         let end = counts.count

@@ -9,10 +9,10 @@ public import Sluice
 /// The value of a property whose name is one of the keys, in whatever case of its ASCII letters, becomes
 /// `"[redacted]"`; text that matches a pattern becomes the pattern's mark, such as `[email]`, and what surrounds it
 /// stays. Both hold at every depth of arrays and objects. Patterns are looked for in strings, in the names of the event
-/// and of properties, and payment cards also in numbers; of two names that become the same, the later stands.
+/// and of properties, and payment cards also in numbers. Of names that become the same, one property stays.
 ///
-/// Ids are left as they are: pass a hash to `login` instead of an e-mail address. What stands below it is not redacted,
-/// so let it be the last processor.
+/// Ids are left as they are: pass a hash to `login` instead of an e-mail address. What a stage below it adds is not
+/// redacted, so let it stand below those. Let it stand above `Limits`: half a card number is not known for one.
 public struct Redaction: Processor {
     private let keys: [[UInt8]]
     private let patterns: [Pattern]

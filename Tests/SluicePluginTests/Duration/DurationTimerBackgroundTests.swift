@@ -1,0 +1,108 @@
+import Sluice
+import SluiceDuration
+import Testing
+
+@Suite("DurationTimer: in the background")
+struct DurationTimerBackgroundTests {
+    private let time = ManualTime()
+    private let timers: DurationTimer
+    private let test: TestPipeline
+
+    init() throws {
+        let (time, timers) = (time, DurationTimer(time: time))
+        self.timers = timers
+        test = try TestPipeline(time: time) { timers }
+    }
+
+    /// A verb each second, and then the durations of all events.
+    private func run(_ steps: [() -> Void]) async -> [PropertyValue?] {
+        for step in steps {
+            step()
+            time.advance(by: .seconds(1))
+        }
+        return await test.events().map { $0.properties["$event_duration"] }
+    }
+
+    private func signal(_ signal: Signal) -> () -> Void {
+        { test.pipeline.signal(signal) }
+    }
+
+    @Test("a running timer is paused there, keeps what it counted, and goes on afterwards")
+    func running() async {
+        let durations = await run([
+            { timers.start("A") }, signal(.willResignActive), signal(.didEnterBackground), {},
+            signal(.didBecomeActive), { timers.end("A") },
+        ])
+        #expect(durations == [3_000.0])
+    }
+
+    @Test("a timer that the host has paused stays paused")
+    func pausedBefore() async {
+        let durations = await run([
+            { timers.start("A") }, { timers.pause("A") }, signal(.didEnterBackground), signal(.didBecomeActive),
+            { timers.end("A") },
+        ])
+        #expect(durations == [1_000.0])
+    }
+
+    @Test("a timer that the host pauses in the background stays paused")
+    func pausedMeanwhile() async {
+        let durations = await run([
+            { timers.start("A") }, signal(.didEnterBackground), { timers.pause("A") }, signal(.didBecomeActive),
+            { timers.end("A") },
+        ])
+        #expect(durations == [1_000.0])
+    }
+
+    @Test("a timer that the host resumes in the background runs there")
+    func resumedMeanwhile() async {
+        let durations = await run([
+            { timers.start("A") }, signal(.didEnterBackground), {}, { timers.resume("A") }, signal(.didBecomeActive),
+            { timers.end("A") },
+        ])
+        #expect(durations == [3_000.0])
+    }
+
+    @Test("a timer that is started in the background runs there, and is not restarted afterwards")
+    func startedMeanwhile() async {
+        let durations = await run([
+            signal(.didEnterBackground), { timers.start("A") }, signal(.didBecomeActive), { timers.end("A") },
+        ])
+        #expect(durations == [2_000.0])
+    }
+
+    @Test("a timer that is ended there has what it counted before")
+    func endedMeanwhile() async {
+        let durations = await run([{ timers.start("A") }, signal(.didEnterBackground), {}, { timers.end("A") }])
+        #expect(durations == [1_000.0])
+    }
+
+    @Test("all that run are paused, and only they go on")
+    func many() async {
+        let durations = await run([
+            { for name in ["A", "B", "C"] { timers.start(name) } }, { timers.pause("B") },
+            signal(.didEnterBackground), signal(.didBecomeActive),
+            { for name in ["A", "B", "C"] { timers.end(name) } },
+        ])
+        #expect(durations == [3_000.0, 1_000.0, 3_000.0])
+    }
+
+    @Test("becoming active twice, or without a background, changes nothing")
+    func repeatedSignals() async {
+        let durations = await run([
+            { timers.start("A") }, signal(.didBecomeActive), signal(.didEnterBackground), signal(.didEnterBackground),
+            signal(.didBecomeActive), signal(.didBecomeActive), { timers.end("A") },
+        ])
+        #expect(durations == [4_000.0])
+    }
+
+    @Test("other signals do not touch timers")
+    func otherSignals() async {
+        let others: [Signal] = [
+            .launched(.foreground), .launched(.passive), .willResignActive, .connectivity(.unavailable),
+            .connectivity(.available), .willTerminate,
+        ]
+        let durations = await run([{ timers.start("A") }] + others.map(signal) + [{ timers.end("A") }])
+        #expect(durations == [7_000.0])
+    }
+}

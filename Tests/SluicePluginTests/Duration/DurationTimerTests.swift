@@ -1,0 +1,219 @@
+import Sluice
+import SluiceDuration
+import Testing
+
+@Suite("DurationTimer: how long something took")
+struct DurationTimerTests {
+    private let time = ManualTime()
+    private let timers: DurationTimer
+    private let test: TestPipeline
+
+    init() throws {
+        let (time, timers) = (time, DurationTimer(time: time))
+        self.timers = timers
+        test = try TestPipeline(time: time) { timers }
+    }
+
+    private func durations() async -> [PropertyValue?] {
+        await test.events().map { $0.properties["$event_duration"] }
+    }
+
+    @Test("from start to end, in milliseconds")
+    func startToEnd() async throws {
+        timers.start("Watch")
+        time.advance(by: .milliseconds(1_500))
+        timers.end("Watch", ["title": "A"])
+        let event = try await test.event()
+        #expect(event.name == "Watch")
+        #expect(event.properties == ["title": "A", "$event_duration": 1_500.0])
+    }
+
+    @Test(
+        "three decimals, rounded to the nearest",
+        arguments: [
+            (.zero, 0.0),
+            (.microseconds(1), 0.001),
+            (.microseconds(120_457), 120.457),
+            (.nanoseconds(1_499), 0.001),
+            (.nanoseconds(1_500), 0.002),
+            (.nanoseconds(999_999_500), 1_000.0),
+            (.seconds(100 * 365 * 86_400), 3_153_600_000_000.0),
+            (.seconds(Int64.max / 4), Double(Int64.max / 4) * 1_000),
+        ] as [(Duration, Double)])
+    func rounding(duration: Duration, milliseconds: Double) async throws {
+        timers.start("Watch")
+        time.advanceMonotonic(by: duration)
+        timers.end("Watch")
+        #expect(await durations() == [.double(milliseconds)])
+    }
+
+    @Test("an end without a start is an event without a duration")
+    func endWithoutStart() async throws {
+        timers.end("Watch", ["title": "A"])
+        #expect(try await test.event().properties == ["title": "A"])
+    }
+
+    @Test("an end ends: the next one has no duration")
+    func endEnds() async throws {
+        timers.start("Watch")
+        timers.end("Watch")
+        timers.end("Watch")
+        #expect(await durations() == [0.0, nil])
+    }
+
+    @Test("a second start restarts")
+    func restart() async throws {
+        timers.start("Watch")
+        time.advance(by: .seconds(5))
+        timers.start("Watch")
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        #expect(await durations() == [1_000.0])
+    }
+
+    @Test("a second start also restarts a paused timer")
+    func restartPaused() async throws {
+        timers.start("Watch")
+        time.advance(by: .seconds(5))
+        timers.pause("Watch")
+        timers.start("Watch")
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        #expect(await durations() == [1_000.0])
+    }
+
+    @Test("what is paused does not count; pausing the paused and resuming the running change nothing")
+    func pauseAndResume() async throws {
+        timers.start("Watch")
+        time.advance(by: .seconds(1))
+        timers.resume("Watch")
+        time.advance(by: .seconds(1))
+        timers.pause("Watch")
+        time.advance(by: .seconds(10))
+        timers.pause("Watch")
+        time.advance(by: .seconds(10))
+        timers.resume("Watch")
+        time.advance(by: .seconds(1))
+        timers.resume("Watch")
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        #expect(await durations() == [4_000.0])
+    }
+
+    @Test("a timer that is paused can be ended")
+    func endPaused() async throws {
+        timers.start("Watch")
+        time.advance(by: .seconds(1))
+        timers.pause("Watch")
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        #expect(await durations() == [1_000.0])
+    }
+
+    @Test("pausing and resuming what was not started starts nothing")
+    func neverStarted() async throws {
+        timers.pause("Watch")
+        timers.resume("Watch")
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        #expect(await durations() == [nil])
+    }
+
+    @Test("what is removed or cleared is forgotten, and only that")
+    func removeAndClear() async throws {
+        for name in ["A", "B"] { timers.start(name) }
+        timers.remove("A")
+        timers.end("A")
+        timers.end("B")
+        for name in ["C", "D"] { timers.start(name) }
+        timers.clear()
+        timers.end("C")
+        timers.end("D")
+        let events = await test.events()
+        #expect(events.map(\.name) == ["A", "B", "C", "D"])
+        #expect(events.map { $0.properties["$event_duration"] } == [nil, 0.0, nil, nil])
+    }
+
+    @Test("neither the machine's sleep nor a clock that is set counts")
+    func sleepAndClockChanges() async throws {
+        timers.start("Watch")
+        time.advance(by: .seconds(1))
+        time.sleepMachine(for: .seconds(3_600))
+        time.setWall(Timestamp(milliseconds: 0))
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        #expect(await durations() == [2_000.0])
+    }
+
+    @Test("a duration is never negative, whatever the clock does")
+    func neverNegative() async throws {
+        timers.start("Watch")
+        time.setBack(by: .seconds(10))
+        timers.pause("Watch")
+        timers.resume("Watch")
+        time.setBack(by: .seconds(10))
+        timers.end("Watch")
+        #expect(await durations() == [0.0])
+    }
+
+    @Test("the host's own duration takes precedence")
+    func ownDuration() async throws {
+        timers.start("Watch")
+        timers.end("Watch", ["$event_duration": 7])
+        #expect(await durations() == [7])
+    }
+
+    @Test("an event of the same name that is tracked by the pipeline leaves the timer alone")
+    func plainTrack() async throws {
+        timers.start("Watch")
+        time.advance(by: .seconds(1))
+        test.pipeline.track("Watch")
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        #expect(await durations() == [nil, 2_000.0])
+    }
+
+    @Test("the priority of an end is the event's")
+    func priority() async throws {
+        timers.end("Watch", priority: .critical)
+        #expect(try await test.event().priority == .critical)
+    }
+
+    @Test("a timer in two pipelines tracks in both, in none nowhere")
+    func pipelines() async throws {
+        let timers = DurationTimer(time: time)
+        timers.end("Nowhere")
+        let first = try TestPipeline { timers }
+        let second = try TestPipeline { timers }
+        timers.start("Watch")
+        timers.end("Watch")
+        for test in [first, second] {
+            #expect(try await test.event().properties == ["$event_duration": 0.0])
+        }
+    }
+
+    @Test("timers of many threads do not disturb each other")
+    func concurrency() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask { [timers] in
+                    for _ in 0..<100 {
+                        timers.start("\(number)")
+                        timers.pause("\(number)")
+                        timers.resume("\(number)")
+                        timers.end("\(number)")
+                    }
+                }
+            }
+            group.addTask { [test] in
+                for _ in 0..<100 {
+                    test.pipeline.signal(.didEnterBackground)
+                    test.pipeline.signal(.didBecomeActive)
+                }
+            }
+        }
+        let durations = await durations()
+        #expect(durations.count == 800)
+        #expect(durations.allSatisfy { $0 == 0.0 })
+    }
+}

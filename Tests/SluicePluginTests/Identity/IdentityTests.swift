@@ -1,0 +1,149 @@
+import Sluice
+import SluiceIdentity
+import Testing
+
+@Suite("Identity: who did it")
+struct IdentityTests {
+    private let identity = Identity(persistedIn: .memory)
+
+    @Test("before a login the anonymous id is the distinct id")
+    func beforeLogin() async throws {
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Event")
+        let event = try await test.event()
+        #expect(event.anonymousID != nil && event.anonymousID == identity.anonymousID)
+        #expect(event.loginID == nil)
+        #expect(event.distinctID == event.anonymousID)
+    }
+
+    @Test("an event carries the identity of the moment of track, whatever comes later")
+    func momentOfTrack() async throws {
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Before")
+        try identity.login("a")
+        test.pipeline.track("As A")
+        try identity.login("b")
+        test.pipeline.track("As B")
+        try identity.logout()
+        test.pipeline.track("After")
+        let events = await test.events()
+        #expect(events.map(\.loginID) == [nil, "a", "b", nil])
+        #expect(events.map(\.distinctID) == [identity.anonymousID, "a", "b", identity.anonymousID])
+        #expect(Set(events.map(\.anonymousID)) == [identity.anonymousID])
+    }
+
+    @Test(
+        "an event that brings an id keeps to its own",
+        arguments: [
+            (ids: [nil, "theirs", nil], distinctID: "theirs"),
+            (ids: [nil, nil, "their login"], distinctID: "their login"),
+            (ids: [nil, "theirs", "their login"], distinctID: "their login"),
+            (ids: ["given", nil, nil], distinctID: "given"),
+            (ids: ["given", "theirs", "their login"], distinctID: "given"),
+        ] as [(ids: [String?], distinctID: String)])
+    func ownIDs(ids: [String?], distinctID: String) async throws {
+        try identity.login("ours")
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Event") { event in
+            event.distinctID = ids[0]
+            event.anonymousID = ids[1]
+            event.loginID = ids[2]
+        }
+        let event = try await test.event()
+        #expect(event.distinctID == distinctID)
+        #expect(event.anonymousID == ids[1])
+        #expect(event.loginID == ids[2])
+    }
+
+    @Test("a new anonymous id is another one, and the user stays logged in")
+    func reset() throws {
+        let old = identity.anonymousID
+        try identity.login("a")
+        let new = try identity.resetAnonymousID()
+        #expect(new != old && new == identity.anonymousID)
+        #expect(identity.loginID == "a")
+        #expect(identity.distinctID == "a")
+    }
+
+    @Test("anonymous ids are random UUIDs of version 4")
+    func anonymousIDs() {
+        let zeros = Identity(persistedIn: .memory, random: { 0 })
+        #expect(zeros.anonymousID == "00000000-0000-4000-8000-000000000000")
+        let ones = Identity(persistedIn: .memory, random: { .max })
+        #expect(ones.anonymousID == "ffffffff-ffff-4fff-bfff-ffffffffffff")
+        #expect(Identity(persistedIn: .memory).anonymousID != identity.anonymousID)
+    }
+
+    @Test(
+        "an id of 255 characters is accepted, however many bytes it takes",
+        arguments: ["x", "ä", "語", "😀"])
+    func longestID(character: String) async throws {
+        let id = String(repeating: character, count: 255)
+        try identity.login(id)
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Event")
+        #expect(try await test.event().distinctID == id)
+        #expect(test.pipeline.ledger.repaired.isEmpty)
+    }
+
+    @Test(
+        "an empty or overlong id is refused, and nothing changes",
+        arguments: [
+            "", String(repeating: "x", count: 256), String(repeating: "😀", count: 256),
+            String(repeating: "x", count: 1_000_000), String(repeating: "e\u{301}", count: 128),
+        ])
+    func refusedIDs(id: String) throws {
+        try identity.login("a")
+        let error = #expect(throws: SluiceError.self) { try identity.login(id) }
+        #expect(error?.code == .invalidArgument)
+        #expect(identity.loginID == "a")
+    }
+
+    @Test("one identity serves two pipelines")
+    func twoPipelines() async throws {
+        let first = try TestPipeline { identity }
+        let second = try TestPipeline { identity }
+        try identity.login("a")
+        first.pipeline.track("Event")
+        second.pipeline.track("Event")
+        let ids = try await [first.event().distinctID, second.event().distinctID]
+        #expect(ids == ["a", "a"])
+    }
+
+    @Test("a second identity in one pipeline is a mistake")
+    func unique() throws {
+        #expect(throws: SluiceError.self) {
+            try TestPipeline {
+                identity
+                Identity(persistedIn: .memory)
+            }
+        }
+    }
+
+    @Test("logging in while others track mixes no two identities")
+    func concurrency() async throws {
+        let test = try TestPipeline { identity }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<200 { test.pipeline.track("Event") }
+                }
+            }
+            group.addTask { [identity] in
+                for number in 0..<200 {
+                    do {
+                        try number % 3 == 0 ? identity.logout() : identity.login("user \(number)")
+                    } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+        }
+        let events = await test.events()
+        #expect(events.count == 800)
+        for event in events {
+            #expect(event.anonymousID == identity.anonymousID)
+            #expect(event.distinctID == event.loginID ?? event.anonymousID)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Sluice
+import SluiceMemory
+import Testing
+
+/// A real pipeline whose events can be looked at as they arrived.
+struct TestPipeline {
+    private final class Recorder: Transport {
+        let events = Locked<[Event]>([])
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            for line in batch.events {
+                let event = try line.event()
+                events.withLock { $0.append(event) }
+            }
+            return .all(.accepted)
+        }
+    }
+
+    let pipeline: Pipeline
+    private let recorder: Recorder
+
+    init(
+        time: ManualTime = ManualTime(), @PipelineBuilder _ processors: () throws -> ProcessorFragment
+    ) throws {
+        let recorder = Recorder()
+        pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            try processors()
+            MemoryStore(capacity: 1 << 30)
+            recorder
+        }
+        self.recorder = recorder
+    }
+
+    /// Ends the pipeline; returns all events in the order in which they were tracked.
+    func events() async -> [Event] {
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.isBalanced)
+        return recorder.events.withLock { $0 }
+    }
+
+    /// Of a pipeline that gets one event.
+    func event() async throws -> Event {
+        let events = await events()
+        try #require(events.count == 1)
+        return events[0]
+    }
+}
+
+extension Event {
+    /// A new event for a processor that is tested by itself.
+    static func named(_ name: String = "Event", _ properties: Properties = [:]) -> Event {
+        Event(
+            id: EventID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)), name: name,
+            time: Timestamp(milliseconds: 1_800_000_000_000), properties: properties)
+    }
+}
+
+extension Processor {
+    func processed(_ name: String = "Event", _ properties: Properties = [:]) -> Event? {
+        var event = Event.named(name, properties)
+        return process(&event) == .keep ? event : nil
+    }
+}
