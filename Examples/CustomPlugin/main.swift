@@ -6,7 +6,7 @@ import Sluice
 import SluiceTesting
 
 print("Currency:   ", terminator: "")
-try ProcessorContract.check { Currency(code: "EUR") }
+try await ProcessorContract.check { Currency(code: "EUR") }
 print("keeps the contract of a processor")
 
 print("ArrayStore: ", terminator: "")

@@ -1,0 +1,75 @@
+public import Sluice
+
+/// A store around another one that fails where a test wants it to, and remembers what it was asked for.
+///
+/// Safe from any thread.
+public final class FaultyStore: Store {
+    /// What a store is asked for.
+    public enum Operation: Sendable, Hashable, CaseIterable {
+        case open, append, nextBatch, settle, synchronize
+    }
+
+    private let base: any Store
+    private let fault: @Sendable (_ operation: Operation, _ number: Int) -> SluiceError?
+    private let counts = Locked<[Operation: Int]>([:])
+    private let settlements = Locked<[[RejectedEvent]]>([])
+
+    /// - Parameters:
+    ///   - base: does the work whenever there is no fault.
+    ///   - fault: the error that an operation is to throw, or nil; `number` counts the calls of that operation from zero.
+    public init(
+        _ base: any Store,
+        fault: @escaping @Sendable (_ operation: Operation, _ number: Int) -> SluiceError? = { _, _ in nil }
+    ) {
+        self.base = base
+        self.fault = fault
+    }
+
+    /// How often it was asked for an operation.
+    public func count(of operation: Operation) -> Int {
+        counts.withLock { $0[operation] ?? 0 }
+    }
+
+    /// The rejected events of each settlement, in order.
+    public var rejected: [[RejectedEvent]] { settlements.withLock { $0 } }
+
+    private func note(_ operation: Operation) throws(SluiceError) {
+        let number = counts.withLock { counts in
+            defer { counts[operation, default: 0] += 1 }
+            return counts[operation] ?? 0
+        }
+        if let error = fault(operation, number) { throw error }
+    }
+
+    public func open(_ observer: StoreObserver) throws(SluiceError) {
+        try note(.open)
+        try base.open(observer)
+    }
+
+    public func append(_ line: EventLine) throws(SluiceError) {
+        try note(.append)
+        try base.append(line)
+    }
+
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        try note(.nextBatch)
+        return try base.nextBatch(size)
+    }
+
+    public func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        settlements.withLock { $0.append(rejected) }
+        try note(.settle)
+        try base.settle(batch, rejected: rejected)
+    }
+
+    public func release(_ batch: Batch.ID) { base.release(batch) }
+
+    public var backlog: Backlog { base.backlog }
+
+    public func synchronize() throws(SluiceError) {
+        try note(.synchronize)
+        try base.synchronize()
+    }
+
+    public func close() { base.close() }
+}

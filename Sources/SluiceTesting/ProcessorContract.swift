@@ -1,0 +1,62 @@
+public import Sluice
+
+/// What every ``Processor`` promises, checked on one.
+public enum ProcessorContract {
+    /// Puts the processor into a pipeline and tracks what careless code trips over, also from several threads at once
+    /// and between signals.
+    ///
+    /// It promises: not to crash; that every event is either stored, as a line that can be read back, or dropped with a
+    /// reason; that it does not multiply events; and that it takes every signal, at any time.
+    ///
+    /// - Parameter make: makes the processor, or a new one for each call.
+    /// - Throws: ``SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what `make`
+    ///   and the building of the pipeline throw.
+    public static func check(_ make: () throws -> some Processor) async throws {
+        let processor = try make()
+        let store = KeepingStore()
+        let pipeline = try Pipeline {
+            processor
+            store
+            ScriptedTransport()
+        }
+        pipeline.pauseDelivery()
+        for sample in Samples.hostile {
+            for priority in Event.Priority.allCases {
+                pipeline.track(sample.name, sample.properties, priority: priority)
+            }
+        }
+        let signals: [Signal] = [
+            .launched(.passive), .didBecomeActive, .willResignActive, .didEnterBackground, .launched(.foreground),
+            .connectivity(.unavailable), .connectivity(.available), .didBecomeActive, .willTerminate,
+        ]
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<4 {
+                group.addTask {
+                    for number in 0..<50 { pipeline.track("Event \(task)", ["number": .int(number)]) }
+                }
+            }
+            for signal in signals { pipeline.signal(signal) }
+        }
+        try account(for: pipeline.ledger, store, atLeast: Samples.hostile.count * 2 + 200)
+    }
+
+    private static func account(for ledger: Ledger, _ store: KeepingStore, atLeast tracked: Int) throws {
+        let dropped = ledger.dropped.merging(ledger.routes[0].dropped) { $0 + $1 }
+        let lines = store.all
+        try require(ledger.tracked >= tracked, "a processor must not swallow events: drop them with a reason")
+        try require(
+            ledger.tracked == lines.count + dropped.total,
+            "of \(ledger.tracked) events \(lines.count) were stored and \(dropped.total) dropped")
+        try require(
+            dropped.keys.allSatisfy { !$0.rawValue.isEmpty }, "a reason for dropping an event must have a name")
+        var ids: Set<EventID> = []
+        for line in lines {
+            let event = try line.event()
+            try require(ids.insert(event.id).inserted, "the event \(event.id) was stored twice")
+        }
+    }
+}
+
+func require(_ condition: Bool, _ promise: @autoclosure () -> String) throws(SluiceError) {
+    if !condition { throw SluiceError(.brokenContract, promise()) }
+}

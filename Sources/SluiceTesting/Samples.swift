@@ -1,0 +1,57 @@
+import Sluice
+
+/// Events and lines for the contracts to work with.
+enum Samples {
+    static func event(_ number: Int, priority: Event.Priority = .normal, properties: Properties = [:]) -> Event {
+        var properties = properties
+        properties["number"] = .int(number)
+        return Event(
+            id: EventID(high: 0x019A_A5F1_0000_7000, low: 0x8000_0000_0000_0000 | UInt64(number)), name: "Sample",
+            time: Timestamp(milliseconds: 1_767_225_600_000), priority: priority, properties: properties)
+    }
+
+    static func line(_ number: Int, priority: Event.Priority = .normal) throws(SluiceError) -> EventLine {
+        try EventLine(event(number, priority: priority))
+    }
+
+    static func lines(_ numbers: Range<Int>, priority: Event.Priority = .normal) throws(SluiceError) -> [EventLine] {
+        var lines: [EventLine] = []
+        for number in numbers { lines.append(try line(number, priority: priority)) }
+        return lines
+    }
+
+    /// Names and properties that a careless processor trips over.
+    static let hostile: [(name: String, properties: Properties)] = [
+        ("", [:]),
+        ("Plain", ["amount": 12.5, "count": 3, "flag": true, "nothing": nil]),
+        ("$Reserved", ["$os": "mine", "id": "mine", "time": 0, "distinct_id": ["an": "object"]]),
+        ("\u{0}\n\"\\\u{2028}😀", ["\u{0}\n": "\u{0}\n", "": "", "😀": ["😀", ["😀": "😀"]]]),
+        (String(repeating: "name ", count: 400), ["long": .string(String(repeating: "é", count: 40_000))]),
+        ("Deep", ["deep": (0..<100).reduce("bottom") { value, _ in .array([value]) }]),
+        ("Wide", Properties((0..<1_000).map { ("property \($0)", .int($0)) })),
+        (
+            "Numbers",
+            [
+                "min": .int(Int64.min), "max": .int(Int64.max), "tiny": .double(.leastNonzeroMagnitude),
+                "nan": .double(.nan),
+            ]
+        ),
+        ("Dates", ["date": .date(Timestamp(milliseconds: .min)), "now": .date(Timestamp(milliseconds: 0))]),
+    ]
+}
+
+/// Keeps everything and hands out nothing.
+final class KeepingStore: Store {
+    private let lines = Locked<[EventLine]>([])
+
+    var all: [EventLine] { lines.withLock { $0 } }
+
+    func open(_ observer: StoreObserver) throws(SluiceError) {}
+    func append(_ line: EventLine) throws(SluiceError) { lines.withLock { $0.append(line) } }
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { nil }
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {}
+    func release(_ batch: Batch.ID) {}
+    var backlog: Backlog { lines.withLock { Backlog(events: $0.count, bytes: 0) } }
+    func synchronize() throws(SluiceError) {}
+    func close() {}
+}

@@ -1,0 +1,216 @@
+public import Sluice
+
+/// What every ``Store`` promises, checked on fresh ones.
+///
+/// Each promise has its own check, in the order in which a store is usually written.
+public enum StoreContract {
+    /// - Parameters:
+    ///   - reopen: makes a store at the place that the store of the last `make` used, for stores that outlive their
+    ///     process; nil for others.
+    ///   - make: makes a fresh, empty store that was not opened yet, with room for at least 2,000 small events.
+    /// - Throws: ``SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what the
+    ///   store or `make` throw where they must not.
+    public static func check(
+        reopen: (() throws -> any Store)? = nil, _ make: () throws -> any Store
+    ) async throws {
+        try StoreCheck(make()).opensOnce()
+        try StoreCheck(make()).keepsOrderAndBytes()
+        try StoreCheck(make()).keepsBatchesApart()
+        try StoreCheck(make()).keepsTheSize()
+        try StoreCheck(make()).forgetsRejectedEvents()
+        try await StoreCheck(make()).accountsForEveryEvent()
+        try StoreCheck(make()).closes()
+        if let reopen {
+            try StoreCheck(make()).leaves(0..<60)
+            try StoreCheck(reopen()).finds(0..<60)
+        }
+    }
+}
+
+/// One store under examination.
+struct StoreCheck {
+    private struct Reports {
+        var recovered = 0
+        var dropped = 0
+    }
+
+    private let store: any Store
+    private let reports = Locked(Reports())
+
+    init(_ store: any Store) {
+        self.store = store
+    }
+
+    private func open() throws {
+        try store.open(
+            StoreObserver(
+                onRecovered: { [reports] count in reports.withLock { $0.recovered += count } },
+                onDropped: { [reports] count, _ in reports.withLock { $0.dropped += count } },
+                onNote: { _ in }))
+    }
+
+    private func requireBacklog(_ events: Int, _ moment: String) throws {
+        let backlog = store.backlog
+        try require(
+            backlog.events == events && (backlog.bytes > 0) == (events > 0),
+            "\(moment) the backlog is \(backlog), and should be of \(events) events")
+    }
+
+    /// All batches that the store hands out, settled or not.
+    private func takeAll(_ size: BatchSize, settling: Bool) throws -> [Batch] {
+        var batches: [Batch] = []
+        while let batch = try store.nextBatch(size) {
+            try require(!batch.events.isEmpty, "an empty batch was handed out: nil says that nothing waits")
+            try require(Set(batch.events.map(\.priority)).count == 1, "a batch mixes priorities")
+            batches.append(batch)
+            if settling { try store.settle(batch.id, rejected: []) }
+            try require(batches.count <= 10_000, "batches without end: what was handed out must not be so again")
+        }
+        return batches
+    }
+
+    // MARK: The promises
+
+    func opensOnce() throws {
+        try open()
+        try requireBacklog(0, "freshly opened,")
+        try require(try store.nextBatch(BatchSize(events: 1, bytes: 1)) == nil, "an empty store handed out a batch")
+        do {
+            try open()
+        } catch {
+            return store.close()
+        }
+        throw SluiceError(.brokenContract, "a second open must throw: two pipelines would share the store")
+    }
+
+    func keepsOrderAndBytes() throws {
+        try open()
+        var normal: [EventLine] = []
+        var critical: [EventLine] = []
+        for number in 0..<200 {
+            let priority: Event.Priority = number.isMultiple(of: 7) ? .critical : .normal
+            let line = try Samples.line(number, priority: priority)
+            try store.append(line)
+            if priority == .critical { critical.append(line) } else { normal.append(line) }
+        }
+        try requireBacklog(200, "after 200 appends")
+        let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
+        try require(
+            events.map { Array($0.bytes) } == (critical + normal).map { Array($0.bytes) },
+            "events must come back byte for byte: critical ones first, and in the order of their appending")
+        try require(events.map(\.priority) == (critical + normal).map(\.priority), "a priority was changed")
+        try requireBacklog(0, "when all was settled,")
+        store.close()
+    }
+
+    func keepsBatchesApart() throws {
+        try open()
+        for line in try Samples.lines(0..<100) { try store.append(line) }
+        let size = BatchSize(events: 30, bytes: .max)
+        let batches = try takeAll(size, settling: false)
+        try require(
+            batches.flatMap(\.events) == (try Samples.lines(0..<100)),
+            "a handed-out event was handed out again, or lost")
+        try require(Set(batches.map(\.id)).count == batches.count, "two batches have the same id")
+        try requireBacklog(100, "with all handed out,")
+
+        store.release(batches[0].id)
+        let again = try store.nextBatch(size)
+        try require(again?.events == batches[0].events, "a released batch must be handed out again, as it was")
+        try require(try store.nextBatch(size) == nil, "a batch that was not released was handed out again")
+        if let again { try store.settle(again.id, rejected: []) }
+        for batch in batches.dropFirst() { try store.settle(batch.id, rejected: []) }
+        try requireBacklog(0, "when all was settled,")
+        try require(try store.nextBatch(size) == nil, "a settled batch was handed out again")
+        store.close()
+    }
+
+    func keepsTheSize() throws {
+        try open()
+        let lines = try Samples.lines(0..<10)
+        for line in lines { try store.append(line) }
+        // The smallest size there is still has to lead to the end.
+        let events = try takeAll(BatchSize(events: 1, bytes: 1), settling: true).flatMap(\.events)
+        try require(events == lines, "batches of one event each must bring all events home")
+        store.close()
+    }
+
+    func forgetsRejectedEvents() throws {
+        try open()
+        for line in try Samples.lines(0..<3) { try store.append(line) }
+        while let batch = try store.nextBatch(BatchSize(events: 3, bytes: .max)) {
+            try store.settle(batch.id, rejected: batch.events.map { RejectedEvent(line: $0, reason: "a sample") })
+        }
+        try requireBacklog(0, "when all was rejected,")
+        store.close()
+    }
+
+    func accountsForEveryEvent() async throws {
+        try open()
+        let refused = Locked(0)
+        try await withThrowingTaskGroup(of: Void.self) { [store] group in
+            for task in 0..<8 {
+                group.addTask {
+                    for line in try Samples.lines(task * 200..<(task + 1) * 200) {
+                        do {
+                            try store.append(line)
+                        } catch {
+                            refused.withLock { $0 += 1 }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let events = try takeAll(BatchSize(events: 64, bytes: .max), settling: true).flatMap(\.events)
+        let lost = refused.withLock { $0 } + reports.withLock { $0.dropped }
+        try require(
+            events.count + lost == 1_600,
+            "of 1600 events from 8 threads \(events.count) came back, and \(lost) were refused or reported as dropped")
+        let ids = events.compactMap(\.id)
+        try require(Set(ids).count == events.count, "an event came back twice")
+        for task in 0..<8 {
+            let own = ids.filter { ($0.low & 0xFFFF) / 200 == UInt64(task) }
+            try require(own == own.sorted(), "the events of one thread have changed their order")
+        }
+        try requireBacklog(0, "when all was settled,")
+        store.close()
+    }
+
+    func closes() throws {
+        try open()
+        try store.append(try Samples.line(0))
+        try store.synchronize()
+        store.close()
+        store.close()
+        _ = store.backlog
+        do throws(SluiceError) {
+            try store.append(try Samples.line(1))
+        } catch {
+            return try require(error.code == .shutDown, "an append after the close must throw shutDown, not \(error)")
+        }
+        throw SluiceError(.brokenContract, "an append after the close must throw")
+    }
+
+    // MARK: Stores that outlive their process
+
+    func leaves(_ numbers: Range<Int>) throws {
+        try open()
+        for line in try Samples.lines(numbers) { try store.append(line) }
+        // One batch under way when the process ends: it is delivered again.
+        _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
+        store.close()
+    }
+
+    func finds(_ numbers: Range<Int>) throws {
+        try open()
+        try require(!store.backlog.isEmpty, "what an earlier life left must show in the backlog")
+        let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
+        try require(events == (try Samples.lines(numbers)), "what an earlier life left must come back, in order")
+        try require(
+            reports.withLock { $0.recovered } == numbers.count,
+            "events of an earlier life must be reported as recovered, once each")
+        try requireBacklog(0, "when all was settled,")
+        store.close()
+    }
+}

@@ -1,0 +1,40 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+@Suite struct ProcessorContractTests {
+    struct Keep: Processor {
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    struct DropAll: Processor {
+        func process(_ event: inout Event) -> Disposition { .drop(.filtered) }
+    }
+
+    struct DropWithoutName: Processor {
+        func process(_ event: inout Event) -> Disposition { .drop(DropReason(rawValue: "")) }
+    }
+
+    /// Makes one event out of each, under the same id.
+    struct SameID: Processor {
+        func process(_ event: inout Event) -> Disposition {
+            event = Event(id: EventID(high: 0, low: 0), name: "Same", time: event.time)
+            return .keep
+        }
+    }
+
+    @Test func `processors that keep or drop keep the contract`() async throws {
+        try await ProcessorContract.check { Keep() }
+        try await ProcessorContract.check { DropAll() }
+    }
+
+    @Test func `a drop without a reason is found`() async throws {
+        let error = await #expect(throws: SluiceError.self) { try await ProcessorContract.check { DropWithoutName() } }
+        #expect(error?.code == .brokenContract)
+    }
+
+    @Test func `an event that loses its id is found`() async throws {
+        let error = await #expect(throws: SluiceError.self) { try await ProcessorContract.check { SameID() } }
+        #expect(error?.code == .brokenContract)
+    }
+}

@@ -1,0 +1,175 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+@Suite struct StoreContractTests {
+    @Test func `MemoryStore keeps the contract`() async throws {
+        try await StoreContract.check { MemoryStore() }
+    }
+
+    @Test func `a faulty store without faults keeps the contract`() async throws {
+        try await StoreContract.check { FaultyStore(MemoryStore()) }
+    }
+
+    @Test func `a store that outlives its process keeps the contract`() async throws {
+        let place = Place()
+        try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false) }) {
+            LastingStore(at: place, isNew: true)
+        }
+    }
+
+    @Test(arguments: BrokenStore.Defect.allCases)
+    func `every broken promise is found`(defect: BrokenStore.Defect) async throws {
+        let error = await #expect(throws: SluiceError.self) {
+            try await StoreContract.check { BrokenStore(defect) }
+        }
+        #expect(error?.code == .brokenContract, "\(defect): \(String(describing: error))")
+    }
+
+    @Test(arguments: [LastingStore.Defect.losesOne, .keepsSilent])
+    func `a store that does not outlive its process well is found`(defect: LastingStore.Defect) async throws {
+        let place = Place()
+        let error = await #expect(throws: SluiceError.self) {
+            try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false, defect) }) {
+                LastingStore(at: place, isNew: true)
+            }
+        }
+        #expect(error?.code == .brokenContract)
+    }
+}
+
+/// Breaks one promise, and keeps the others as well as a MemoryStore does.
+final class BrokenStore: Store {
+    enum Defect: CaseIterable {
+        case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, forgetsReleased, neverForgets
+        case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
+        case repeatsIDs, ignoresSmallSizes, keepsRejected
+    }
+
+    private let defect: Defect
+    private let base = MemoryStore()
+    private struct State {
+        var observer: StoreObserver?
+        var appended = 0
+        var isClosed = false
+        var last: Batch?
+        var handedOut = 0
+    }
+    private let state = Locked(State())
+
+    init(_ defect: Defect) { self.defect = defect }
+
+    func open(_ observer: StoreObserver) throws(SluiceError) {
+        let isOpen = state.withLock { state in
+            defer { state.observer = observer }
+            return state.observer != nil
+        }
+        if isOpen, defect == .opensTwice { return }
+        try base.open(observer)
+    }
+
+    func append(_ line: EventLine) throws(SluiceError) {
+        let (count, isClosed) = state.withLock { state in
+            state.appended += 1
+            return (state.appended, state.isClosed)
+        }
+        if isClosed, defect == .takesAfterClose { return }
+        if isClosed, defect == .namesWrongError { throw SluiceError(.inputOutput, "no") }
+        if defect == .losesSilently, count == 50 { return }
+        if defect == .altersBytes, count == 7 {
+            let bytes = line.bytes.dropLast() + [UInt8(ascii: " "), UInt8(ascii: "}")]
+            return try base.append(EventLine(bytes: bytes, priority: line.priority))
+        }
+        if defect == .ignoresPriority {
+            return try base.append(EventLine(bytes: line.bytes, priority: .normal))
+        }
+        try base.append(line)
+    }
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        if defect == .ignoresSmallSizes, size.events == 1 { return nil }
+        let last = state.withLock { state in
+            defer { state.last = nil }
+            return state.last
+        }
+        if defect == .handsOutAgain, let last { return last }
+        guard let batch = try base.nextBatch(size) else {
+            return defect == .givesEmptyBatches ? Batch(id: Batch.ID(rawValue: 0), events: []) : nil
+        }
+        state.withLock { state in
+            state.last = batch
+            state.handedOut += batch.events.count
+        }
+        switch defect {
+        case .reversesOrder: return Batch(id: batch.id, events: batch.events.reversed())
+        case .repeatsIDs: return Batch(id: Batch.ID(rawValue: 1), events: batch.events)
+        default: return batch
+        }
+    }
+
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        if defect == .neverForgets { return base.release(batch) }
+        if defect == .keepsRejected, !rejected.isEmpty { return }
+        try base.settle(batch, rejected: rejected)
+    }
+
+    func release(_ batch: Batch.ID) {
+        if defect != .forgetsReleased { base.release(batch) }
+    }
+
+    var backlog: Backlog {
+        var backlog = base.backlog
+        if defect == .overcountsBacklog, backlog.events > 0 { backlog.events += 1 }
+        if defect == .overlooksHandedOut { backlog.events = max(0, backlog.events - state.withLock { $0.handedOut }) }
+        return backlog
+    }
+
+    func synchronize() throws(SluiceError) {}
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        base.close()
+    }
+}
+
+/// What a store leaves behind.
+final class Place: Sendable {
+    let lines = Locked<[EventLine]>([])
+}
+
+/// Keeps its lines in a place that outlives it.
+final class LastingStore: Store {
+    enum Defect { case none, losesOne, keepsSilent }
+
+    private let place: Place
+    private let defect: Defect
+    private let base = MemoryStore()
+
+    init(at place: Place, isNew: Bool, _ defect: Defect = .none) {
+        self.place = place
+        self.defect = defect
+        if isNew { place.lines.withLock { $0 = [] } }
+    }
+
+    func open(_ observer: StoreObserver) throws(SluiceError) {
+        try base.open(observer)
+        let left = place.lines.withLock { $0 }.dropFirst(defect == .losesOne ? 1 : 0)
+        for line in left { try base.append(line) }
+        if defect != .keepsSilent { observer.recovered(left.count) }
+    }
+
+    func append(_ line: EventLine) throws(SluiceError) {
+        try base.append(line)
+        place.lines.withLock { $0.append(line) }
+    }
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        try base.settle(batch, rejected: rejected)
+    }
+    func release(_ batch: Batch.ID) { base.release(batch) }
+    var backlog: Backlog { base.backlog }
+    func synchronize() throws(SluiceError) {}
+    func close() { base.close() }
+}

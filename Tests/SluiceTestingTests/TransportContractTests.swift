@@ -1,0 +1,60 @@
+import Foundation
+import Sluice
+import SluiceStdout
+import SluiceTesting
+import Testing
+
+@Suite struct TransportContractTests {
+    @Test func `StdoutTransport keeps the contract`() async throws {
+        let null = try FileHandle(forWritingTo: URL(filePath: "/dev/null"))
+        try await TransportContract.check { StdoutTransport(descriptor: null.fileDescriptor) }
+    }
+
+    @Test func `StdoutTransport onto a closed descriptor keeps the contract`() async throws {
+        try await TransportContract.check { StdoutTransport(descriptor: -1) }
+    }
+
+    @Test(arguments: [
+        ScriptedTransport.Step.answer(.all(.accepted)), .answer(.all(.hold("no"))),
+        .failure(SluiceError(.shutDown, "no")),
+    ])
+    func `ScriptedTransport keeps the contract, whatever it answers`(step: ScriptedTransport.Step) async throws {
+        try await TransportContract.check { ScriptedTransport(then: step) }
+    }
+
+    @Test func `a wrong number of verdicts is found`() async throws {
+        let error = await #expect(throws: SluiceError.self) {
+            try await TransportContract.check { ScriptedTransport(then: .answer(.each([.accepted]))) }
+        }
+        #expect(error?.code == .brokenContract)
+    }
+
+    @Test func `a send that does not return when it is cancelled is found`() async throws {
+        let deaf = DeafTransport()
+        let error = await #expect(throws: SluiceError.self) {
+            try await TransportContract.check(patience: .zero) { deaf }
+        }
+        #expect(error?.code == .brokenContract)
+        deaf.end()
+    }
+}
+
+/// Hangs once its task is cancelled.
+final class DeafTransport: Transport {
+    private let hanging = Locked<[CheckedContinuation<Void, Never>]>([])
+
+    func send(_ batch: Batch) async throws -> Verdicts {
+        if Task.isCancelled {
+            await withCheckedContinuation { continuation in hanging.withLock { $0.append(continuation) } }
+        }
+        return .all(.accepted)
+    }
+
+    func end() {
+        let continuations = hanging.withLock { hanging in
+            defer { hanging = [] }
+            return hanging
+        }
+        for continuation in continuations { continuation.resume() }
+    }
+}
