@@ -1,5 +1,3 @@
-internal import Sluice
-
 extension JSONLStore {
     /// What an event has survived when ``JSONLStore/append(_:)`` returns.
     public enum Durability: Sendable, Hashable {
@@ -9,47 +7,11 @@ extension JSONLStore {
         /// The end of the process, by whatever cause (`kill -9`, a trap, out of memory); a loss of power, or a crash of
         /// the system, may lose what the system had not written by then, usually the last 5 to 30 seconds.
         case process
-        /// As ``process``; and a loss of power loses no more than the events of the last so many milliseconds.
-        /// One synchronisation at a time runs in a task beside the callers, which do not wait for it.
+        /// As ``process``; and a loss of power loses no more than the events of the last so many milliseconds, and of as
+        /// long as the drive takes to synchronise. That runs in a task beside the callers, who do not wait for it.
         case interval(milliseconds: Int)
         /// The loss of power, as far as the drive is honest; each event waits for a synchronisation (0.2 to 20 ms).
         /// On Apple's platforms it is `F_FULLFSYNC`.
         case full
-    }
-}
-
-/// What a store was told, within its bounds.
-struct Configuration: Sendable {
-    let directory: String
-    let durability: JSONLStore.Durability
-    let capacity: Int
-    let maximumAge: Duration
-    let maximumEventBytes: Int
-    let sealing: LineSealing?
-    let environment: PipelineEnvironment
-
-    /// A segment is not to be more than an eighth of the capacity: else to evict one would be to evict nearly all.
-    var segmentBytes: ClosedRange<Int> {
-        let maximum = min(262_144, max(1, capacity / 8))
-        return min(16_384, maximum)...maximum
-    }
-
-    /// Nothing that a store of this kind has written is larger, whatever its settings were; it is read as a whole.
-    var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
-
-    /// However few events a batch is to have, not each of them gets a file of its own.
-    let segmentEvents = 20...500
-
-    var deadLetterCapacity: Int { min(1_048_576, capacity / 8) }
-
-    /// How much is written at once when nothing is promised.
-    let bufferBytes = 65_536
-
-    var isBuffered: Bool { durability == .buffered }
-
-    var isFull: Bool { durability == .full }
-
-    var interval: Duration? {
-        if case .interval(let milliseconds) = durability { .milliseconds(max(1, milliseconds)) } else { nil }
     }
 }

@@ -58,8 +58,7 @@ public final class JSONLStore: Store {
         configuration = Configuration(
             directory: directory, durability: durability, capacity: max(0, capacity),
             maximumAge: max(.zero, maximumAge), maximumEventBytes: min(max(0, maximumEventBytes), 1 << 29),
-            sealing: sealing,
-            environment: environment)
+            sealing: sealing, environment: environment)
         self.files = files
         state = Locked(StoreState(configuration, files: files))
     }
@@ -156,10 +155,12 @@ public final class JSONLStore: Store {
         }
     }
 
+    /// Takes a batch back: it is the next of its priority to be handed out, since it is the oldest.
     public func release(_ batch: Batch.ID) {
         use { $0.release(batch) }
     }
 
+    /// What waits, without reading anything: bytes that an earlier life left count as the size of their files.
     public var backlog: Backlog {
         state.withLock { $0.backlog }
     }

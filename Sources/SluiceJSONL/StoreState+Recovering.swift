@@ -64,7 +64,6 @@ extension StoreState {
                 var newest: Timestamp?
                 note(listing, newest: &newest)
                 enlist(take(listing, of: folder))
-                if listing.segments.isEmpty { clearAway(folder) }
                 evict(downTo: configuration.capacity, for: .critical)
                 if tally.unreadBytes > 0 { return true }
             } catch {

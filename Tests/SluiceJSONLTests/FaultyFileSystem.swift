@@ -22,6 +22,7 @@ final class FaultyFileSystem: FileSystem {
         var calls: [Operation: Int] = [:]
         var processID: Int32?
         var userID: UInt32?
+        var beforeLock: (@Sendable () -> Void)?
     }
 
     private let base = SystemFileSystem()
@@ -53,6 +54,11 @@ final class FaultyFileSystem: FileSystem {
 
     func pretend(userID: UInt32) {
         state.withLock { $0.userID = userID }
+    }
+
+    /// What another process does in the moment before the next lock is taken.
+    func beforeNextLock(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeLock = body }
     }
 
     func calls(_ operation: Operation) -> Int {
@@ -156,6 +162,11 @@ final class FaultyFileSystem: FileSystem {
 
     func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
         try count(.lock)
+        let beforeLock = state.withLock { state in
+            defer { state.beforeLock = nil }
+            return state.beforeLock
+        }
+        beforeLock?()
         return try base.lock(file)
     }
 

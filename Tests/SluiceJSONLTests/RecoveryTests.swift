@@ -110,6 +110,27 @@ struct RecoveryTests {
         #expect(try directory.segments().isEmpty)
     }
 
+    @Test("a lock whose file was exchanged in the moment before is not taken for the folder's")
+    func exchangedLock() throws {
+        try directory.leave([EventLine(0)])
+        let files = FaultyFileSystem()
+        let root = directory.path
+        files.beforeNextLock {
+            do {
+                let system = SystemFileSystem()
+                let lock = "\(root)/\(try system.list(root)[0])/lock"
+                try system.removeFile(lock)
+                _ = try OpenFile(lock, [.write, .create], in: system)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        let store = try TestedStore.opened(JSONLStore(at: root, files: files))
+        #expect(store.store.backlog.isEmpty)
+        #expect(try SystemFileSystem().list(root).count == 2)
+        #expect(try store.drain() == texts([0]))
+    }
+
     @Test("when nothing else waits, a neighbour that has died since is adopted too")
     func adoptedLater() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
@@ -121,6 +142,19 @@ struct RecoveryTests {
         #expect(second.recovered == 1)
         #expect(try SystemFileSystem().list(directory.path).count == 1)
         second.expectConservation()
+    }
+
+    @Test("a store that has delivered its last event says so only after it has looked for more")
+    func adoptedAfterSettling() throws {
+        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        try first.append(EventLine(1))
+        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        try second.append(EventLine(2))
+        let batch = try #require(try second.nextBatch())
+        first.store.close()
+        try second.settle(batch)
+        #expect(!second.store.backlog.isEmpty)
+        #expect(try second.drain() == texts([1]))
     }
 
     @Test("folders that do not fit the capacity wait until there is room, and are not evicted")
