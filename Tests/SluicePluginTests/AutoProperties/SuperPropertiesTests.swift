@@ -95,9 +95,9 @@ struct SuperPropertiesTests {
     @Test("a closure may call the plugin and even track, without end or deadlock")
     func reentrance() async throws {
         let test = try TestPipeline { auto }
-        auto.registerDynamic("n") { [pipeline = test.pipeline, auto] in
-            auto.register(["registered": true])
-            pipeline.track("Inner")
+        auto.registerDynamic("n") { [weak pipeline = test.pipeline, weak auto] in
+            auto?.register(["registered": true])
+            pipeline?.track("Inner")
             return 1
         }
         test.pipeline.track("Outer")

@@ -1,10 +1,11 @@
 import Sluice
 import SluiceDuration
+import SluiceTesting
 import Testing
 
 @Suite("DurationTimer: in the background")
 struct DurationTimerBackgroundTests {
-    private let time = ManualTime()
+    private let time = VirtualTime()
     private let timers: DurationTimer
     private let test: TestPipeline
 

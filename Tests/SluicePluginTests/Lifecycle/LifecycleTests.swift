@@ -1,11 +1,12 @@
 import Sluice
 import SluiceLifecycle
+import SluiceTesting
 import Testing
 
 @Suite("Lifecycle: signals in, events out")
 struct LifecycleTests {
     /// In both orders, because neither stage may depend on the other's place.
-    private func test(taggerFirst: Bool, time: ManualTime = ManualTime()) throws -> TestPipeline {
+    private func test(taggerFirst: Bool, time: VirtualTime = VirtualTime()) throws -> TestPipeline {
         try TestPipeline(time: time) {
             if taggerFirst {
                 PassiveLaunchTagger()
@@ -62,13 +63,13 @@ struct LifecycleTests {
 
     @Test("$AppEnd has the time in the foreground, interruptions included, sleep and background not")
     func foregroundTime() async throws {
-        let time = ManualTime()
+        let time = VirtualTime()
         let test = try test(taggerFirst: false, time: time)
         for visit in 1...2 {
             test.pipeline.signal(.didBecomeActive)
             time.advance(by: .seconds(visit))
             test.pipeline.signal(.willResignActive)
-            time.sleepMachine(for: .seconds(50))
+            time.suspendMachine(for: .seconds(50))
             time.advance(by: .seconds(1))
             test.pipeline.signal(.didBecomeActive)
             time.advance(by: .microseconds(120_457))
@@ -81,10 +82,10 @@ struct LifecycleTests {
 
     @Test("the time in the foreground is never negative")
     func neverNegative() async throws {
-        let time = ManualTime()
+        let time = VirtualTime()
         let test = try test(taggerFirst: false, time: time)
         test.pipeline.signal(.didBecomeActive)
-        time.setBack(by: .seconds(5))
+        time.advance(by: .seconds(-5))
         test.pipeline.signal(.didEnterBackground)
         #expect(await test.events().last?.properties["$event_duration"] == 0.0)
     }

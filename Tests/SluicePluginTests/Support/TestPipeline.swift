@@ -1,5 +1,6 @@
 import Sluice
 import SluiceMemory
+import SluiceTesting
 import Testing
 
 /// A real pipeline whose events can be looked at as they arrived.
@@ -20,7 +21,7 @@ struct TestPipeline {
     private let recorder: Recorder
 
     init(
-        time: ManualTime = ManualTime(), @PipelineBuilder _ processors: () throws -> ProcessorFragment
+        time: VirtualTime = VirtualTime(), @PipelineBuilder _ processors: () throws -> ProcessorFragment
     ) throws {
         let recorder = Recorder()
         pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {

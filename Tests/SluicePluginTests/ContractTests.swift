@@ -1,0 +1,31 @@
+import Sluice
+import SluiceAutoProperties
+import SluiceDuration
+import SluiceFilters
+import SluiceIdentity
+import SluiceLifecycle
+import SluiceTesting
+import Testing
+
+@Suite("Every processor keeps the contract")
+struct ContractTests {
+    @Test(
+        "whatever is tracked, stored or dropped with a reason",
+        arguments: [
+            AutoProperties(), Identity(persistedIn: .memory), DurationTimer(), LifecycleEvents(), PassiveLaunchTagger(),
+            Consent(persistedIn: .memory), Consent(persistedIn: .memory, whilePending: .pass), Sampling(rate: 0.5),
+            Sampling(rate: 0.5, by: .eventID), Redaction(keys: ["a"], patterns: [.email, .paymentCard, .phone]),
+            Limits(eventName: .cut(to: 3), properties: .cut(to: 3), propertyName: .cut(to: 3), string: .cut(to: 3)),
+            Limits(
+                eventName: .dropEvent(over: 9), properties: .dropEvent(over: 9), propertyName: .dropProperty(over: 9),
+                string: .dropProperty(over: 9)),
+        ] as [any Processor])
+    func contract(processor: any Processor) async throws {
+        try await check(processor)
+    }
+
+    // Opens the existential.
+    private func check(_ processor: some Processor) async throws {
+        try await ProcessorContract.check { processor }
+    }
+}
