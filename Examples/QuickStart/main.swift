@@ -70,7 +70,8 @@ print(row(["", "tracked", "recovered", "delivered", "waiting", "rejected", "drop
 for (life, ledger) in [("first life", first), ("second", second)] {
     let route = ledger.routes[0]
     let counts = [
-        ledger.tracked, route.recovered, route.delivered, route.waiting, route.rejected, route.dropped.total,
+        ledger.tracked, route.recovered, route.delivered, route.waiting, route.rejected,
+        ledger.dropped.total + route.dropped.total,
     ]
     print(row([life] + counts.map(String.init)))
     precondition(ledger.isBalanced)

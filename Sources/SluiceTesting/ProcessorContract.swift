@@ -1,6 +1,6 @@
 public import Sluice
 
-/// What every ``Processor`` promises, checked on one.
+/// What every ``Sluice/Processor`` promises, checked on one.
 public enum ProcessorContract {
     /// Puts the processor into a pipeline and tracks what careless code trips over, also from several threads at once
     /// and between signals.
@@ -9,7 +9,7 @@ public enum ProcessorContract {
     /// reason; that it does not multiply events; and that it takes every signal, at any time.
     ///
     /// - Parameter make: makes the processor, or a new one for each call.
-    /// - Throws: ``SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what `make`
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what `make`
     ///   and the building of the pipeline throw.
     public static func check(_ make: () throws -> some Processor) async throws {
         let processor = try make()

@@ -62,7 +62,7 @@ public final class ScriptedTransport: Transport {
 
     /// The events that were accepted, in that order.
     ///
-    /// - Throws: ``SluiceError/Code/malformedLine`` if a line is none.
+    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line is none.
     public func accepted() throws -> [Event] {
         try state.withLock { $0.accepted }.map { try $0.event() }
     }

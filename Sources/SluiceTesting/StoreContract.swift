@@ -1,6 +1,6 @@
 public import Sluice
 
-/// What every ``Store`` promises, checked on fresh ones.
+/// What every ``Sluice/Store`` promises, checked on fresh ones.
 ///
 /// Each promise has its own check, in the order in which a store is usually written.
 public enum StoreContract {
@@ -8,7 +8,7 @@ public enum StoreContract {
     ///   - reopen: makes a store at the place that the store of the last `make` used, for stores that outlive their
     ///     process; nil for others.
     ///   - make: makes a fresh, empty store that was not opened yet, with room for at least 2,000 small events.
-    /// - Throws: ``SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what the
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what the
     ///   store or `make` throw where they must not.
     public static func check(
         reopen: (() throws -> any Store)? = nil, _ make: () throws -> any Store

@@ -1,6 +1,6 @@
 public import Sluice
 
-/// What every ``Transport`` promises, checked on one.
+/// What every ``Sluice/Transport`` promises, checked on one.
 public enum TransportContract {
     /// Sends single events, full batches, the same batch twice and several at once, and cancels a send.
     ///
@@ -11,8 +11,8 @@ public enum TransportContract {
     ///   - patience: how long a cancelled send may take to return before it counts as hanging: 10 s by default. It
     ///     passes only if the promise is broken.
     ///   - make: makes the transport.
-    /// - Throws: ``SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what `make`
-    ///   and ``Transport/open()`` throw.
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what `make`
+    ///   and ``Sluice/Transport/open()`` throw.
     public static func check(
         patience: Duration = .seconds(10), _ make: () throws -> some Transport
     ) async throws {

@@ -32,7 +32,9 @@ public protocol Store: Sendable {
 
     /// Forgets a batch: each of its events was delivered, or is in `rejected`.
     ///
-    /// - Parameter rejected: the events that no retry can bring home; a store that can keeps them as dead letters.
+    /// - Parameters:
+    ///   - batch: what ``nextBatch(_:)`` handed out.
+    ///   - rejected: the events that no retry can bring home; a store that can keeps them as dead letters.
     /// - Throws: an error if the store could not forget them for good. It must not hand them out again in this life.
     func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError)
 
