@@ -1,0 +1,120 @@
+import Foundation
+import Sluice
+import SluiceTesting
+import Testing
+
+/// What is written can be read, by this package and by any other reader.
+@Suite struct EventLineTests {
+    static let seeds = Array(UInt64(1)...40)
+    static let eventsPerSeed = 100
+
+    @Test(arguments: seeds) func `a line reads back as the event it was written from`(seed: UInt64) throws {
+        var events = RandomEvents(seed: seed)
+        for _ in 0..<Self.eventsPerSeed {
+            let event = events.next()
+            let line = try EventLine(event)
+            let copy = try line.event()
+            #expect(copy == event)
+            // Strings and doubles can be equal and yet differ: by normalization, and by the sign of zero.
+            #expect(try EventLine(copy).bytes == line.bytes)
+            #expect(line.id == event.id)
+        }
+    }
+
+    @Test(arguments: 0...31) func `every allowed depth is written and read`(depth: Int) throws {
+        var events = RandomEvents(seed: UInt64(depth))
+        var event = events.next()
+        let value = events.nested(depth: depth)
+        event.properties["nested"] = value
+        let copy = try EventLine(event).event()
+        #expect(copy == event)
+        #expect(copy.properties["nested"] == value)
+    }
+
+    @Test(arguments: seeds) func `no line holds a newline or another control character`(seed: UInt64) throws {
+        var events = RandomEvents(seed: seed)
+        for _ in 0..<Self.eventsPerSeed {
+            let line = try EventLine(events.next())
+            #expect(line.bytes.allSatisfy { $0 >= 0x20 })
+        }
+    }
+
+    @Test(arguments: seeds) func `another JSON reader finds the same values`(seed: UInt64) throws {
+        // Foundation takes U+FEFF for a byte order mark even inside a document, and loses it.
+        var events = RandomEvents(seed: seed, hasByteOrderMarks: false)
+        for _ in 0..<Self.eventsPerSeed {
+            let event = events.next()
+            let line = try EventLine(event)
+            let json = try JSONSerialization.jsonObject(with: Data(line.bytes))
+            let fields = try #require(json as? [String: Any])
+            #expect(fields["id"] as? String == event.id.description)
+            #expect(isSame(fields["event"], .string(event.name)))
+            #expect(isSame(fields["time"], .int(event.time.milliseconds)))
+            #expect(fields["priority"] as? String == (event.priority == .critical ? "critical" : nil))
+            #expect(isSame(fields["distinct_id"], event.distinctID.map { .string($0) }))
+            #expect(isSame(fields["anonymous_id"], event.anonymousID.map { .string($0) }))
+            #expect(isSame(fields["login_id"], event.loginID.map { .string($0) }))
+            #expect(isSame(fields["properties"], .object(event.properties)))
+        }
+    }
+
+    private func isSame(_ json: Any?, _ value: PropertyValue?) -> Bool {
+        switch value {
+        case nil: return json == nil
+        case .null: return json is NSNull
+        case .string(let string): return (json as? String)?.unicodeScalars.elementsEqual(string.unicodeScalars) == true
+        case .int(let int): return (json as? NSNumber)?.int64Value == int
+        case .double(let double):
+            // Foundation reads many doubles by way of a Decimal, which errs in the last places.
+            guard let number = (json as? NSNumber)?.doubleValue else { return false }
+            return abs(number - double) <= abs(double) * 1e-14
+        case .bool(let bool): return json as? Bool == bool
+        case .date(let date): return json as? String == date.description
+        case .array(let array):
+            guard let json = json as? [Any], json.count == array.count else { return false }
+            return zip(json, array).allSatisfy { isSame($0, $1) }
+        case .object(let object):
+            guard let json = json as? [String: Any], json.count == object.count else { return false }
+            return object.allSatisfy { isSame(json[$0.name], $0.value) }
+        }
+    }
+
+    @Test(arguments: seeds) func `the C library reads every double exactly`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<1_000 {
+            let double = Double(bitPattern: random.next())
+            var writer = JSONWriter()
+            writer.number(double)
+            let text = String(decoding: writer.bytes, as: UTF8.self)
+            #expect(double.isFinite ? strtod(text, nil).bitPattern == double.bitPattern : text == "null")
+        }
+    }
+
+    @Test func `the form of a line is the documented one`() throws {
+        let id = EventID(high: 0x0123_4567_89AB_7DEF, low: 0x8123_4567_89AB_CDEF)
+        let event = Event(
+            id: id, name: "Purchase", time: Timestamp(milliseconds: 1_795_240_516_123), priority: .critical,
+            distinctID: "d", anonymousID: "a", loginID: "l",
+            properties: [
+                "amount": 12.5, "whole": 3.0, "count": 3, "ok": true, "none": nil, "list": [1, "x"], "object": ["k": "v"],
+                "at": .date(Timestamp(milliseconds: 1_795_240_516_123)), "text": "2026-11-21T05:55:16.123Z",
+            ])
+        let expected =
+            #"{"id":"01234567-89ab-7def-8123-456789abcdef","event":"Purchase","time":1795240516123,"#
+            + #""priority":"critical","distinct_id":"d","anonymous_id":"a","login_id":"l","properties":{"#
+            + #""amount":12.5,"whole":3.0,"count":3,"ok":true,"none":null,"list":[1,"x"],"object":{"k":"v"},"#
+            + #""at":"2026-11-21T05:55:16.123\u005a","text":"2026-11-21T05:55:16.123Z"}}"#
+        #expect(String(decoding: try EventLine(event).bytes, as: UTF8.self) == expected)
+    }
+
+    @Test func `a limit refuses the line that is one byte longer`() throws {
+        var events = RandomEvents(seed: 7)
+        for _ in 0..<200 {
+            let event = events.next()
+            let size = try EventLine(event).bytes.count
+            #expect(try EventLine(event, limit: size).bytes.count == size)
+            let error = #expect(throws: SluiceError.self) { try EventLine(event, limit: size - 1) }
+            #expect(error?.code == .eventTooLarge)
+        }
+    }
+}
