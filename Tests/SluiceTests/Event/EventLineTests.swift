@@ -96,7 +96,8 @@ import Testing
             id: id, name: "Purchase", time: Timestamp(milliseconds: 1_795_240_516_123), priority: .critical,
             distinctID: "d", anonymousID: "a", loginID: "l",
             properties: [
-                "amount": 12.5, "whole": 3.0, "count": 3, "ok": true, "none": nil, "list": [1, "x"], "object": ["k": "v"],
+                "amount": 12.5, "whole": 3.0, "count": 3, "ok": true, "none": nil, "list": [1, "x"],
+                "object": ["k": "v"],
                 "at": .date(Timestamp(milliseconds: 1_795_240_516_123)), "text": "2026-11-21T05:55:16.123Z",
             ])
         let expected =

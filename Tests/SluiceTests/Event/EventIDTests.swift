@@ -1,0 +1,106 @@
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+@testable import Sluice
+
+@Suite struct EventIDTests {
+    private func ids(
+        _ count: Int, _ generator: inout EventIDGenerator, at milliseconds: Int64, seed: UInt64 = 1
+    ) -> [EventID] {
+        var random = SeededRandom(seed: seed &+ UInt64(bitPattern: milliseconds))
+        return (0..<count).map { _ in
+            generator.next(at: Timestamp(milliseconds: milliseconds)) { random.next() }
+        }
+    }
+
+    @Test(arguments: [UInt64.min, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA])
+    func `bits are those of RFC 9562`(
+        random: UInt64
+    ) {
+        var generator = EventIDGenerator()
+        let id = generator.next(at: Timestamp(milliseconds: 0x0123_4567_89AB)) { random }
+        #expect(id.high >> 16 == 0x0123_4567_89AB)
+        #expect(id.high >> 12 & 0xF == 7)
+        #expect(id.high & 0xFFF == random & 0x7FF)
+        #expect(id.low >> 62 == 0b10)
+        #expect(id.low << 2 == random & ~3)
+        let text = Array(id.description)
+        #expect(text[14] == "7")
+        #expect("89ab".contains(text[19]))
+    }
+
+    @Test func `ids ascend within one millisecond, as values, bytes and text`() {
+        var generator = EventIDGenerator()
+        let ids = ids(20_000, &generator, at: 1_000_000)
+        for (earlier, later) in zip(ids, ids.dropFirst()) {
+            #expect(earlier < later)
+            #expect(earlier.description < later.description)
+        }
+    }
+
+    @Test(arguments: [1, 5_000, 9_990]) func `ids ascend although the clock is set back a little`(step: Int64) {
+        var generator = EventIDGenerator()
+        let first = ids(1_000, &generator, at: 1_000_000)
+        let second = ids(5_000, &generator, at: 1_000_000 - step)
+        #expect(first + second == (first + second).sorted())
+    }
+
+    @Test(arguments: [10_001, 86_400_000]) func `a clock that is set back further is believed`(step: Int64) throws {
+        var generator = EventIDGenerator()
+        _ = ids(1, &generator, at: 1_000_000_000)
+        let id = try #require(ids(1, &generator, at: 1_000_000_000 - step).first)
+        #expect(id.high >> 16 == UInt64(1_000_000_000 - step))
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, 1 << 48 - 1, 1 << 48, .max]) func `any clock gives ids`(milliseconds: Int64) {
+        var generator = EventIDGenerator()
+        let ids = ids(10_000, &generator, at: milliseconds)
+        #expect(Set(ids).count == ids.count)
+        #expect(ids.allSatisfy { $0.high >> 12 & 0xF == 7 && $0.low >> 62 == 0b10 })
+    }
+
+    @Test(arguments: UInt64(1)...20) func `text reads back in either case`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<500 {
+            let id = EventID(high: random.next(), low: random.next())
+            #expect(id.description.utf8.count == EventID.textLength)
+            #expect(EventID(id.description) == id)
+            #expect(EventID(id.description.uppercased()) == id)
+            let other = EventID(high: id.high, low: random.next())
+            #expect((id < other) == (id.description < other.description))
+        }
+    }
+
+    @Test(arguments: [
+        "", "0", "01234567-89ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcde",
+        "0123456789ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcdeg",
+        "{1234567-89ab-7def-8123-456789abcdef}", "01234567_89ab_7def_8123_456789abcdef",
+        "01234567-89ab-7def-8123-456789abcd\u{E9}", "01234567-89ab-7def-8123-45678-abcdef",
+    ]) func `other text is no id`(text: String) {
+        #expect(EventID(text) == nil)
+    }
+
+    @Test func `a hundred thousand ids from eight threads are all different, and ascend for each`() async throws {
+        let perThread = 12_500
+        let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: 1)) {
+            MemoryStore()
+            ScriptedTransport()
+        }
+        pipeline.pauseDelivery()
+        let ids = await withTaskGroup(of: [EventID].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var ids: [EventID] = []
+                    for _ in 0..<perThread {
+                        pipeline.track("e") { ids.append($0.id) }
+                    }
+                    return ids
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(ids.allSatisfy { $0 == $0.sorted() })
+        #expect(Set(ids.joined()).count == 8 * perThread)
+    }
+}
