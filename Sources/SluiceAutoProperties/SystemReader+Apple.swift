@@ -17,6 +17,7 @@
             return Properties(known: [
                 "$os": .string(systemName),
                 "$os_version": systemValue("kern.osproductversion").map { .string($0) },
+                "$architecture": .string(architecture),
                 "$manufacturer": "Apple",
                 "$model": systemValue(modelKey).map { .string($0) },
                 "$app_name": (information["CFBundleName"] as? String).map { .string($0) },
@@ -42,6 +43,15 @@
             #endif
         }
 
+        /// Not by the kernel, which names the device where it should name the processor.
+        private static var architecture: String {
+            #if arch(x86_64)
+                "x86_64"
+            #else
+                "arm64"
+            #endif
+        }
+
         private static var modelKey: String {
             #if os(macOS)
                 "hw.model"
@@ -58,13 +68,15 @@
             return trimmed(String(decoding: bytes.prefix(size), as: UTF8.self))
         }
 
-        /// Points. On iOS it is known only to the main thread: made elsewhere, the plugin leaves it out.
+        /// Pixels. On iOS it is known only to the main thread: made elsewhere, the plugin leaves it out.
         private static var screenSize: CGSize? {
             #if os(iOS) || os(tvOS)
                 guard Thread.isMainThread else { return nil }
-                return MainActor.assumeIsolated { UIScreen.main.bounds.size }
+                return MainActor.assumeIsolated { UIScreen.main.nativeBounds.size }
             #elseif os(macOS)
-                return CGDisplayBounds(CGMainDisplayID()).size
+                return CGDisplayCopyDisplayMode(CGMainDisplayID()).map {
+                    CGSize(width: $0.pixelWidth, height: $0.pixelHeight)
+                }
             #else
                 return nil
             #endif

@@ -83,9 +83,14 @@ extension SystemReader {
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
         }
+        #if canImport(Darwin)
+            // There people name their devices after themselves.
+            let hostName = ""
+        #else
+            let hostName = text(name.nodename)
+        #endif
         return Kernel(
-            name: text(name.sysname), release: text(name.release), machine: text(name.machine),
-            hostName: text(name.nodename))
+            name: text(name.sysname), release: text(name.release), machine: text(name.machine), hostName: hostName)
     }
 
     private static var onlineProcessors: Int? {

@@ -1,0 +1,100 @@
+import Foundation
+import Sluice
+import SluiceFilters
+import SluiceFoundation
+import SluiceIdentity
+import SluiceJSONL
+import SluiceStdout
+import Testing
+
+@Suite("SluiceFoundation: URL and Date")
+struct FoundationTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test(
+        "dates become timestamps, rounded to the nearest millisecond",
+        arguments: [
+            (0, 0), (1.1234, 1_123), (1.1236, 1_124), (-0.0016, -2), (1_800_000_000.123, 1_800_000_000_123),
+            (1e300, .max), (-1e300, .min), (.infinity, .max), (-.infinity, .min), (.nan, .min),
+        ] as [(Double, Int64)])
+    func timestamps(seconds: Double, milliseconds: Int64) {
+        let date = Date(timeIntervalSince1970: seconds)
+        #expect(Timestamp(date) == Timestamp(milliseconds: milliseconds))
+        #expect(PropertyValue.date(date) == .date(Timestamp(milliseconds: milliseconds)))
+        #expect(PropertyValue(date) == .date(Timestamp(milliseconds: milliseconds)))
+    }
+
+    @Test("timestamps become dates and come back", arguments: [0, -1, 1_800_000_000_123, 253_402_300_799_999])
+    func dates(milliseconds: Int64) {
+        let timestamp = Timestamp(milliseconds: milliseconds)
+        #expect(Timestamp(Date(timestamp)) == timestamp)
+        #expect(abs(Date(timestamp).timeIntervalSince1970 - Double(milliseconds) / 1_000) < 0.000_1)
+    }
+
+    @Test("a date that cannot be written is null, and counted")
+    func unwritableDate() async throws {
+        let test = try TestPipeline { PassThrough() }
+        test.pipeline.track(
+            "Event", ["date": .date(Date.distantPast), "never": PropertyValue(Date(timeIntervalSince1970: .nan))])
+        let properties = try await test.event().properties
+        #expect(properties["date"] == .date(Timestamp(Date.distantPast)))
+        #expect(properties["never"] == .null)
+        #expect(test.pipeline.ledger.repaired == [.unwritableDate: 1])
+    }
+
+    private struct PassThrough: Processor {
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    @Test("file URLs do for directories, with whatever characters")
+    func fileURLs() throws {
+        let url = URL(filePath: directory.path).appending(path: "a b%20ü/state", directoryHint: .isDirectory)
+        let identity = Identity(persistedIn: try .file(url))
+        try identity.login("a")
+        try Consent(persistedIn: try .file(url)).grant()
+        #expect(Identity(persistedIn: .file("\(directory.path)/a b%20ü/state")).loginID == "a")
+        #expect(Consent(persistedIn: .file("\(directory.path)/a b%20ü/state")).status == .granted)
+        #expect(try directory.names == ["a b%20ü"])
+    }
+
+    @Test("a relative file URL is resolved against its base")
+    func relativeURL() throws {
+        let url = URL(filePath: "state", relativeTo: URL(filePath: directory.path, directoryHint: .isDirectory))
+        try Consent(persistedIn: try .file(url)).grant()
+        #expect(try directory.names == ["state"])
+    }
+
+    @Test("a store at a URL is the store at its path")
+    func store() async throws {
+        let url = URL(filePath: directory.path).appending(path: "events")
+        let first = try Pipeline {
+            try JSONLStore(at: url)
+            StdoutTransport(descriptor: -1)
+        }
+        first.pauseDelivery()
+        first.track("Event")
+        await first.shutdown(deadline: .zero)
+        #expect(try directory.names == ["events"])
+        let store = JSONLStore(at: "\(directory.path)/events")
+        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        #expect(try store.nextBatch(BatchSize(events: 10, bytes: 10_000))?.events.first?.event().name == "Event")
+    }
+
+    @Test(
+        "a URL that is no file's is refused with advice", arguments: ["https://example.org/state", "state", "data:,"])
+    func otherURLs(text: String) throws {
+        let url = try #require(URL(string: text))
+        for make in [
+            { _ = try Identity.Persistence.file(url) }, { _ = try Consent.Persistence.file(url) },
+            { _ = try JSONLStore(at: url) },
+        ] {
+            let error = #expect(throws: SluiceError.self) { try make() }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains("URL(filePath:)") == true)
+        }
+    }
+}
