@@ -1,0 +1,187 @@
+#if !defined(__APPLE__)
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "transfer.h"
+
+struct sluice_curl_client {
+    pthread_mutex_t mutex;
+    curl_multi *multi;
+
+    // Under the mutex. Only the client's thread takes transfers out.
+    sluice_transfer *transfers;
+    uint64_t last_number;
+    bool is_running;
+    bool is_released;
+};
+
+static void remove_and_free(sluice_curl_client *client, sluice_transfer *transfer) {
+    if (transfer->is_added) sluice_curl.multi_remove_handle(client->multi, transfer->easy);
+    sluice_transfer_free(transfer);
+}
+
+static void unlink_transfer(sluice_curl_client *client, sluice_transfer *transfer) {
+    pthread_mutex_lock(&client->mutex);
+    sluice_transfer **link = &client->transfers;
+    while (*link != NULL && *link != transfer) link = &(*link)->next;
+    if (*link != NULL) *link = transfer->next;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+/// Ends those transfers that were cancelled, or all.
+static bool end_cancelled(sluice_curl_client *client, bool all, sluice_curl_outcome outcome, const char *reason) {
+    sluice_transfer *ended = NULL;
+    pthread_mutex_lock(&client->mutex);
+    bool is_released = client->is_released;
+    for (sluice_transfer **link = &client->transfers; *link != NULL;) {
+        sluice_transfer *transfer = *link;
+        if (all || is_released || transfer->is_cancelled) {
+            *link = transfer->next;
+            transfer->next = ended;
+            ended = transfer;
+        } else {
+            link = &transfer->next;
+        }
+    }
+    pthread_mutex_unlock(&client->mutex);
+    while (ended != NULL) {
+        sluice_transfer *transfer = ended;
+        ended = transfer->next;
+        // First the answer: to take it out of libcurl may have to wait for a name server.
+        sluice_transfer_abandon(transfer, outcome, reason);
+        remove_and_free(client, transfer);
+    }
+    return is_released;
+}
+
+/// A transfer that was started and is not with libcurl yet.
+static sluice_transfer *next_started(sluice_curl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    sluice_transfer *transfer = client->transfers;
+    while (transfer != NULL && transfer->is_added) transfer = transfer->next;
+    if (transfer != NULL) transfer->is_added = true;
+    pthread_mutex_unlock(&client->mutex);
+    return transfer;
+}
+
+static void add_started(sluice_curl_client *client) {
+    for (sluice_transfer *transfer = next_started(client); transfer != NULL; transfer = next_started(client)) {
+        if (sluice_curl.multi_add_handle(client->multi, transfer->easy) == CURL_OK) continue;
+        unlink_transfer(client, transfer);
+        sluice_transfer_abandon(transfer, SLUICE_CURL_FAILED, "libcurl refused the transfer");
+        sluice_transfer_free(transfer);
+    }
+}
+
+static void finish_done(sluice_curl_client *client) {
+    int remaining;
+    for (;;) {
+        curl_message *message = sluice_curl.multi_info_read(client->multi, &remaining);
+        if (message == NULL) return;
+        if (message->what != CURL_MESSAGE_DONE) continue;
+        // The message is libcurl's, and gone with the transfer.
+        int code = message->data.code;
+        sluice_transfer *transfer = NULL;
+        sluice_curl.easy_getinfo(message->easy, CURL_INFO_PRIVATE, &transfer);
+        unlink_transfer(client, transfer);
+        sluice_transfer_complete(transfer, code);
+        remove_and_free(client, transfer);
+    }
+}
+
+static void free_client(sluice_curl_client *client) {
+    sluice_curl.multi_cleanup(client->multi);
+    pthread_mutex_destroy(&client->mutex);
+    free(client);
+}
+
+static void *run(void *context) {
+    sluice_curl_client *client = context;
+    while (!end_cancelled(client, false, SLUICE_CURL_CANCELLED, "cancelled")) {
+        add_started(client);
+        int running;
+        bool is_well = sluice_curl.multi_perform(client->multi, &running) == CURL_OK;
+        finish_done(client);
+        // libcurl knows its own deadlines and returns earlier for them.
+        if (is_well) is_well = sluice_curl.multi_poll(client->multi, NULL, 0, 60000, NULL) == CURL_OK;
+        if (!is_well) {
+            end_cancelled(client, true, SLUICE_CURL_FAILED, "libcurl cannot go on");
+            poll(NULL, 0, 50);
+        }
+    }
+    free_client(client);
+    return NULL;
+}
+
+/// Under the mutex.
+static bool run_if_needed(sluice_curl_client *client) {
+    if (client->is_running) return true;
+    // A new thread inherits the mask: no signal of the process, and no SIGPIPE of a TLS library's write, ends up there.
+    sigset_t all, previous;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &previous);
+    pthread_t thread;
+    client->is_running = pthread_create(&thread, NULL, run, client) == 0;
+    pthread_sigmask(SIG_SETMASK, &previous, NULL);
+    if (client->is_running) pthread_detach(thread);
+    return client->is_running;
+}
+
+sluice_curl_client *sluice_curl_client_create(void) {
+    if (sluice_curl_load() != SLUICE_CURL_AVAILABLE) return NULL;
+    sluice_curl_client *client = calloc(1, sizeof *client);
+    if (client == NULL) return NULL;
+    client->multi = sluice_curl.multi_init();
+    if (client->multi == NULL || pthread_mutex_init(&client->mutex, NULL) != 0) {
+        if (client->multi != NULL) sluice_curl.multi_cleanup(client->multi);
+        free(client);
+        return NULL;
+    }
+    // One delivery loop sends one request at a time: few connections are ever worth keeping.
+    sluice_curl.multi_setopt(client->multi, CURL_MULTI_MAX_CONNECTS, 4L);
+    return client;
+}
+
+void sluice_curl_client_release(sluice_curl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    client->is_released = true;
+    bool is_running = client->is_running;
+    // Under the mutex, without which the thread could free what is being woken.
+    if (is_running) sluice_curl.multi_wakeup(client->multi);
+    pthread_mutex_unlock(&client->mutex);
+    if (!is_running) free_client(client);
+}
+
+uint64_t sluice_curl_start(
+    sluice_curl_client *client, const sluice_curl_request *request, sluice_curl_completion completion, void *context) {
+    sluice_transfer *transfer = sluice_transfer_create(request, completion, context);
+    if (transfer == NULL) return 0;
+    pthread_mutex_lock(&client->mutex);
+    uint64_t number = 0;
+    if (!client->is_released && run_if_needed(client)) {
+        number = ++client->last_number;
+        transfer->number = number;
+        transfer->next = client->transfers;
+        client->transfers = transfer;
+        sluice_curl.multi_wakeup(client->multi);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    if (number == 0) sluice_transfer_free(transfer);
+    return number;
+}
+
+void sluice_curl_cancel(sluice_curl_client *client, uint64_t number) {
+    pthread_mutex_lock(&client->mutex);
+    for (sluice_transfer *transfer = client->transfers; transfer != NULL; transfer = transfer->next) {
+        if (transfer->number != number) continue;
+        transfer->is_cancelled = true;
+        sluice_curl.multi_wakeup(client->multi);
+        break;
+    }
+    pthread_mutex_unlock(&client->mutex);
+}
+
+#endif

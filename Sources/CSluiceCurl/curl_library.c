@@ -1,0 +1,55 @@
+#if !defined(__APPLE__)
+
+#include "curl_library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "CSluiceCurl.h"
+
+curl_library sluice_curl;
+
+static sluice_curl_availability availability = SLUICE_CURL_UNUSABLE;
+
+static bool find(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    // A cast between data and function pointers is not C's; POSIX promises that their bytes are the same.
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static sluice_curl_availability load(void) {
+    // Never closed: libcurl's own threads and exit handlers may outlive every client.
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return SLUICE_CURL_MISSING;
+    bool found = find(library, "curl_global_init", &sluice_curl.global_init) &&
+                 find(library, "curl_easy_init", &sluice_curl.easy_init) &&
+                 find(library, "curl_easy_cleanup", &sluice_curl.easy_cleanup) &&
+                 find(library, "curl_easy_setopt", &sluice_curl.easy_setopt) &&
+                 find(library, "curl_easy_getinfo", &sluice_curl.easy_getinfo) &&
+                 find(library, "curl_easy_strerror", &sluice_curl.easy_strerror) &&
+                 find(library, "curl_multi_init", &sluice_curl.multi_init) &&
+                 find(library, "curl_multi_cleanup", &sluice_curl.multi_cleanup) &&
+                 find(library, "curl_multi_setopt", &sluice_curl.multi_setopt) &&
+                 find(library, "curl_multi_add_handle", &sluice_curl.multi_add_handle) &&
+                 find(library, "curl_multi_remove_handle", &sluice_curl.multi_remove_handle) &&
+                 find(library, "curl_multi_perform", &sluice_curl.multi_perform) &&
+                 find(library, "curl_multi_poll", &sluice_curl.multi_poll) &&
+                 find(library, "curl_multi_wakeup", &sluice_curl.multi_wakeup) &&
+                 find(library, "curl_multi_info_read", &sluice_curl.multi_info_read) &&
+                 find(library, "curl_slist_append", &sluice_curl.slist_append) &&
+                 find(library, "curl_slist_free_all", &sluice_curl.slist_free_all);
+    if (!found) return SLUICE_CURL_TOO_OLD;
+    return sluice_curl.global_init(CURL_GLOBAL_DEFAULT) == CURL_OK ? SLUICE_CURL_AVAILABLE : SLUICE_CURL_UNUSABLE;
+}
+
+static void load_once(void) { availability = load(); }
+
+sluice_curl_availability sluice_curl_load(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_once);
+    return availability;
+}
+
+#endif

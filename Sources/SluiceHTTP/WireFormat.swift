@@ -1,0 +1,44 @@
+public import Sluice
+
+/// How a batch becomes a request, and what the answer to it means for each event: the part of ``HTTPTransport`` that
+/// differs from backend to backend.
+///
+/// ```swift
+/// struct CSVFormat: WireFormat {
+///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+///         request.setHeader("Content-Type", "text/csv")
+///         request.body = …
+///     }
+/// }
+/// ```
+///
+/// ## Conforming
+/// - ``encode(_:into:)`` writes the same bytes for the same batch, so that a retry can be known as one.
+/// - ``classify(_:_:)`` calls events accepted only if the answer says so: its word is what the store forgets by. If the
+///   answer's body decides, look at ``HTTPAnswer/isWhole`` first.
+/// - Texts in verdicts hold nothing of the events, of the answer's body, or of any credential.
+public protocol WireFormat: Sendable {
+    /// Fills in the body and its content type, and whatever else of the request is the format's: method, path, query.
+    ///
+    /// - Parameter request: comes with the transport's URL and the method POST. Headers that were given to the
+    ///   transport go over those that are set here.
+    /// - Throws: any error; the batch is then retried, not rejected.
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws
+
+    /// What the answer means for the events of the batch. By default, ``HTTPAnswer/verdict`` for all of them.
+    func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts
+
+    /// The largest batch that its receivers are known to take. By default 1,000,000 bytes of events, since many servers
+    /// take no body above 1 MiB unless told to.
+    var maximumBatchSize: BatchSize { get }
+}
+
+extension WireFormat {
+    public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
+        .all(answer.verdict)
+    }
+
+    public var maximumBatchSize: BatchSize {
+        BatchSize(events: .max, bytes: 1_000_000)
+    }
+}
