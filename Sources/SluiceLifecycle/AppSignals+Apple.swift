@@ -2,10 +2,10 @@
     public import Sluice
 
     #if canImport(UIKit)
-        public import UIKit
+        import UIKit
         private typealias Application = UIApplication
     #else
-        public import AppKit
+        import AppKit
         private typealias Application = NSApplication
     #endif
 
@@ -19,36 +19,47 @@
     @available(iOSApplicationExtension, unavailable)
     @available(tvOSApplicationExtension, unavailable)
     @available(visionOSApplicationExtension, unavailable)
-    public final class AppSignals: NSObject {
-        private weak var pipeline: Pipeline?
-        private let signals: [Notification.Name: Signal]
+    public final class AppSignals {
+        private let observations: [Observation]
 
-        /// Reports the launch at once: a passive one if the app is in the background.
+        /// Reports the launch when the main thread gets to it next: a passive one if the app is in the background then.
         public init(to pipeline: Pipeline) {
-            self.pipeline = pipeline
-            var signals: [Notification.Name: Signal] = [
-                Application.willResignActiveNotification: .willResignActive,
-                Application.didBecomeActiveNotification: .didBecomeActive,
-                Application.willTerminateNotification: .willTerminate,
+            var signals: [(Notification.Name, Signal)] = [
+                (Application.willResignActiveNotification, .willResignActive),
+                (Application.didBecomeActiveNotification, .didBecomeActive),
+                (Application.willTerminateNotification, .willTerminate),
             ]
             #if canImport(UIKit)
-                signals[Application.didEnterBackgroundNotification] = .didEnterBackground
-                let isPassive = Application.shared.applicationState == .background
-            #else
-                let isPassive = false
+                signals.append((Application.didEnterBackgroundNotification, .didEnterBackground))
             #endif
-            self.signals = signals
-            super.init()
-            // By selector: such an observer needs no removal.
-            for name in signals.keys {
-                NotificationCenter.default.addObserver(self, selector: #selector(report(_:)), name: name, object: nil)
+            observations = signals.map { name, signal in
+                Observation(of: name) { [weak pipeline] in pipeline?.signal(signal) }
             }
-            pipeline.signal(.launched(isPassive ? .passive : .foreground))
+            // Not at once: while it is launching, an app with scenes says that it is in the background in any case.
+            Task { [weak pipeline] in pipeline?.signal(.launched(AppSignals.launch)) }
         }
 
-        @objc private func report(_ notification: Notification) {
-            guard let signal = signals[notification.name] else { return }
-            pipeline?.signal(signal)
+        private static var launch: Signal.Launch {
+            #if canImport(UIKit)
+                Application.shared.applicationState == .background ? .passive : .foreground
+            #else
+                .foreground
+            #endif
+        }
+    }
+
+    /// Ends with its last reference.
+    // @unchecked: the token is only given back, for which the notification centre may be called from any thread.
+    private final class Observation: @unchecked Sendable {
+        private let token: any NSObjectProtocol
+
+        /// Calls `body` on the thread that posts: for the app's own notifications, the main thread.
+        init(of name: Notification.Name, _ body: @escaping @Sendable () -> Void) {
+            token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in body() }
+        }
+
+        deinit {
+            NotificationCenter.default.removeObserver(token)
         }
     }
 #endif
