@@ -96,9 +96,9 @@ struct CapacityTests {
     @Test("if all that may go would not be enough, none of it goes")
     func notInVain() throws {
         let store = try opened()
-        for number in 0..<10 { try store.append(line(number)) }
-        for number in 10..<80 { try store.append(line(number, .critical)) }
-        let error = #expect(throws: SluiceError.self) { try store.append(EventLine(80, padding: lineBytes * 20)) }
+        for number in 0..<25 { try store.append(line(number)) }
+        for number in 25..<80 { try store.append(line(number, .critical)) }
+        let error = #expect(throws: SluiceError.self) { try store.append(EventLine(80, padding: lineBytes * 30)) }
         #expect(error?.code == .storageFull)
         #expect(store.dropped.isEmpty)
         #expect(try store.drain().count == 80)

@@ -144,6 +144,23 @@ struct RecoveryTests {
         second.expectConservation()
     }
 
+    @Test("what is adopted later takes its place by age among what is there")
+    func adoptedInOrder() throws {
+        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        try first.append(EventLine(0))
+        try second.append(EventLine(1))
+        _ = try second.drain()
+        try second.append(EventLine(2))
+        let own = try #require(try second.nextBatch())
+        first.store.close()
+        let adopted = try #require(try second.nextBatch())
+        #expect(adopted.texts == texts([0]))
+        second.store.release(own.id)
+        second.store.release(adopted.id)
+        #expect(try second.drain() == texts([0, 2]))
+    }
+
     @Test("a store that has delivered its last event says so only after it has looked for more")
     func adoptedAfterSettling() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
