@@ -2,8 +2,10 @@ import Foundation
 import Sluice
 import SluiceFilters
 import SluiceFoundation
+import SluiceHTTP
 import SluiceIdentity
 import SluiceJSONL
+import SluiceMemory
 import SluiceStdout
 import Testing
 
@@ -96,5 +98,42 @@ struct FoundationTests {
             #expect(error?.code == .invalidArgument)
             #expect(error?.message.contains("URL(filePath:)") == true)
         }
+    }
+
+    private struct Client: HTTPClient {
+        let urls = Locked<[String]>([])
+
+        func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+            urls.withLock { $0.append(request.url) }
+            return HTTPAnswer(status: 200)
+        }
+    }
+
+    @Test("batches go to the URL as it was given")
+    func transport() async throws {
+        let client = Client()
+        let url = try #require(URL(string: "https://example.org/events?a=%20b"))
+        let pipeline = try Pipeline {
+            MemoryStore()
+            HTTPTransport(to: url, client: client)
+        }
+        pipeline.track("Event")
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.routes[0].delivered == 1)
+        #expect(client.urls.withLock { $0 } == ["https://example.org/events?a=%20b"])
+    }
+
+    @Test(
+        "a URL that is not http(s) is refused when the pipeline is built",
+        arguments: ["ftp://example.org/", "file:///x"])
+    func otherTransportURLs(text: String) throws {
+        let url = try #require(URL(string: text))
+        let error = #expect(throws: SluiceError.self) {
+            try Pipeline {
+                MemoryStore()
+                HTTPTransport(to: url, client: Client())
+            }
+        }
+        #expect(error?.code == .invalidArgument)
     }
 }
