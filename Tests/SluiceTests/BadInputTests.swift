@@ -49,6 +49,9 @@ import Testing
         case refused(DropReason)
     }
 
+    /// 100 MB, once for all.
+    private static let huge = String(repeating: "x", count: 100_000_000)
+
     static let nan = [
         Input("NaN", .properties(#"{"p":null}"#), .nonFiniteNumber) { ["p": .double(.nan)] },
         Input("signalling NaN", .properties(#"{"p":null}"#), .nonFiniteNumber) { ["p": .double(.signalingNaN)] },
@@ -153,12 +156,12 @@ import Testing
         Input("overlong ids", .line(#""event":"e","time":0,"login_id":"l","properties":{}}"#), .droppedID) { pipeline in
             pipeline.track("e") { event in
                 event.distinctID = String(repeating: "d", count: 1_025)
-                event.anonymousID = String(repeating: "a", count: 100_000_000)
+                event.anonymousID = huge
                 event.loginID = "l"
             }
         },
         Input("a string of 100 MB", .properties("{\"p\":\"\(String(repeating: "x", count: 65_536))\"}"), .cutString) {
-            ["p": .string(String(repeating: "x", count: 100_000_000))]
+            ["p": .string(huge)]
         },
         Input(
             "a string to be cut in mid character", .properties("{\"p\":\"x\(String(repeating: "€", count: 21_845))\"}"),
@@ -170,9 +173,9 @@ import Testing
             "an event name of 100 MB",
             .line("\"event\":\"\(String(repeating: "x", count: 1_024))\",\"time\":0,\"properties\":{}}"),
             .cutName
-        ) { $0.track(String(repeating: "x", count: 100_000_000)) },
+        ) { $0.track(huge) },
         Input("a property name of 100 MB", .properties("{}"), .droppedProperty) {
-            [String(repeating: "x", count: 100_000_000): 1]
+            [huge: 1]
         },
     ]
 
