@@ -70,12 +70,12 @@ func text(_ bytes: some Collection<UInt8>) -> String {
         .joined()
 }
 
-/// The next line of standard input without its end, as the bytes that it consists of; nil at the end.
-func readLineBytes() -> [UInt8]? {
+/// The next line without its end, as the bytes that it consists of; nil at the end of `input`.
+func readLine(of input: UnsafeMutablePointer<FILE>) -> [UInt8]? {
     var buffer: UnsafeMutablePointer<CChar>?
     var capacity = 0
     defer { free(buffer) }
-    let count = getline(&buffer, &capacity, stdin)
+    let count = getline(&buffer, &capacity, input)
     guard count >= 0, let buffer else { return nil }
     var line = UnsafeRawBufferPointer(start: buffer, count: count).map(\.self)
     while let last = line.last, last == 0x0A || last == 0x0D { line.removeLast() }

@@ -30,7 +30,7 @@ while let argument = arguments.popFirst() {
     default: file = argument
     }
 }
-if file != "-", freopen(file, "r", stdin) == nil { fail("cannot read \(file)") }
+guard let input = file == "-" ? fdopen(0, "r") : fopen(file, "r") else { fail("cannot read \(file)") }
 
 let pipeline: Pipeline
 do {
@@ -46,7 +46,7 @@ do {
 let isTerminal = isatty(2) == 1
 var lines = 0
 var strange = 0
-while let line = readLineBytes() {
+while let line = readLine(of: input) {
     lines += 1
     if let request = Request(line) {
         pipeline.track("page_view", request.properties) { event in

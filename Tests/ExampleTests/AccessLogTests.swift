@@ -28,8 +28,8 @@ import Testing
     static let strangeLines = ["", "hello", #"1.2.3.4 - - [17/Foo/2015:10:05:03 +0000] "GET" 200 1 "-" "-""#]
 
     @Test(.enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
-    func `10,000 real lines come out once, in order, field for field`() throws {
-        let result = try Program.run("AccessLog", [Self.realLog.path, "--to", "stdout"])
+    func `10,000 real lines come out once, in order, field for field`() async throws {
+        let result = try await Program.run("AccessLog", [Self.realLog.path, "--to", "stdout"])
         #expect(result.status == 0, "\(result.errors)")
         let log = try Data(contentsOf: Self.realLog).split(separator: UInt8(ascii: "\n")).map { Array($0) }
         #expect(log.count == 10_000)
@@ -38,35 +38,35 @@ import Testing
     }
 
     @Test(.enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
-    func `the same through a store on disk, which is empty afterwards`() throws {
+    func `the same through a store on disk, which is empty afterwards`() async throws {
         let folder = TemporaryFolder()
         let store = folder.url.appending(path: "store").path
-        let result = try Program.run("AccessLog", ["-", "--store", store], input: try Data(contentsOf: Self.realLog))
+        let result = try await Program.run("AccessLog", ["-", "--store", store], input: try Data(contentsOf: Self.realLog))
         #expect(result.status == 0, "\(result.errors)")
         try compare(result.lines, with: try Data(contentsOf: Self.realLog).split(separator: 10).map { Array($0) })
-        let again = try Program.run("AccessLog", ["-", "--store", store])
+        let again = try await Program.run("AccessLog", ["-", "--store", store])
         #expect(again.status == 0 && again.lines.isEmpty, "\(again.errors)")
     }
 
-    @Test func `odd lines come out field for field, strange ones are counted and shown`() throws {
+    @Test func `odd lines come out field for field, strange ones are counted and shown`() async throws {
         let strange = Self.strangeLines.map { Array($0.utf8) }
         let input = Data((Self.oddLines + strange).joined(separator: [0x0A]))
-        let result = try Program.run("AccessLog", ["-"], input: input)
+        let result = try await Program.run("AccessLog", ["-"], input: input)
         #expect(result.status == 0, "\(result.errors)")
         try compare(result.lines, with: Self.oddLines)
         #expect(result.errors.contains("9 lines: 6 events, 3 not understood"))
         #expect(result.errors.contains("line 8 is not in the combined format: hello"))
     }
 
-    @Test func `what cannot be delivered waits for the next run`() throws {
+    @Test func `what cannot be delivered waits for the next run`() async throws {
         let folder = TemporaryFolder()
         let store = folder.url.appending(path: "store").path
         let input = Data(Self.oddLines.joined(separator: [0x0A]))
         // Port 9 is the discard port: nobody listens there.
-        let failed = try Program.run("AccessLog", ["-", "--store", store, "--to", "http://127.0.0.1:9"], input: input)
+        let failed = try await Program.run("AccessLog", ["-", "--store", store, "--to", "http://127.0.0.1:9"], input: input)
         #expect(failed.status == 2, "\(failed.errors)")
         #expect(failed.lines.isEmpty && failed.errors.contains("6 waiting in \(store) for the next run"))
-        let next = try Program.run("AccessLog", ["-", "--store", store])
+        let next = try await Program.run("AccessLog", ["-", "--store", store])
         #expect(next.status == 0, "\(next.errors)")
         try compare(next.lines, with: Self.oddLines)
     }
@@ -75,8 +75,8 @@ import Testing
         ["--nonsense"], ["/no/such/file"], ["-", "--to", "gopher://x"], ["-", "--store"],
         ["-", "--store", "/dev/null"],
     ])
-    func `what cannot work is refused with a usage line`(arguments: [String]) throws {
-        let result = try Program.run("AccessLog", arguments)
+    func `what cannot work is refused with a usage line`(arguments: [String]) async throws {
+        let result = try await Program.run("AccessLog", arguments)
         #expect(result.status == 64)
         #expect(result.errors.contains("usage: AccessLog"))
     }

@@ -29,7 +29,8 @@ struct Program {
         throw Missing(description: "no program \(name) beside the tests")
     }
 
-    static func run(_ name: String, _ arguments: [String], input: Data? = nil) throws -> Result {
+    /// Runs it to its end; other tests go on meanwhile.
+    static func run(_ name: String, _ arguments: [String], input: Data? = nil) async throws -> Result {
         let folder = TemporaryFolder()
         let files = ["input", "output", "errors"].map { folder.url.appending(path: $0) }
         try (input ?? Data()).write(to: files[0])
@@ -41,8 +42,15 @@ struct Program {
         process.standardInput = try FileHandle(forReadingFrom: files[0])
         process.standardOutput = try FileHandle(forWritingTo: files[1])
         process.standardError = try FileHandle(forWritingTo: files[2])
-        try process.run()
-        process.waitUntilExit()
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
         return Result(
             status: process.terminationStatus, output: try Data(contentsOf: files[1]),
             errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))

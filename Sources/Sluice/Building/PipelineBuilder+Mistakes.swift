@@ -46,7 +46,8 @@ extension PipelineBuilder {
     ) -> StoreAndTransportFragment { Fragment() }
 
     @available(
-        *, unavailable, message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
+        *, unavailable,
+        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
     )
     public static func buildPartialBlock(
         accumulated: StoreFragment, next: RouteFragment
@@ -82,14 +83,16 @@ extension PipelineBuilder {
     ) -> StoreAndTransportFragment { Fragment() }
 
     @available(
-        *, unavailable, message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
+        *, unavailable,
+        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
     )
     public static func buildPartialBlock(
         accumulated: StoreAndTransportFragment, next: RouteFragment
     ) -> RouteFragment { Fragment() }
 
     @available(
-        *, unavailable, message: "a line after a transport that no store stands before: put a store before the transport"
+        *, unavailable,
+        message: "a line after a transport that no store stands before: put a store before the transport"
     )
     public static func buildPartialBlock<Shape>(
         accumulated: TransportFragment, next: Fragment<Shape>
@@ -104,14 +107,16 @@ extension PipelineBuilder {
     ) -> RouteFragment { Fragment() }
 
     @available(
-        *, unavailable, message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
+        *, unavailable,
+        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
     )
     public static func buildPartialBlock(
         accumulated: RouteFragment, next: StoreFragment
     ) -> RouteFragment { Fragment() }
 
     @available(
-        *, unavailable, message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
+        *, unavailable,
+        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
     )
     public static func buildPartialBlock(
         accumulated: RouteFragment, next: StoreAndTransportFragment

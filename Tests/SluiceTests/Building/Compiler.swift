@@ -12,14 +12,14 @@ enum Compiler {
     }
 
     /// Type-checks `source` and returns the compiler's errors.
-    static func errors(in source: String) throws -> [Diagnostic] {
+    static func errors(in source: String) async throws -> [Diagnostic] {
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { remove(folder) }
         let file = folder.appending(path: "Host.swift")
         try Data(source.utf8).write(to: file)
 
-        let (status, output) = try run(["-typecheck", "-swift-version", "6", "-I", try modules().path, file.path])
+        let (status, output) = try await run(["-typecheck", "-swift-version", "6", "-I", try modules().path, file.path])
         let errors = output.split(separator: "\n").compactMap { line -> Diagnostic? in
             guard line.hasPrefix(file.path), let range = line.range(of: ": error: ") else { return nil }
             let place = line[..<range.lowerBound].dropFirst(file.path.count).split(separator: ":")
@@ -31,18 +31,28 @@ enum Compiler {
         return errors
     }
 
-    /// Runs `swiftc` with `arguments`; returns its exit status and all it printed.
-    static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+    /// Runs `swiftc` with `arguments`; returns its exit status and all it printed. Other tests go on meanwhile.
+    static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let log = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString).log")
+        try Data().write(to: log)
+        defer { remove(log) }
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["swiftc"] + arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        // A file, not a pipe: the compiler never waits for this process to read.
+        let output = try FileHandle(forWritingTo: log)
+        process.standardOutput = output
+        process.standardError = output
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
+        return (process.terminationStatus, String(decoding: try Data(contentsOf: log), as: UTF8.self))
     }
 
     /// The folder with the built modules: beside the test bundle.

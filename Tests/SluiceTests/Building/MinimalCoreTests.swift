@@ -3,7 +3,7 @@ import Testing
 
 /// The core must run in a process without Foundation.
 @Suite struct MinimalCoreTests {
-    @Test func `the core, built alone, links the standard library and the C library, and no Foundation`() throws {
+    @Test func `the core, built alone, links the standard library and the C library, and no Foundation`() async throws {
         let sources = try Repository.swiftFiles(in: "Sources/Sluice")
         #expect(sources.count > 20)
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
@@ -11,7 +11,7 @@ import Testing
         defer { Compiler.remove(folder) }
         let library = folder.appending(path: "libSluiceAlone.so")
         let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
-        let (status, output) = try Compiler.run(
+        let (status, output) = try await Compiler.run(
             [
                 "-emit-library", "-module-name", "Sluice", "-package-name", "sluice", "-swift-version", "6",
                 "-warnings-as-errors", "-o", library.path,

@@ -115,7 +115,7 @@ import Testing
 
         """
 
-    @Test func `every wrong pipeline is refused with the sentence that helps`() throws {
+    @Test func `every wrong pipeline is refused with the sentence that helps`() async throws {
         // All in one file, a function each: one run of the compiler finds the errors of all.
         var source = Self.preamble
         var firstLines: [Int] = []
@@ -124,7 +124,7 @@ import Testing
             let head = mistake.container == "Route" ? "_ = Route(\"r\")" : "_ = try Pipeline"
             source += "func mistake\(index)(flag: Bool) throws {\n\(head) {\n\(mistake.block)\n}\n}\n"
         }
-        let errors = try Compiler.errors(in: source)
+        let errors = try await Compiler.errors(in: source)
 
         for (index, mistake) in Self.mistakes.enumerated() {
             let end = index + 1 < firstLines.count ? firstLines[index + 1] : Int.max
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `the same file without mistakes compiles`() throws {
+    @Test func `the same file without mistakes compiles`() async throws {
         let source =
             Self.preamble + """
                 func right(flag: Bool) throws -> Pipeline {
@@ -146,6 +146,6 @@ import Testing
                     }
                 }
                 """
-        #expect(try Compiler.errors(in: source).isEmpty)
+        #expect(try await Compiler.errors(in: source).isEmpty)
     }
 }

@@ -1,0 +1,4 @@
+import GRDB
+import Logging
+import SluiceJSONL
+print(MemoryLayout<JSONLStore>.size)
