@@ -1,0 +1,40 @@
+import Foundation
+
+/// A file that is written with nothing but write(2).
+final class LineFile: Sendable {
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure("\(path) cannot be made: \(String(cString: strerror(errno)))") }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        // A short write shows when the lines are counted.
+        _ = write(descriptor, bytes.baseAddress, bytes.count)
+    }
+}
+
+/// The files that a candidate has left.
+enum Files {
+    /// The lines of all files under `folder`, file after file, each with its newline.
+    static func lines(under folder: String) throws -> [ArraySlice<UInt8>] {
+        try paths(under: folder).flatMap { path in
+            let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            return bytes.split(separator: UInt8(ascii: "\n")).map { bytes[$0.startIndex...$0.endIndex] }
+        }
+    }
+
+    private static func paths(under folder: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
+            .map { "\(folder)/\($0)" }
+            .filter { path in
+                var isDirectory: ObjCBool = false
+                return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && !isDirectory.boolValue
+            }
+    }
+}

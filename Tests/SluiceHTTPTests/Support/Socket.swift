@@ -1,0 +1,129 @@
+import Sluice
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The system's sockets, as far as a test server needs them.
+enum Socket {
+    #if canImport(Glibc)
+        private static let stream = Int32(SOCK_STREAM.rawValue)
+    #else
+        private static let stream = SOCK_STREAM
+    #endif
+
+    /// On the loopback interface, at a port that was free.
+    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, stream, 0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var address = loopback(port: 0)
+        let isListening = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                #if canImport(Darwin)
+                    let isListening = bind(descriptor, address, size) == 0 && Darwin.listen(descriptor, 64) == 0
+                #elseif canImport(Glibc)
+                    let isListening = bind(descriptor, address, size) == 0 && Glibc.listen(descriptor, 64) == 0
+                #elseif canImport(Musl)
+                    let isListening = bind(descriptor, address, size) == 0 && Musl.listen(descriptor, 64) == 0
+                #endif
+                return isListening && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        guard descriptor >= 0, isListening else { throw SluiceError(.inputOutput, "no socket to listen on: \(errno)") }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// A port that nobody listens on, as of now.
+    static func unusedPort() throws -> UInt16 {
+        let (descriptor, port) = try listen()
+        close(descriptor)
+        return port
+    }
+
+    static func accept(_ listener: Int32) -> Int32? {
+        while true {
+            #if canImport(Darwin)
+                let descriptor = Darwin.accept(listener, nil, nil)
+            #elseif canImport(Glibc)
+                let descriptor = Glibc.accept(listener, nil, nil)
+            #elseif canImport(Musl)
+                let descriptor = Musl.accept(listener, nil, nil)
+            #endif
+            if descriptor < 0, errno == EINTR || errno == ECONNABORTED { continue }
+            guard descriptor >= 0 else { return nil }
+            var yes: Int32 = 1
+            let size = socklen_t(MemoryLayout<Int32>.size)
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size)
+            #if canImport(Darwin)
+                setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, size)
+            #endif
+            return descriptor
+        }
+    }
+
+    /// Connects, and closes at once.
+    static func connect(_ port: UInt16) {
+        let descriptor = socket(AF_INET, stream, 0)
+        var address = loopback(port: port)
+        withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+                #if canImport(Darwin)
+                    _ = Darwin.connect(descriptor, address, size)
+                #elseif canImport(Glibc)
+                    _ = Glibc.connect(descriptor, address, size)
+                #elseif canImport(Musl)
+                    _ = Musl.connect(descriptor, address, size)
+                #endif
+            }
+        }
+        close(descriptor)
+    }
+
+    static func read(_ descriptor: Int32, upTo limit: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            var result = recv(descriptor, buffer.baseAddress, limit, 0)
+            while result < 0, errno == EINTR { result = recv(descriptor, buffer.baseAddress, limit, 0) }
+            count = max(0, result)
+        }
+    }
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
+        #if canImport(Darwin)
+            let flags: Int32 = 0
+        #else
+            let flags = Int32(MSG_NOSIGNAL.rawValue)
+        #endif
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { bytes in
+                send(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent, flags)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw SluiceError(.inputOutput, "the client has closed") }
+            sent += count
+        }
+    }
+
+    static func isReadable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
+    }
+
+    static func resetOnClose(_ descriptor: Int32) {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    private static func loopback(port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+}
