@@ -5,6 +5,11 @@ import PackageDescription
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v13)],
+    traits: [
+        // GRDB needs the headers of SQLite; without them, build with --disable-default-traits.
+        .default(enabledTraits: ["GRDB"]),
+        .trait(name: "GRDB", description: "The rows of GRDB"),
+    ],
     dependencies: [
         .package(name: "Sluice", path: "../.."),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -23,7 +28,7 @@ let package = Package(
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "SluiceMemory", package: "Sluice"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"),

@@ -9,7 +9,7 @@ import SluiceLifecycle
 enum SluicePipeline {
     /// The six processors of an ordinary host.
     @PipelineBuilder
-    static func sixStages(stateIn folder: String) -> Fragment {
+    static func sixStages(stateIn folder: String) -> ProcessorFragment {
         AutoProperties(appName: "Shop", appVersion: "2.4.1")
         Identity(persistedIn: .file(folder + "/state"))
         DurationTimer()

@@ -1,0 +1,24 @@
+import Sluice
+import SluiceJSONL
+
+/// The other half of an event's life: from the store to a transport that takes everything, and out of the store.
+struct SluiceDelivery: Candidate {
+    let row = "deliver"
+    let description = "from JSONLStore to a transport that accepts all"
+
+    func nanoseconds(for events: Int, in folder: String) async throws -> Int {
+        let pipeline = try Pipeline {
+            SluicePipeline.sixStages(stateIn: folder)
+            JSONLStore(at: folder + "/events", capacity: .max)
+            AcceptingTransport()
+        }
+        _ = try SluicePipeline.track(events, into: pipeline)
+        let time = CPUTime()
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        let nanoseconds = time.nanoseconds
+        try Failure.unless(pipeline.ledger.routes[0].delivered, is: events, "events delivered")
+        try Failure.unless(Files.lines(under: folder + "/events").count, is: 0, "lines left")
+        return nanoseconds
+    }
+}

@@ -1,0 +1,48 @@
+import Sluice
+import SluiceJSONL
+import SluiceMemory
+
+/// What the sample events come to in Sluice, so that the others are measured with the same bytes.
+struct Workload {
+    /// As a `JSONLStore` has written them, each with its newline.
+    let lines: [ArraySlice<UInt8>]
+    /// As they were when the last processor had seen them.
+    let events: [Event]
+
+    var bytesPerLine: Int { lines.reduce(0) { $0 + $1.count } / max(1, lines.count) }
+
+    /// What the processors add to every event, the same to each.
+    var constants: [Property] { events[0].properties.filter { $0.name.hasPrefix("$") } }
+
+    init(events count: Int, in folder: String) async throws {
+        let collector = Collector()
+        let pipeline = try Pipeline {
+            SluicePipeline.sixStages(stateIn: folder)
+            Route("disk") {
+                JSONLStore(at: folder + "/events", capacity: .max)
+                AcceptingTransport()
+            }
+            Route("memory") {
+                MemoryStore(capacity: .max)
+                collector
+            }
+        }
+        _ = try SluicePipeline.track(count, into: pipeline)
+        lines = try Files.lines(under: folder + "/events")
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        events = try await collector.lines.map { try $0.event() }
+        try Failure.unless(lines.count, is: count, "lines")
+        try Failure.unless(events.count, is: count, "events")
+    }
+}
+
+/// Keeps what it is sent.
+private actor Collector: Transport {
+    private(set) var lines: [EventLine] = []
+
+    func send(_ batch: Batch) -> Verdicts {
+        lines += batch.events
+        return .all(.accepted)
+    }
+}
