@@ -14,7 +14,7 @@ struct BareWrite: Candidate {
             workload.lines[index].withUnsafeBytes { file.append($0) }
         }
         let nanoseconds = time.nanoseconds
-        try Failure.unless(Files.lines(under: folder).count, is: events, "lines")
+        try Failure.unless(Files.lineCount(under: folder), is: events, "lines")
         return nanoseconds
     }
 }

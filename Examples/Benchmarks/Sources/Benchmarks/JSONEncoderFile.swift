@@ -26,7 +26,7 @@ struct JSONEncoderFile: Candidate {
         }
         let nanoseconds = time.nanoseconds
         try file.close()
-        try Failure.unless(Files.lines(under: folder).count, is: events, "lines")
+        try Failure.unless(Files.lineCount(under: folder), is: events, "lines")
         return nanoseconds
     }
 }

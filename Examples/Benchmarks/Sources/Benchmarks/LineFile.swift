@@ -29,6 +29,13 @@ enum Files {
         }
     }
 
+    static func lineCount(under folder: String) throws -> Int {
+        try paths(under: folder).reduce(0) { count, path in
+            let bytes = try Data(contentsOf: URL(filePath: path))
+            return count + bytes.withUnsafeBytes { $0.count { $0 == UInt8(ascii: "\n") } }
+        }
+    }
+
     private static func paths(under folder: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
             .map { "\(folder)/\($0)" }

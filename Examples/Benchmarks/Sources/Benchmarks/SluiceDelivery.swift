@@ -18,7 +18,7 @@ struct SluiceDelivery: Candidate {
         await pipeline.flush()
         let nanoseconds = time.nanoseconds
         try Failure.unless(pipeline.ledger.routes[0].delivered, is: events, "events delivered")
-        try Failure.unless(Files.lines(under: folder + "/events").count, is: 0, "lines left")
+        try Failure.unless(Files.lineCount(under: folder + "/events"), is: 0, "lines left")
         return nanoseconds
     }
 }

@@ -22,7 +22,7 @@ struct SluiceTrack: Candidate {
         let nanoseconds = try SluicePipeline.track(events, into: pipeline)
         if isOnDisk {
             // The pipeline is still there, and has been asked for nothing: what it promises must be in the files by now.
-            try Failure.unless(Files.lines(under: folder + "/events").count, is: events, "lines")
+            try Failure.unless(Files.lineCount(under: folder + "/events"), is: events, "lines")
         }
         return nanoseconds
     }

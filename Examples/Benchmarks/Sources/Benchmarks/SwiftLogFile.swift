@@ -18,7 +18,7 @@ struct SwiftLogFile: Candidate {
             logger.info("\(Sample.event)", metadata: Sample(index).metadata)
         }
         let nanoseconds = time.nanoseconds
-        try Failure.unless(Files.lines(under: folder).count, is: events, "lines")
+        try Failure.unless(Files.lineCount(under: folder), is: events, "lines")
         return nanoseconds
     }
 }

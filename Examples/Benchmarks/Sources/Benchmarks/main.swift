@@ -19,8 +19,8 @@ func candidates(_ workload: Workload) -> [any Candidate] {
     var candidates: [any Candidate] = [
         BareWrite(workload: workload),
         SluiceTrack(row: "track", description: "track through six stages into JSONLStore"),
-        SluiceTrack(row: "track-plain", description: "track through no stage into JSONLStore", hasStages: false),
-        SluiceTrack(row: "track-memory", description: "track through six stages into MemoryStore", isOnDisk: false),
+        SluiceTrack(row: "no-stages", description: "track through no stage into JSONLStore", hasStages: false),
+        SluiceTrack(row: "memory-store", description: "track through six stages into MemoryStore", isOnDisk: false),
         SluiceEncoding(workload: workload),
         SluiceDelivery(),
         JSONEncoderFile(workload: workload),
