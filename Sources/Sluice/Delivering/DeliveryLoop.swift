@@ -15,8 +15,14 @@ final class DeliveryLoop: Sendable {
         var resolved = 0
         var flushers: [Flusher] = []
         var stoppers: [CheckedContinuation<Void, Never>] = []
+        /// Nothing is begun any more, neither with the store nor with the transport.
         var isStopped = false
+        /// The loop is at work with the store, and must be let finish before the store is closed.
+        var isAtStore = false
+        var closers: [@Sendable () -> Void] = []
         var task: Task<Void, Never>?
+
+        var unsettled: Int { progress.map { $0.delivered + $0.rejected.count } ?? 0 }
     }
 
     /// Someone who waits until `resolved` has reached a number, nothing waits any more, or a send has failed.
@@ -49,6 +55,11 @@ final class DeliveryLoop: Sendable {
     func start() {
         let task = Task { await self.run() }
         state.withLock { $0.task = task }
+    }
+
+    /// Events of the batch under way that are delivered or rejected, though the store still holds them.
+    var unsettled: Int {
+        state.withLock(\.unsettled)
     }
 
     // MARK: Inputs
@@ -88,7 +99,8 @@ final class DeliveryLoop: Sendable {
                 isStopped = state.isStopped
                 guard !isStopped else { return false }
                 // How many events an earlier life left unread is not known: then only an empty store will do.
-                let target = backlog.unreadBytes > 0 ? Int.max : state.resolved + backlog.events
+                let target =
+                    backlog.unreadBytes > 0 ? Int.max : state.resolved - state.unsettled + backlog.events
                 state.flushers.append(Flusher(target: target, continuation: continuation))
                 state.machine.flushRequested()
                 return true
@@ -98,7 +110,7 @@ final class DeliveryLoop: Sendable {
     }
 
     /// Drains until nothing waits or `deadline` of the continuous clock has come, and returns then, whatever the
-    /// transport does.
+    /// transport does. The loop touches the store no more after that.
     func stop(deadline: Duration) async {
         update {
             $0.machine.stopRequested(deadline: deadline)
@@ -113,23 +125,30 @@ final class DeliveryLoop: Sendable {
             self.cancel()
         }
         await withCheckedContinuation { continuation in
-            let isStopped = state.withLock { state in
-                if !state.isStopped { state.stoppers.append(continuation) }
-                return state.isStopped
+            let hasEnded = state.withLock { state in
+                let hasEnded = state.isStopped && !state.isAtStore
+                if !hasEnded { state.stoppers.append(continuation) }
+                return hasEnded
             }
-            if isStopped { continuation.resume() }
+            if hasEnded { continuation.resume() }
         }
         alarm.cancel()
     }
 
     /// Ends the loop at once; what is under way stays in the store.
-    func cancel() {
+    ///
+    /// - Parameter close: called when the loop touches the store no more, which is at once unless it is just then
+    ///   taking or settling a batch.
+    func cancel(then close: @escaping @Sendable () -> Void = {}) {
         let task = state.withLock { state in
             state.machine.stopNow()
+            // Before the transport learns of it: the error of a cancelled send is no failure to be counted.
+            state.isStopped = true
+            state.closers.append(close)
             return state.task
         }
         task?.cancel()
-        stopped()
+        finishIfStopped()
     }
 
     private func update(_ change: (inout State) -> Bool) {
@@ -157,14 +176,17 @@ final class DeliveryLoop: Sendable {
                 let hasBacklog = !isStoreEmpty || state.progress != nil
                 // What was appended after the look at the store must not be overlooked.
                 guard hasBacklog || state.inputs == inputs else { return nil }
-                return state.machine.decision(at: now, hasBacklog: hasBacklog)
+                let decision = state.machine.decision(at: now, hasBacklog: hasBacklog)
+                if decision == .stop { state.isStopped = true }
+                if decision == .send { state.isAtStore = true }
+                return decision
             }
             switch decision {
             case nil: continue
-            case .stop: return stopped()
+            case .stop: return finishIfStopped()
             case .send: await send()
             case .wait(let deadline):
-                if state.withLock({ !$0.isWoken }) { resumeFlushers() }
+                resumeFlushers { state, _ in !state.isWoken }
                 await wait(until: deadline)
             }
         }
@@ -193,7 +215,8 @@ final class DeliveryLoop: Sendable {
     }
 
     private func send() async {
-        guard var progress = takeBatch() else { return }
+        guard var progress = takeBatch() else { return leaveStore() }
+        leaveStore()
         let part = progress.nextPart(batchSize)
         var failure = "the transport asks for a retry"
         let verdicts: Verdicts
@@ -209,8 +232,9 @@ final class DeliveryLoop: Sendable {
         let isStopped = state.withLock { state in
             // An answer that comes after the deadline of a shutdown finds its store closed: the batch stays there.
             guard !state.isStopped else { return true }
+            state.isAtStore = true
             state.machine.answered(outcome, at: now, random: environment.random)
-            state.progress = progress.isResolved ? nil : progress
+            state.progress = progress
             state.resolved += progress.delivered + progress.rejected.count - before.0 - before.2
             return false
         }
@@ -220,7 +244,8 @@ final class DeliveryLoop: Sendable {
             rejected: progress.rejected.suffix(progress.rejected.count - before.2), verdicts: verdicts,
             outcome: outcome, failure: failure)
         if progress.isResolved { settle(progress) }
-        resumeFlushers(hasFailed: outcome != .progress)
+        leaveStore()
+        resumeFlushers { state, flusher in outcome != .progress || flusher.target <= state.resolved }
     }
 
     private func takeBatch() -> BatchProgress? {
@@ -233,7 +258,7 @@ final class DeliveryLoop: Sendable {
         // The store holds something that it cannot give at present: ask again later, not in a circle.
         let now = environment.time.continuousTime()
         state.withLock { $0.machine.answered(.failed(retryAfter: nil), at: now, random: environment.random) }
-        resumeFlushers(hasFailed: true)
+        resumeFlushers { _, _ in true }
         return nil
     }
 
@@ -243,29 +268,37 @@ final class DeliveryLoop: Sendable {
         } catch {
             account.storeFailed("a delivered batch could not be removed; it may be sent again in a later life", error)
         }
+        state.withLock { $0.progress = nil }
     }
 
-    /// - Parameter hasFailed: whether waiting on would be in vain; else only those are resumed who have reached their
-    ///   target.
-    private func resumeFlushers(hasFailed: Bool = true) {
+    /// Resumes those who have reached their target, or for whom waiting on would be in vain.
+    private func resumeFlushers(if isDone: (State, Flusher) -> Bool) {
         let done = state.withLock { state in
-            let split = state.flushers.partition { hasFailed || $0.target <= state.resolved }
-            defer { state.flushers.removeSubrange(split...) }
-            return state.flushers[split...]
+            let flushers = state.flushers
+            state.flushers = flushers.filter { !isDone(state, $0) }
+            return flushers.filter { isDone(state, $0) }
         }
         for flusher in done { flusher.continuation.resume() }
     }
 
-    private func stopped() {
-        let waiting = state.withLock { state in
-            state.isStopped = true
-            defer {
-                state.stoppers = []
-                state.flushers = []
-                state.sleeper = nil
-            }
-            return state.stoppers + state.flushers.map(\.continuation) + [state.sleeper].compactMap(\.self)
+    private func leaveStore() {
+        state.withLock { $0.isAtStore = false }
+        finishIfStopped()
+    }
+
+    /// Once the loop has been stopped and is not at the store: lets the store be closed, and wakes all who wait.
+    private func finishIfStopped() {
+        var closers: [@Sendable () -> Void] = []
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        state.withLock { state in
+            guard state.isStopped, !state.isAtStore else { return }
+            swap(&closers, &state.closers)
+            waiting = state.stoppers + state.flushers.map(\.continuation) + [state.sleeper].compactMap(\.self)
+            state.stoppers = []
+            state.flushers = []
+            state.sleeper = nil
         }
+        for close in closers { close() }
         for continuation in waiting { continuation.resume() }
     }
 }

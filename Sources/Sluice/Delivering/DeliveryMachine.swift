@@ -24,6 +24,9 @@ struct DeliveryMachine: Sendable {
         case held
     }
 
+    /// A transport's word is not taken beyond this, be it nonsense or malice: data would wait for ever.
+    private static let maximumRetryAfter = Duration.seconds(3_600)
+
     private let policy: DeliveryPolicy
     private(set) var phase = Phase.idle
     private(set) var isPaused = false
@@ -77,9 +80,9 @@ struct DeliveryMachine: Sendable {
         self.isPaused = isPaused
     }
 
-    /// Drain until nothing waits or the deadline has come; then stop.
+    /// Drain until nothing waits or the deadline has come, the nearest if there are several; then stop.
     mutating func stopRequested(deadline: Duration) {
-        stopDeadline = deadline
+        stopDeadline = min(deadline, stopDeadline ?? deadline)
         flushRequested()
     }
 
@@ -96,7 +99,8 @@ struct DeliveryMachine: Sendable {
             let wait = DeliveryMachine.jitter(backOff(), random())
             if let retryAfter {
                 // The server's time is the floor; the jitter on top keeps a herd from coming back as one.
-                phase = .throttled(until: now + retryAfter + wait)
+                let floor = min(max(retryAfter, .zero), DeliveryMachine.maximumRetryAfter)
+                phase = .throttled(until: now + floor + wait)
             } else {
                 phase = .backingOff(until: now + wait)
             }
@@ -126,12 +130,11 @@ struct DeliveryMachine: Sendable {
             return .wait(until: until)
         case .idle:
             if isDraining { return .send }
-            // Without a date, the backlog is that of an earlier life: it has waited long enough.
-            guard let due, now < due else {
-                isDraining = true
-                return .send
-            }
-            return .wait(until: due)
+            // Without a date, the store has an event of which `appended` is about to tell: its time starts now.
+            let latest = due ?? now + policy.flushInterval
+            due = latest
+            isDraining = now >= latest
+            return isDraining ? .send : .wait(until: latest)
         }
     }
 

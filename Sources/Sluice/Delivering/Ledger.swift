@@ -44,7 +44,8 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var dropped: [DropReason: Int] = [:]
     /// Sends that brought nothing home and were, or will be, repeated.
     public internal(set) var failedSends = 0
-    /// What the store itself says it holds; equal to ``waiting`` whenever nothing is under way.
+    /// What the store itself says it holds, without those events of a batch under way that are delivered already;
+    /// equal to ``waiting`` whenever nothing is under way.
     public internal(set) var stored = 0
 
     /// Events that are still to be delivered, by count: all that came in and did not go.

@@ -60,9 +60,7 @@ final class RouteAccount: Sendable {
         case .progress: break
         case .failed: report(.retrying, failure)
         case .held:
-            var reason = "every event was refused, which is not the events' fault"
-            if case .all(.hold(let text)) = verdicts { reason = text }
-            report(.held, reason)
+            report(.held, verdicts.holdReason ?? "every event was refused, which is not the events' fault")
         }
     }
 
@@ -72,5 +70,17 @@ final class RouteAccount: Sendable {
             onRecovered: { count in self.counts.withLock { $0.recovered += count } },
             onDropped: { count, reason in self.dropped(count, reason) },
             onNote: { self.report(.store, $0) })
+    }
+}
+
+extension Verdicts {
+    fileprivate var holdReason: String? {
+        let each =
+            switch self {
+            case .all(let verdict): [verdict]
+            case .each(let verdicts): verdicts
+            }
+        for case .hold(let reason) in each { return reason }
+        return nil
     }
 }

@@ -30,6 +30,8 @@ final class RunningRoute: Sendable {
         try transport.open()
         try store.open(account.storeObserver)
         isOpen.withLock { $0 = true }
+        // What an earlier life left has waited long enough.
+        if !store.backlog.isEmpty { loop.requestFlush() }
     }
 
     func start() {
@@ -43,12 +45,13 @@ final class RunningRoute: Sendable {
     }
 
     func close() {
-        loop.cancel()
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }
             return isOpen
         }
-        if wasOpen { store.close() }
+        loop.cancel { [store] in
+            if wasOpen { store.close() }
+        }
     }
 
     // MARK: Events
@@ -100,11 +103,12 @@ final class RunningRoute: Sendable {
 
     var ledger: RouteLedger {
         var ledger = account.ledger
-        ledger.stored = store.backlog.events
+        ledger.stored = store.backlog.events - loop.unsettled
         return ledger
     }
 
     private func synchronize() {
+        guard isOpen.withLock(\.self) else { return }
         do throws(SluiceError) {
             try store.synchronize()
         } catch {

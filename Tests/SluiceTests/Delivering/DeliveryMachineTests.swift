@@ -1,0 +1,245 @@
+import Testing
+
+@testable import Sluice
+
+/// Inputs and decisions of the pure part, as tables.
+@Suite struct DeliveryMachineTests {
+    typealias Decision = DeliveryMachine.Decision
+    typealias Outcome = DeliveryMachine.Outcome
+
+    static let policy = DeliveryPolicy(
+        flushCount: 3, flushInterval: .seconds(15), criticalInterval: .seconds(3), backOff: .seconds(1),
+        maximumBackOff: .seconds(300), holdInterval: .seconds(300))
+
+    /// The largest share that the jitter can take is just below one, and this one is exactly a half.
+    static let half: UInt64 = 1 << 63
+
+    /// One thing that happens to a machine; times are seconds of the continuous clock.
+    enum Input: Sendable {
+        case append(at: Int), appendCritical(at: Int)
+        case flush, connectivity, pause, resume
+        case stop(deadline: Int), stopNow
+        case answer(Outcome, at: Int, random: UInt64 = half)
+        /// A look at the store that finds it empty.
+        case foundEmpty(at: Int)
+        /// A look at the store that finds events.
+        case foundEvents(at: Int)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let inputs: [Input]
+        let now: Int
+        let expected: Decision
+
+        init(_ description: String, _ inputs: [Input], at now: Int, _ expected: Decision) {
+            testDescription = description
+            self.inputs = inputs
+            self.now = now
+            self.expected = expected
+        }
+    }
+
+    static func machine(_ inputs: [Input]) -> DeliveryMachine {
+        var machine = DeliveryMachine(policy: policy)
+        for input in inputs {
+            switch input {
+            case .append(let now): _ = machine.appended(.normal) { .seconds(now) }
+            case .appendCritical(let now): _ = machine.appended(.critical) { .seconds(now) }
+            case .flush: machine.flushRequested()
+            case .connectivity: machine.connectivityRegained()
+            case .pause: machine.setPaused(true)
+            case .resume: machine.setPaused(false)
+            case .stop(let deadline): machine.stopRequested(deadline: .seconds(deadline))
+            case .stopNow: machine.stopNow()
+            case .answer(let outcome, let now, let random):
+                machine.answered(outcome, at: .seconds(now)) { random }
+            case .foundEmpty(let now): _ = machine.decision(at: .seconds(now), hasBacklog: false)
+            case .foundEvents(let now): _ = machine.decision(at: .seconds(now), hasBacklog: true)
+            }
+        }
+        return machine
+    }
+
+    static let failed = Outcome.failed(retryAfter: nil)
+
+    static let flushes: [Row] = [
+        Row("the first event waits for the interval", [.append(at: 0)], at: 14, .wait(until: .seconds(15))),
+        Row("the interval is over", [.append(at: 0)], at: 15, .send),
+        Row("the oldest event counts", [.append(at: 0), .append(at: 10)], at: 11, .wait(until: .seconds(15))),
+        Row("one below the count", [.append(at: 0), .append(at: 1)], at: 1, .wait(until: .seconds(15))),
+        Row("the count", [.append(at: 0), .append(at: 1), .append(at: 1)], at: 1, .send),
+        Row("a critical event", [.appendCritical(at: 2)], at: 4, .wait(until: .seconds(5))),
+        Row("the critical interval is over", [.appendCritical(at: 2)], at: 5, .send),
+        Row(
+            "a critical event brings the date nearer", [.append(at: 0), .appendCritical(at: 1)], at: 1,
+            .wait(until: .seconds(4))),
+        Row(
+            "a critical event never puts it off", [.append(at: 0), .appendCritical(at: 14)], at: 14,
+            .wait(until: .seconds(15))),
+        Row(
+            "a normal event after a critical one", [.appendCritical(at: 0), .append(at: 1)], at: 1,
+            .wait(until: .seconds(3))),
+        Row("a flush", [.append(at: 0), .flush], at: 0, .send),
+        Row(
+            "a delivery goes on until nothing waits", [.append(at: 0), .foundEvents(at: 15), .append(at: 16)], at: 16,
+            .send),
+        Row(
+            "a delivery that has ended does not go on",
+            [.append(at: 0), .foundEvents(at: 15), .foundEmpty(at: 16), .append(at: 17)], at: 17,
+            .wait(until: .seconds(32))),
+        Row(
+            "the count starts anew when nothing waits",
+            [.append(at: 0), .append(at: 0), .foundEmpty(at: 1), .append(at: 2)], at: 2, .wait(until: .seconds(17))),
+        Row(
+            "events of which no one has told yet get the interval, too", [.foundEvents(at: 5)], at: 6,
+            .wait(until: .seconds(20))),
+    ]
+
+    static let failures: [Row] = [
+        Row("back-off", [.flush, .answer(failed, at: 10)], at: 10, .wait(until: .milliseconds(10_500))),
+        Row("back-off is over", [.flush, .answer(failed, at: 10)], at: 11, .send),
+        Row("the smallest jitter is none", [.flush, .answer(failed, at: 10, random: 0)], at: 10, .send),
+        Row(
+            "events do not shorten a back-off",
+            [
+                .flush, .answer(failed, at: 9), .answer(failed, at: 10), .append(at: 10), .append(at: 10),
+                .append(at: 10),
+            ],
+            at: 10, .wait(until: .seconds(11))),
+        Row("a flush ends a back-off", [.answer(failed, at: 10), .flush], at: 10, .send),
+        Row("the network ends a back-off", [.flush, .answer(failed, at: 10), .connectivity], at: 10, .send),
+        Row(
+            "the network starts the back-off anew",
+            [.flush, .answer(failed, at: 1), .answer(failed, at: 5), .connectivity, .answer(failed, at: 10)], at: 10,
+            .wait(until: .milliseconds(10_500))),
+        Row(
+            "a success starts the back-off anew",
+            [.flush, .answer(failed, at: 1), .answer(.progress, at: 5), .answer(failed, at: 10)], at: 10,
+            .wait(until: .milliseconds(10_500))),
+        Row(
+            "Retry-After is a floor, the jitter comes on top",
+            [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10)], at: 69,
+            .wait(until: .milliseconds(70_500))),
+        Row("Retry-After is over", [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10)], at: 71, .send),
+        Row(
+            "not even a flush goes before Retry-After",
+            [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10), .flush], at: 11,
+            .wait(until: .milliseconds(70_500))),
+        Row(
+            "nor does the network", [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10), .connectivity],
+            at: 11, .wait(until: .milliseconds(70_500))),
+        Row(
+            "a Retry-After in the past is none",
+            [.flush, .answer(.failed(retryAfter: .seconds(-60)), at: 10)], at: 10,
+            .wait(until: .milliseconds(10_500))),
+        Row(
+            "a Retry-After beyond an hour is an hour",
+            [.flush, .answer(.failed(retryAfter: .seconds(Int64.max)), at: 10)], at: 10,
+            .wait(until: .milliseconds(3_610_500))),
+        Row(
+            "hold waits between half of the interval and all of it", [.flush, .answer(.held, at: 10)], at: 10,
+            .wait(until: .seconds(235))),
+        Row(
+            "the least wait of a hold", [.flush, .answer(.held, at: 10, random: 0)], at: 10,
+            .wait(until: .seconds(160))),
+        Row("the probe", [.flush, .answer(.held, at: 10)], at: 235, .send),
+        Row(
+            "a probe that fails holds on", [.flush, .answer(.held, at: 10), .answer(.held, at: 235)], at: 236,
+            .wait(until: .seconds(460))),
+        Row("a flush probes at once", [.answer(.held, at: 10), .flush], at: 10, .send),
+        Row(
+            "the network does not end a hold", [.flush, .answer(.held, at: 10), .connectivity], at: 10,
+            .wait(until: .seconds(235))),
+    ]
+
+    static let switches: [Row] = [
+        Row("paused", [.append(at: 0), .pause], at: 15, .wait(until: nil)),
+        Row("a flush while paused", [.append(at: 0), .pause, .flush], at: 15, .wait(until: nil)),
+        Row("resumed", [.append(at: 0), .pause, .resume], at: 14, .wait(until: .seconds(15))),
+        Row("resumed after the date", [.append(at: 0), .pause, .resume], at: 16, .send),
+        Row("a stop drains", [.append(at: 0), .stop(deadline: 10)], at: 1, .send),
+        Row("a stop ends at its deadline", [.append(at: 0), .stop(deadline: 10)], at: 10, .stop),
+        Row("a stop retries at once", [.flush, .answer(failed, at: 1), .stop(deadline: 10)], at: 1, .send),
+        Row(
+            "a stop waits for a back-off that ends before the deadline",
+            [.append(at: 0), .stop(deadline: 10), .answer(failed, at: 1)], at: 1,
+            .wait(until: .milliseconds(1_500))),
+        Row(
+            "a stop does not wait beyond the deadline",
+            [.append(at: 0), .stop(deadline: 10), .answer(.failed(retryAfter: .seconds(20)), at: 1)], at: 1, .stop),
+        Row("a hold ends a stop", [.append(at: 0), .stop(deadline: 10), .answer(.held, at: 1)], at: 1, .stop),
+        Row("a stop while paused", [.append(at: 0), .pause, .stop(deadline: 10)], at: 1, .stop),
+        Row("the nearer of two deadlines", [.append(at: 0), .stop(deadline: 5), .stop(deadline: 10)], at: 6, .stop),
+        Row("a stop at once", [.append(at: 0), .flush, .stopNow], at: 1, .stop),
+    ]
+
+    @Test(arguments: flushes + failures + switches) func `a backlog leads to a decision`(row: Row) {
+        var machine = DeliveryMachineTests.machine(row.inputs)
+        #expect(machine.decision(at: .seconds(row.now), hasBacklog: true) == row.expected)
+    }
+
+    static let empty: [Row] = [
+        Row("at first", [], at: 0, .wait(until: nil)),
+        Row("after a flush", [.flush], at: 0, .wait(until: nil)),
+        Row("after a failure", [.answer(failed, at: 1)], at: 1, .wait(until: nil)),
+        Row("after a stop", [.stop(deadline: 10)], at: 1, .stop),
+        Row("after a stop while paused", [.pause, .stop(deadline: 10)], at: 1, .stop),
+    ]
+
+    @Test(arguments: empty) func `without a backlog nothing is sent`(row: Row) {
+        var machine = DeliveryMachineTests.machine(row.inputs)
+        #expect(machine.decision(at: .seconds(row.now), hasBacklog: false) == row.expected)
+    }
+
+    @Test func `the back-off doubles up to its maximum`() {
+        var machine = DeliveryMachine(policy: DeliveryMachineTests.policy)
+        var waits: [Duration] = []
+        for _ in 0..<30 {
+            machine.answered(.failed(retryAfter: nil), at: .zero) { DeliveryMachineTests.half }
+            guard case .backingOff(let until) = machine.phase else {
+                Issue.record("no back-off but \(machine.phase)")
+                return
+            }
+            waits.append(until * 2)
+        }
+        let powers: [Duration] = [1, 2, 4, 8, 16, 32, 64, 128, 256].map { .seconds($0) }
+        #expect(waits == powers + Array(repeating: .seconds(300), count: 21))
+    }
+
+    @Test(
+        arguments: [
+            (0, 0.0), (1 << 63, 0.5), (1 << 62, 0.25), (UInt64.max, 1 - 0x1p-53),
+        ] as [(UInt64, Double)])
+    func `the jitter is the share of the limit that the random number says`(random: UInt64, share: Double) {
+        #expect(DeliveryMachine.jitter(.seconds(1), random) == .seconds(1) * share)
+        #expect(DeliveryMachine.jitter(.seconds(1), random) < .seconds(1))
+    }
+
+    /// An input is news only if the next send is nearer than the loop thinks: the loop need not wake for others.
+    @Test func `only what brings the next send nearer is news`() {
+        var machine = DeliveryMachine(policy: DeliveryMachineTests.policy)
+        let news = [
+            machine.appended(.normal) { .seconds(0) },
+            machine.appended(.normal) { .seconds(1) },
+            machine.appended(.normal) { .seconds(1) },
+            machine.appended(.normal) { .seconds(2) },
+            machine.appended(.critical) { .seconds(2) },
+            machine.appended(.critical) { .seconds(3) },
+        ]
+        #expect(news == [true, false, true, false, true, false])
+    }
+
+    @Test func `values outside their range are moved to its end`() {
+        let none = DeliveryPolicy(
+            batch: BatchSize(events: 0, bytes: -1), flushCount: 0, flushInterval: .zero,
+            criticalInterval: .seconds(-1), backOff: .zero, maximumBackOff: .zero, holdInterval: .zero)
+        #expect(none.batch == BatchSize(events: 1, bytes: 1))
+        #expect(none.flushCount == 1)
+        #expect(none.flushInterval == .seconds(5))
+        #expect(none.criticalInterval == .zero)
+        #expect(none.backOff == .milliseconds(1))
+        #expect(none.maximumBackOff == .milliseconds(1))
+        #expect(none.holdInterval == .seconds(1))
+    }
+}

@@ -1,0 +1,138 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+/// What makes a route send of itself, and when.
+@Suite(.timeLimit(.minutes(1))) struct FlushTriggerTests {
+    @Test func `the first event goes when the interval is over`() async throws {
+        let bench = try Bench()
+        bench.track(1)
+        await bench.sleeps(until: 15)
+        bench.time.advance(by: .seconds(5))
+        bench.track(1)
+        await bench.sends(at: 15)
+        #expect(bench.sizes == [2])
+    }
+
+    @Test func `the count sends without waiting`() async throws {
+        let bench = try Bench()
+        bench.track(4)
+        await bench.sleeps(until: 15)
+        #expect(bench.transport.batches.isEmpty)
+        bench.track(1)
+        await bench.transport.waitForSends(1)
+        #expect(bench.time.continuousTime() == .zero)
+        #expect(bench.sizes == [5])
+    }
+
+    @Test func `a critical event goes within its own interval, and first`() async throws {
+        let bench = try Bench()
+        bench.track(2)
+        await bench.sleeps(until: 15)
+        bench.time.advance(by: .seconds(1))
+        bench.track(1, priority: .critical)
+        await bench.sends(at: 4)
+        await bench.transport.waitForSends(2)
+        #expect(bench.transport.batches.map { $0.events.map(\.priority) } == [[.critical], [.normal, .normal]])
+    }
+
+    @Test func `once begun, a delivery goes on until nothing waits`() async throws {
+        let bench = try Bench()
+        bench.pipeline.pauseDelivery()
+        bench.track(23)
+        bench.pipeline.resumeDelivery()
+        await bench.transport.waitForSends(3)
+        #expect(bench.sizes == [10, 10, 3])
+        #expect(bench.time.continuousTime() == .zero)
+    }
+
+    @Test func `after a delivery the interval starts with the next event`() async throws {
+        let bench = try Bench()
+        bench.track(1)
+        await bench.sends(at: 15)
+        await bench.drained()
+        bench.time.advance(by: .seconds(85))
+        bench.track(1)
+        await bench.sends(at: 115)
+        #expect(bench.sizes == [1, 1])
+    }
+
+    @Test(arguments: [Signal.didEnterBackground, .connectivity(.available)])
+    func `signals that send`(signal: Signal) async throws {
+        let failing = signal == .connectivity(.available)
+        let bench = try Bench(ScriptedTransport(failing ? [.answer(.all(.retry(after: nil)))] : []))
+        bench.track(1)
+        if failing { await bench.sends(at: 15) } else { await bench.sleeps(until: 15) }
+        // With the network, it is a back-off that ends.
+        if failing { await bench.sleeps(until: 16) }
+        bench.pipeline.signal(signal)
+        await bench.transport.waitForSends(failing ? 2 : 1)
+        #expect(bench.time.continuousTime() == .seconds(failing ? 15 : 0))
+    }
+
+    @Test(arguments: [
+        Signal.launched(.foreground), .willResignActive, .didBecomeActive, .connectivity(.unavailable),
+        .connectivity(.available),
+    ])
+    func `signals that do not bring a send nearer`(signal: Signal) async throws {
+        let bench = try Bench()
+        bench.track(1)
+        await bench.sleeps(until: 15)
+        bench.pipeline.signal(signal)
+        await bench.sends(at: 15)
+    }
+
+    @Test func `a batch keeps to the smaller of what policy and transport want`() async throws {
+        let bench = try Bench(ScriptedTransport(maximumBatchSize: BatchSize(events: 3, bytes: .max)))
+        bench.track(7)
+        await bench.pipeline.flush()
+        #expect(bench.sizes.reduce(0, +) == 7)
+        #expect(bench.sizes.allSatisfy { $0 <= 3 })
+    }
+
+    /// A plugin may track as soon as it is attached. That gives what lay in the store no new term.
+    @Test func `what an earlier life left goes at once, even if events come before the first look`() async throws {
+        final class Early: Processor {
+            func attach(to outlet: EventOutlet) { outlet.track("Early") }
+            func process(_ event: inout Event) -> Disposition { .keep }
+        }
+        let store = LeftoverStore(4)
+        let bench = try Bench(store: store, processor: Early())
+        await bench.transport.waitForSends(1)
+        #expect(bench.time.continuousTime() == .zero)
+        #expect(bench.sizes == [5])
+    }
+}
+
+/// A store that holds events when it is opened.
+final class LeftoverStore: Store {
+    private let base: WatchedStore
+    private let count: Int
+
+    init(_ count: Int) {
+        base = WatchedStore()
+        self.count = count
+    }
+
+    func open(_ observer: StoreObserver) throws(SluiceError) {
+        try base.open(observer)
+        for number in 0..<count {
+            try base.append(
+                EventLine(
+                    Event(
+                        id: EventID(high: 0, low: UInt64(number)), name: "Left",
+                        time: Timestamp(milliseconds: 1_700_000_000_000))))
+        }
+        observer.recovered(count)
+    }
+
+    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        try base.settle(batch, rejected: rejected)
+    }
+    func release(_ batch: Batch.ID) { base.release(batch) }
+    var backlog: Backlog { base.backlog }
+    func synchronize() throws(SluiceError) { try base.synchronize() }
+    func close() { base.close() }
+}

@@ -1,0 +1,142 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+/// Failures and their waits, exact to the millisecond of virtual time.
+@Suite(.timeLimit(.minutes(1))) struct RetryTests {
+    static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
+
+    @Test(arguments: [
+        retry, .failure(SluiceError(.inputOutput, "the line is dead")), .answer(.each([])),
+    ])
+    func `the wait doubles with every failure`(step: ScriptedTransport.Step) async throws {
+        let bench = try Bench(ScriptedTransport(Array(repeating: step, count: 10)))
+        bench.track(1)
+        // Half of 2, 4, 8, … up to half of the maximum of 300 s, each after the one before.
+        var at = 15.0
+        await bench.sends(at: at)
+        for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 150, 150] {
+            at += wait
+            await bench.sends(at: at)
+        }
+        let report = await bench.pipeline.flush()
+        #expect(report.waiting == 0)
+        #expect(bench.ledger.delivered == 1)
+        #expect(bench.ledger.failedSends == 10)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `a success starts the waits anew`() async throws {
+        let bench = try Bench(
+            ScriptedTransport([Self.retry, Self.retry, .answer(.all(.accepted)), Self.retry]))
+        bench.track(1)
+        await bench.sends(at: 15)
+        await bench.sends(at: 16)
+        await bench.sends(at: 18)
+        await bench.drained()
+        bench.track(1)
+        await bench.sends(at: 33)
+        await bench.sends(at: 34)
+        #expect(bench.sizes == [1, 1, 1, 1, 1])
+    }
+
+    @Test func `Retry-After is a floor, and nothing hurries it`() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(60))))]))
+        bench.track(1)
+        await bench.sends(at: 15)
+        // 60 s, and half of the first back-off of 2 s.
+        await bench.sleeps(until: 76)
+        bench.pipeline.signal(.connectivity(.available))
+        bench.pipeline.signal(.didEnterBackground)
+        let report = await bench.pipeline.flush()
+        #expect(report.delivered == 0)
+        #expect(report.waiting == 1)
+        bench.track(10)
+        await bench.sends(at: 76)
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 11)
+    }
+
+    @Test func `a Retry-After in the past does not send in a circle`() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(-1_000))))]))
+        bench.track(1)
+        await bench.sends(at: 15)
+        await bench.sends(at: 16)
+    }
+
+    @Test func `a Retry-After of aeons ends after an hour`() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(Int64.max))))]))
+        bench.track(1)
+        await bench.sends(at: 15)
+        await bench.sends(at: 15 + 3_600 + 1)
+    }
+
+    @Test func `a route on hold keeps everything and probes now and then`() async throws {
+        let hold = ScriptedTransport.Step.answer(.all(.hold("HTTP 401")))
+        let bench = try Bench(ScriptedTransport([hold, hold]))
+        bench.track(1)
+        await bench.sends(at: 15)
+        // Half of the interval of 100 s, and half of the other half.
+        await bench.sleeps(until: 90)
+        bench.track(20)
+        bench.pipeline.signal(.connectivity(.available))
+        #expect(bench.ledger.waiting == 21)
+        await bench.sends(at: 90)
+        await bench.sends(at: 165)
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 21)
+        #expect(bench.diagnostics.filter { $0.kind == .held }.map(\.message) == ["HTTP 401", "HTTP 401"])
+    }
+
+    @Test func `the diagnostic of a hold names its reason, also among other verdicts`() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold("quota")]))]))
+        bench.track(2)
+        await bench.pipeline.flush()
+        #expect(bench.diagnostics.map(\.message) == ["quota"])
+        #expect(bench.ledger.delivered == 1)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `what was delivered of a batch is not sent again with the rest`() async throws {
+        let bench = try Bench(
+            ScriptedTransport([.answer(.each([.accepted, .retry(after: nil), .duplicate, .rejected("bad")]))]))
+        bench.track(4)
+        await bench.pipeline.flush()
+        #expect(bench.pipeline.ledger.isBalanced)
+        await bench.sends(at: 1)
+        await bench.pipeline.flush()
+        #expect(
+            try bench.transport.batches.map { try $0.events.map { try $0.event().name } }
+                == [["Event 0", "Event 1", "Event 2", "Event 3"], ["Event 1"]])
+        #expect(bench.ledger.delivered == 3)
+        #expect(bench.ledger.duplicates == 1)
+        #expect(bench.ledger.rejected == 1)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `one bad event blocks nothing and alone is rejected`() async throws {
+        let store = FaultyStore(WatchedStore())
+        let bench = try Bench(
+            ScriptedTransport { _, batch in
+                let isBad = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Event 7") }
+                return .answer(.all(isBad ? .split(.refused("HTTP 400")) : .accepted))
+            }, store: store)
+        bench.track(25)
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 24)
+        #expect(bench.ledger.rejected == 1)
+        #expect(try store.rejected.flatMap(\.self).map { try $0.line.event().name } == ["Event 7"])
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `a server that refuses everything empties nothing`() async throws {
+        let bench = try Bench(ScriptedTransport(then: .answer(.all(.split(.refused("HTTP 400"))))))
+        bench.track(10)
+        let report = await bench.pipeline.flush()
+        #expect(report.waiting == 10)
+        #expect(report.rejected == 0)
+        #expect(bench.diagnostics.contains { $0.kind == .held })
+        // Held, not in a circle: it probes after its time.
+        await bench.sleeps(until: 75)
+    }
+}

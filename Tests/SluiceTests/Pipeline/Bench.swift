@@ -1,0 +1,79 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+/// A pipeline of one route in virtual time, whose random numbers all stand for one half: every wait is known exactly.
+struct Bench {
+    static let policy = DeliveryPolicy(
+        batch: BatchSize(events: 10, bytes: .max), flushCount: 5, flushInterval: .seconds(15),
+        criticalInterval: .seconds(3), backOff: .seconds(2), maximumBackOff: .seconds(300),
+        holdInterval: .seconds(100))
+
+    let time = VirtualTime()
+    let transport: ScriptedTransport
+    let store: any Store
+    let pipeline: Pipeline
+    private let diagnosed = Locked<[Diagnostic]>([])
+
+    init(
+        _ transport: ScriptedTransport = ScriptedTransport(), store: any Store = WatchedStore(),
+        delivery: DeliveryPolicy = Bench.policy, processor: any Processor = Keep()
+    ) throws {
+        self.transport = transport
+        self.store = store
+        pipeline = try Pipeline(
+            delivery: delivery, environment: Bench.environment(time),
+            onDiagnostic: { [diagnosed] diagnostic in diagnosed.withLock { $0.append(diagnostic) } }
+        ) {
+            processor
+            store
+            transport
+        }
+    }
+
+    /// Random numbers of which each is half of the range.
+    static func environment(_ time: VirtualTime) -> PipelineEnvironment {
+        PipelineEnvironment(time: time, random: { 1 << 63 })
+    }
+
+    var ledger: RouteLedger { pipeline.ledger.routes[0] }
+
+    var diagnostics: [Diagnostic] { diagnosed.withLock(\.self) }
+
+    func track(_ count: Int, priority: Event.Priority = .normal) {
+        for number in 0..<count { pipeline.track("Event \(number)", priority: priority) }
+    }
+
+    /// Returns when the loop sleeps until exactly `seconds` of the continuous clock: it has nothing to do before.
+    func sleeps(until seconds: Double) async {
+        let deadline = Duration.seconds(seconds)
+        await time.waitForSleeper(within: deadline...deadline)
+    }
+
+    /// Passes the time up to just before `seconds`, sees that nothing is sent, and then passes the rest.
+    func sends(at seconds: Double, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation) async {
+        await sleeps(until: seconds)
+        let before = transport.batches.count
+        time.advance(by: .seconds(seconds) - time.continuousTime() - .milliseconds(1))
+        #expect(time.deadlines.contains(.seconds(seconds)), "woke too early", sourceLocation: sourceLocation)
+        #expect(transport.batches.count == before, comment, sourceLocation: sourceLocation)
+        time.advance(by: .milliseconds(1))
+        await transport.waitForSends(before + 1)
+    }
+
+    /// Returns when nothing waits any more and the loop has seen that: the next event starts a new interval.
+    ///
+    /// The first flush may return as soon as the last batch is settled; the second is answered by a look at the store.
+    func drained() async {
+        await pipeline.flush()
+        await pipeline.flush()
+    }
+
+    /// The numbers of events in all sends so far.
+    var sizes: [Int] { transport.batches.map(\.events.count) }
+}
+
+/// A processor that does nothing.
+struct Keep: Processor {
+    func process(_ event: inout Event) -> Disposition { .keep }
+}

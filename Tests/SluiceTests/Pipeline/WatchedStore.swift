@@ -1,0 +1,95 @@
+import Sluice
+import SluiceMemory
+
+/// A memory store that watches whether it is used as every store may expect, and shows whether it was closed.
+///
+/// A test may have something happen in the middle of a call.
+final class WatchedStore: Store {
+    private struct State {
+        var isOpen = false
+        var isClosed = false
+        var callsOfLoop = 0
+        var offences: [String] = []
+    }
+
+    private let base = MemoryStore(capacity: 1 << 30)
+    private let state = Locked(State())
+    private let openError: SluiceError?
+    private let duringNextBatch: @Sendable () -> Void
+    private let duringSettle: @Sendable () -> Void
+
+    init(
+        openError: SluiceError? = nil, duringNextBatch: @escaping @Sendable () -> Void = {},
+        duringSettle: @escaping @Sendable () -> Void = {}
+    ) {
+        self.openError = openError
+        self.duringNextBatch = duringNextBatch
+        self.duringSettle = duringSettle
+    }
+
+    var isOpen: Bool { state.withLock { $0.isOpen && !$0.isClosed } }
+    var isClosed: Bool { state.withLock(\.isClosed) }
+    /// What was done to this store that its protocol rules out.
+    var offences: [String] { state.withLock(\.offences) }
+
+    func open(_ observer: StoreObserver) throws(SluiceError) {
+        if let openError { throw openError }
+        try base.open(observer)
+        state.withLock { $0.isOpen = true }
+    }
+
+    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        enter("nextBatch")
+        defer { leave("nextBatch") }
+        duringNextBatch()
+        return try base.nextBatch(size)
+    }
+
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        enter("settle")
+        defer { leave("settle") }
+        duringSettle()
+        try base.settle(batch, rejected: rejected)
+    }
+
+    func release(_ batch: Batch.ID) {
+        enter("release")
+        base.release(batch)
+        leave("release")
+    }
+
+    func synchronize() throws(SluiceError) {
+        state.withLock { state in
+            if !state.isOpen || state.isClosed { state.offences.append("synchronize on a store that is not open") }
+        }
+    }
+
+    var backlog: Backlog { base.backlog }
+
+    func close() {
+        state.withLock { state in
+            if state.callsOfLoop > 0 { state.offences.append("close during a call of the loop") }
+            if !state.isOpen { state.offences.append("close of a store that is not open") }
+            if state.isClosed { state.offences.append("close twice") }
+            state.isClosed = true
+        }
+        base.close()
+    }
+
+    private func enter(_ call: String) {
+        state.withLock { state in
+            if !state.isOpen || state.isClosed { state.offences.append("\(call) on a store that is not open") }
+            state.callsOfLoop += 1
+            if state.callsOfLoop > 1 { state.offences.append("\(call) during another call of the loop") }
+        }
+    }
+
+    private func leave(_ call: String) {
+        state.withLock { state in
+            if state.isClosed { state.offences.append("closed during \(call)") }
+            state.callsOfLoop -= 1
+        }
+    }
+}
