@@ -24,15 +24,28 @@ static bool append(growing_bytes *to, const void *bytes, size_t count) {
 // Any count but the one that was offered makes libcurl end the transfer with CURL_WRITE_ERROR.
 static const size_t refusal = 0;
 
+static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+/// `HTTP/1.1 200 …` or `HTTP/2 200`. libcurl takes other lines with HTTP/ in front for a 200, and events would be lost.
+static bool is_status_line(const char *bytes, size_t count) {
+    if (count < 6 || memcmp(bytes, "HTTP/", 5) != 0 || !is_digit(bytes[5])) return false;
+    size_t status = count > 7 && bytes[6] == '.' && is_digit(bytes[7]) ? 8 : 6;
+    return count > status + 4 && bytes[status] == ' ' && is_digit(bytes[status + 1]) && is_digit(bytes[status + 2]) &&
+           is_digit(bytes[status + 3]) && !is_digit(bytes[status + 4]);
+}
+
 static size_t receive_head(const char *bytes, size_t size, size_t count, void *context) {
     sluice_transfer *transfer = context;
     count *= size;
     // Trailers come this way too; they are nothing that anyone here needs.
-    bool is_status_line = count >= 5 && memcmp(bytes, "HTTP/", 5) == 0;
-    if (transfer->head_is_complete && !is_status_line) return count;
-    if (is_status_line) {
+    bool begins_head = is_status_line(bytes, count);
+    if (transfer->head_is_complete && !begins_head) return count;
+    if (transfer->head_is_complete) {
         transfer->head.count = 0;
         transfer->head_is_complete = false;
+    } else if (transfer->head.count == 0 && !begins_head) {
+        transfer->head_is_malformed = true;
+        return refusal;
     }
     if (count > SLUICE_CURL_HEAD_LIMIT - transfer->head.count) {
         transfer->head_is_too_long = true;
@@ -177,6 +190,8 @@ void sluice_transfer_complete(sluice_transfer *transfer, int code) {
         reason = "the answer's body is too long";
     } else if (code == CURL_WRITE_ERROR && transfer->head_is_too_long) {
         reason = "the answer's head is too long";
+    } else if (code == CURL_WRITE_ERROR && transfer->head_is_malformed) {
+        reason = "the answer has no status line";
     } else if (code == CURL_WRITE_ERROR && transfer->memory_is_short) {
         reason = "out of memory";
     }

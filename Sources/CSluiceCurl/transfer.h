@@ -29,6 +29,7 @@ typedef struct sluice_transfer {
     growing_bytes body;
     bool head_is_complete;
     bool head_is_too_long;
+    bool head_is_malformed;
     bool body_is_full;
     bool memory_is_short;
 } sluice_transfer;

@@ -53,7 +53,10 @@
         private static func withCRequest(
             _ request: HTTPRequest, _ deadlines: HTTPDeadlines, _ body: (UnsafePointer<sluice_curl_request>) -> UInt64
         ) -> UInt64 {
-            let headers = request.headers.map { $0.value.isEmpty ? "\($0.name);\n" : "\($0.name): \($0.value)\n" }
+            // libcurl sends no header at all for a value of nothing but spaces, unless a semicolon asks for an empty one.
+            let headers = request.headers.map { name, value in
+                value.allSatisfy { " \t".contains($0) } ? "\(name);\n" : "\(name): \(value)\n"
+            }
             return request.method.withCString { method in
                 request.url.withCString { url in
                     headers.joined().withCString { headers in

@@ -27,7 +27,7 @@ extension Timestamp {
         guard let month = Timestamp.months.firstIndex(where: { $0 == month }), parts.count == 3,
             let day = Timestamp.number(day, 1...2), let hour = Timestamp.number(parts[0], 2...2),
             let minute = Timestamp.number(parts[1], 2...2), let second = Timestamp.number(parts[2], 2...2),
-            let year = Timestamp.year(year)
+            second <= 60, let year = Timestamp.year(year)
         else { return nil }
         func pad(_ number: Int, _ width: Int) -> String {
             let digits = String(number)

@@ -23,6 +23,7 @@ extension Duration {
     /// Whole milliseconds, rounded up, within 1 and about 24 days, which every system's timers can count.
     var timerMilliseconds: Int {
         let (seconds, attoseconds) = components
+        guard seconds >= 0 else { return 1 }
         guard seconds < 2_000_000 else { return 2_000_000_000 }
         let rest = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
         return max(1, Int(seconds * 1_000 + rest))

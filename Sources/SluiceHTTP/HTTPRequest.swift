@@ -1,4 +1,4 @@
-public import Sluice
+import Sluice
 
 /// A request as it goes over the wire.
 public struct HTTPRequest: Sendable {

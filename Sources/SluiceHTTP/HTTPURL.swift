@@ -9,12 +9,14 @@ enum HTTPURL {
         guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw wrong("has characters other than printable ASCII; percent-encode them")
         }
+        // Some readers of URLs end the host there, and others do not: the events could go to another one than is read here.
+        guard !url.contains("\\") else { throw wrong("has a backslash; percent-encode it") }
         let lower = url.lowercased()
         guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else {
             throw wrong("does not start with https:// or http://")
         }
         guard !url.contains("#") else { throw wrong("has a fragment, which is never sent; leave it out") }
-        let authority = url.dropFirst(scheme.count).prefix { !"/?\\".contains($0) }
+        let authority = url.dropFirst(scheme.count).prefix { !"/?".contains($0) }
         guard !authority.contains("@") else {
             throw wrong("holds a user name; give credentials as headers instead")
         }
@@ -35,8 +37,8 @@ enum HTTPURL {
     private static func isHost(_ host: Substring) -> Bool {
         if host.hasPrefix("[") {
             return host.hasSuffix("]") && host.count > 3
-                && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || ":.%".contains($0) }
+                && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || ":.".contains($0) }
         }
-        return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || "-._~%".contains($0) }
+        return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || "-._~".contains($0) }
     }
 }

@@ -30,11 +30,11 @@ final class Server: Sendable {
         Server.avoidProxies()
         let received = Arrivals<ReceivedRequest>()
         let state = Locked(State())
-        (listener, port) = try Socket.listen()
+        (listener, port) = try Socket.makeListener()
         self.received = received
         self.state = state
         Thread.detachNewThread { [listener] in
-            while let descriptor = Socket.accept(listener) {
+            while let descriptor = Socket.nextConnection(of: listener) {
                 let connection = state.withLock { state -> Connection? in
                     guard !state.isStopped else { return nil }
                     let connection = Connection(descriptor, number: state.connections.count, received)
@@ -51,7 +51,7 @@ final class Server: Sendable {
                     } catch {
                         connection.failures.add("\(error)")
                     }
-                    connection.close()
+                    connection.end()
                 }
             }
             close(listener)
@@ -74,11 +74,11 @@ final class Server: Sendable {
         }
         for connection in connections { connection.shutDown() }
         // Wakes the thread that waits in accept, on every system.
-        Socket.connect(port)
+        Socket.touch(port)
     }
 
     /// A proxy of the machine's must not come between; set before any client has read its environment.
-    private static func avoidProxies() { _ = proxiesAreAvoided }
+    static func avoidProxies() { _ = proxiesAreAvoided }
     private static let proxiesAreAvoided: Void = {
         setenv("no_proxy", "*", 1)
     }()
@@ -154,19 +154,13 @@ final class Connection: Sendable {
     /// Closes with an RST, which overtakes what the client has not read yet.
     func reset() throws {
         Socket.resetOnClose(try open())
-        close()
+        end()
     }
 
-    func close() {
+    func end() {
         descriptor.withLock { descriptor in
             guard let open = descriptor else { return }
-            #if canImport(Darwin)
-                Darwin.close(open)
-            #elseif canImport(Glibc)
-                Glibc.close(open)
-            #elseif canImport(Musl)
-                Musl.close(open)
-            #endif
+            close(open)
             descriptor = nil
         }
     }

@@ -17,20 +17,14 @@ enum Socket {
     #endif
 
     /// On the loopback interface, at a port that was free.
-    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+    static func makeListener() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, stream, 0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         var address = loopback(port: 0)
         let isListening = withUnsafeMutablePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                #if canImport(Darwin)
-                    let isListening = bind(descriptor, address, size) == 0 && Darwin.listen(descriptor, 64) == 0
-                #elseif canImport(Glibc)
-                    let isListening = bind(descriptor, address, size) == 0 && Glibc.listen(descriptor, 64) == 0
-                #elseif canImport(Musl)
-                    let isListening = bind(descriptor, address, size) == 0 && Musl.listen(descriptor, 64) == 0
-                #endif
-                return isListening && getsockname(descriptor, address, &size) == 0
+                bind(descriptor, address, size) == 0 && listen(descriptor, 64) == 0
+                    && getsockname(descriptor, address, &size) == 0
             }
         }
         guard descriptor >= 0, isListening else { throw SluiceError(.inputOutput, "no socket to listen on: \(errno)") }
@@ -39,20 +33,14 @@ enum Socket {
 
     /// A port that nobody listens on, as of now.
     static func unusedPort() throws -> UInt16 {
-        let (descriptor, port) = try listen()
+        let (descriptor, port) = try makeListener()
         close(descriptor)
         return port
     }
 
-    static func accept(_ listener: Int32) -> Int32? {
+    static func nextConnection(of listener: Int32) -> Int32? {
         while true {
-            #if canImport(Darwin)
-                let descriptor = Darwin.accept(listener, nil, nil)
-            #elseif canImport(Glibc)
-                let descriptor = Glibc.accept(listener, nil, nil)
-            #elseif canImport(Musl)
-                let descriptor = Musl.accept(listener, nil, nil)
-            #endif
+            let descriptor = accept(listener, nil, nil)
             if descriptor < 0, errno == EINTR || errno == ECONNABORTED { continue }
             guard descriptor >= 0 else { return nil }
             var yes: Int32 = 1
@@ -66,19 +54,13 @@ enum Socket {
     }
 
     /// Connects, and closes at once.
-    static func connect(_ port: UInt16) {
+    static func touch(_ port: UInt16) {
         let descriptor = socket(AF_INET, stream, 0)
         var address = loopback(port: port)
         withUnsafeMutablePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-                #if canImport(Darwin)
-                    _ = Darwin.connect(descriptor, address, size)
-                #elseif canImport(Glibc)
-                    _ = Glibc.connect(descriptor, address, size)
-                #elseif canImport(Musl)
-                    _ = Musl.connect(descriptor, address, size)
-                #endif
+                _ = connect(descriptor, address, size)
             }
         }
         close(descriptor)
@@ -96,7 +78,7 @@ enum Socket {
         #if canImport(Darwin)
             let flags: Int32 = 0
         #else
-            let flags = Int32(MSG_NOSIGNAL.rawValue)
+            let flags = Int32(MSG_NOSIGNAL)
         #endif
         var sent = 0
         while sent < bytes.count {

@@ -1,0 +1,105 @@
+import Dispatch
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+/// The deadlines are those of production: these tests end by cancellation, or by the time limit.
+@Suite("Cancellation", .timeLimit(.minutes(1)))
+struct CancellationTests {
+    private static let patient = HTTPDeadlines(connect: .seconds(600), total: .seconds(600))
+
+    @Test("a send ends when its task is cancelled, and closes its connection", arguments: [true, false])
+    func whileWaiting(answerBegun: Bool) async throws {
+        let reached = Arrivals<Bool>()
+        let closed = Arrivals<Bool>()
+        let server = try Server { connection in
+            _ = try connection.readRequest()
+            if answerBegun { try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1") }
+            reached.add(true)
+            try connection.waitForClose()
+            closed.add(true)
+        }
+        let transport = try openTransport(to: server.url, deadlines: Self.patient)
+        let sending = Task { try await transport.send(.small) }
+        _ = try await reached.next()
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        #expect(try await closed.next())
+    }
+
+    @Test("a send ends when its task is cancelled in mid body")
+    func whileUploading() async throws {
+        let reached = Arrivals<Bool>()
+        let closed = Arrivals<Bool>()
+        let isCancelled = DispatchSemaphore(value: 0)
+        let server = try Server { connection in
+            try connection.readBeginning()
+            reached.add(true)
+            // The body does not fit into the buffers of a connection, so that it waits as long as nobody reads.
+            isCancelled.wait()
+            try connection.waitForClose()
+            closed.add(true)
+        }
+        let transport = try openTransport(to: server.url, deadlines: Self.patient)
+        let sending = Task { try await transport.send(.large) }
+        _ = try await reached.next()
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        isCancelled.signal()
+        #expect(try await closed.next())
+    }
+
+    @Test("a task that is cancelled already sends nothing")
+    func before() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url)
+        let sending = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await transport.send(.small)
+        }
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("a cancellation at any moment ends that send and no other")
+    func anyMoment() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url, deadlines: Self.patient)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                let sending = Task { try await transport.send(.small) }
+                let isCancelled = number.isMultiple(of: 2)
+                if isCancelled {
+                    group.addTask {
+                        // From nowhere to all the way, as the scheduler has it.
+                        for _ in 0..<number { await Task.yield() }
+                        sending.cancel()
+                    }
+                }
+                group.addTask {
+                    do {
+                        let verdicts = try await sending.value
+                        #expect(verdicts == .all(.accepted))
+                    } catch is CancellationError {
+                        #expect(isCancelled)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await transport.send(.small) == .all(.accepted))
+    }
+
+    @Test("a transport that its owner lets go of in mid send still answers")
+    func releasedWhileSending() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let sendings = try (0..<20).map { _ in
+            let transport = try openTransport(to: server.url)
+            return Task { try await transport.send(.small) }
+        }
+        for sending in sendings {
+            #expect(try await sending.value == .all(.accepted))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+@testable import SluiceHTTP
+
+#if !canImport(Darwin)
+    import CSluiceCurl
+#endif
+
+@Suite("HTTPTransport as a stage of a pipeline", .timeLimit(.minutes(1)))
+struct ContractTests {
+    static let formats: [any WireFormat] = [.jsonArray, .ndjson]
+
+    #if !canImport(Darwin)
+        @Test("this system has a libcurl that is new enough; without it no other test here says anything")
+        func library() {
+            #expect(sluice_curl_load() == SLUICE_CURL_AVAILABLE)
+        }
+
+        @Test("the C client's limits are those that the documentation names")
+        func limits() {
+            #expect(Int(SLUICE_CURL_BODY_LIMIT) == HTTPAnswer.bodyLimit)
+        }
+    #endif
+
+    @Test(
+        "the contract of every transport is kept, whatever the server answers", arguments: formats.indices,
+        ["200 OK", "302 Found", "400 Bad", "413 Large", "429 Many", "500 Bad", "600 Odd"])
+    func answers(format: Int, status: String) async throws {
+        let server = try Server(answering: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+        try await TransportContract.check { HTTPTransport(to: server.url, format: Self.formats[format]) }
+    }
+
+    @Test("… and if it answers nothing at all", arguments: formats.indices)
+    func closes(format: Int) async throws {
+        let server = try Server { connection in _ = try connection.readRequest() }
+        try await TransportContract.check { HTTPTransport(to: server.url, format: Self.formats[format]) }
+    }
+
+    @Test("… and if it hangs", arguments: formats.indices)
+    func hangs(format: Int) async throws {
+        let server = try Server { connection in try connection.waitForClose() }
+        try await TransportContract.check {
+            HTTPTransport(to: server.url, format: Self.formats[format], deadlines: .short)
+        }
+    }
+
+    @Test("the events of a pipeline are delivered once each, in order", arguments: formats.indices)
+    func pipeline(format: Int) async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let pipeline = try Pipeline {
+            MemoryStore()
+            HTTPTransport(to: server.url, format: Self.formats[format])
+        }
+        for number in 0..<1_000 { pipeline.track("Event", ["number": .int(number)]) }
+        let ledger = await pipeline.shutdown(deadline: .seconds(30))
+        #expect(ledger.routes[0].delivered == 1_000)
+        let text = server.received.all.map(\.text).joined()
+        let numbers = text.split(separator: #""number":"#).dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
+        #expect(numbers == Array(0..<1_000))
+    }
+
+    @Test("a batch is no larger than the format's receivers take")
+    func batchSize() {
+        #expect(HTTPTransport(to: "http://host/").maximumBatchSize == BatchSize(events: .max, bytes: 1_000_000))
+    }
+
+    @Test("a request tells nothing of itself where it is printed")
+    func secrecy() {
+        let request = HTTPRequest(url: "http://h/?secret", headers: [("A", "secret")], body: Array("secret".utf8))
+        #expect("\(request)" == "POST with 1 headers and 6 bytes")
+        #expect(String(reflecting: request) == "POST with 1 headers and 6 bytes")
+    }
+
+    @Test("setting a header leaves one value of it, in its first place")
+    func setHeader() {
+        var request = HTTPRequest(url: "http://h/", headers: [("A", "1"), ("B", "2"), ("a", "3"), ("C", "4")])
+        request.setHeader("A", "5")
+        request.setHeader("D", "6")
+        #expect(request.headers.map(\.name) == ["A", "B", "C", "D"])
+        #expect(request.headers.map(\.value) == ["5", "2", "4", "6"])
+    }
+}

@@ -1,0 +1,156 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite("What goes over the wire", .timeLimit(.minutes(1)))
+struct RequestTests {
+    @Test("a JSON array holds each event's bytes, in order, and nothing else")
+    func jsonArray() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url, format: .jsonArray)
+        let verdicts = try await transport.send(.of(#"{"n":1}"#, #"{"n":2,"s":"é\n"}"#, #"{"n":3}"#))
+        let request = try await server.received.next()
+        #expect(verdicts == .all(.accepted))
+        #expect(request.text == #"[{"n":1},{"n":2,"s":"é\n"},{"n":3}]"#)
+        #expect(request.values("Content-Type") == ["application/json"])
+        #expect(request.values("Content-Length") == ["\(request.body.count)"])
+    }
+
+    @Test("NDJSON holds one event a line, the last line ended too")
+    func ndjson() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url, format: .ndjson)
+        _ = try await transport.send(.of(#"{"n":1}"#, #"{"n":2}"#))
+        let request = try await server.received.next()
+        #expect(request.text == "{\"n\":1}\n{\"n\":2}\n")
+        #expect(request.values("Content-Type") == ["application/x-ndjson"])
+    }
+
+    @Test("one event is an array of one")
+    func single() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        _ = try await openTransport(to: server.url).send(.small)
+        #expect(try await server.received.next().text == #"[{"n":1}]"#)
+    }
+
+    #if !canImport(Darwin)
+        @Test("the head is these bytes and no others")
+        func head() async throws {
+            let server = try Server(answering: HTTPAnswer.ok)
+            let transport = try openTransport(to: server.url + "?a=%20b", headers: ["X-B": "2", "X-A": "1"])
+            _ = try await transport.send(.small)
+            let request = try await server.received.next()
+            #expect(
+                request.lines == [
+                    "POST /events?a=%20b HTTP/1.1", "Host: 127.0.0.1:\(server.port)", "Accept: */*",
+                    "Content-Type: application/json", "X-A: 1", "X-B: 2", "User-Agent: Sluice", "Content-Length: 9",
+                    "", "",
+                ])
+        }
+    #endif
+
+    @Test("a body of several megabytes arrives whole, without a wait for a go-ahead")
+    func large() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let verdicts = try await openTransport(to: server.url, format: .ndjson).send(.large)
+        let request = try await server.received.next()
+        #expect(verdicts == .all(.accepted))
+        #expect(request.body == NDJSONFormat.lines(of: .large))
+        #expect(request.values("Expect").isEmpty)
+    }
+
+    @Test("the host's headers go over the format's and the transport's own, whatever their case")
+    func overriding() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(
+            to: server.url,
+            headers: ["content-type": "application/vnd.own+json", "USER-AGENT": "Host/1", "Authorization": "Bearer t"])
+        _ = try await transport.send(.small)
+        let request = try await server.received.next()
+        #expect(request.values("Content-Type") == ["application/vnd.own+json"])
+        #expect(request.values("User-Agent") == ["Host/1"])
+        #expect(request.values("Authorization") == ["Bearer t"])
+    }
+
+    @Test("an empty header, and one of spaces, are sent as empty ones", arguments: ["", " ", "\t "])
+    func emptyHeader(value: String) async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        _ = try await openTransport(to: server.url, headers: ["X-Empty": value]).send(.small)
+        #expect(try await server.received.next().values("X-Empty") == [""])
+    }
+
+    @Test("a batch that is sent again is the same request")
+    func again() async throws {
+        let server = try Server(answering: "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+        let transport = try openTransport(to: server.url, headers: ["X-C": "3", "X-A": "1", "X-B": "2", "X-D": "4"])
+        _ = try await transport.send(.of("{}", "[]"))
+        _ = try await transport.send(.of("{}", "[]"))
+        let (first, second) = (try await server.received.next(), try await server.received.next())
+        #expect(first.head == second.head)
+        #expect(first.body == second.body)
+    }
+
+    @Test("the events of a pipeline arrive in the order in which they were tracked")
+    func order() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let sent = try (0..<50).map { batch in
+            try (0..<4).map { try EventLine(Event.numbered(batch * 4 + $0)) }
+        }
+        let transport = try openTransport(to: server.url, format: .ndjson)
+        for (number, lines) in sent.enumerated() {
+            _ = try await transport.send(Batch(id: Batch.ID(rawValue: UInt64(number)), events: lines))
+        }
+        let arrived = server.received.all.flatMap(\.body)
+        #expect(arrived == sent.joined().flatMap { $0.bytes + [UInt8(ascii: "\n")] })
+    }
+
+    @Test("a signature is the last to change a request")
+    func signing() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url, headers: ["X-Signed": "no"]) { request in
+            request.setHeader("X-Signed", "\(request.body.count) bytes")
+            request.appendQuery("a b", "é&")
+        }
+        _ = try await transport.send(.small)
+        let request = try await server.received.next()
+        #expect(request.values("X-Signed") == ["9 bytes"])
+        #expect(request.lines[0] == "POST /events?a%20b=%C3%A9%26 HTTP/1.1")
+    }
+
+    @Test("a signature that throws sends nothing")
+    func signingFails() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url) { _ in throw SluiceError(.inputOutput, "no token") }
+        let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
+        #expect(error?.message == "no token")
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("a format's own method and path are used", arguments: ["PUT", "PATCH", "GET", "POST"])
+    func ownFormat(method: String) async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url, format: OwnFormat(method: method))
+        let verdicts = try await transport.send(.of("a", "b"))
+        let request = try await server.received.next()
+        #expect(verdicts == .each([.accepted, .rejected("200")]))
+        #expect(request.lines[0] == "\(method) /events/own HTTP/1.1")
+        #expect(request.text == "a;b")
+    }
+}
+
+private struct OwnFormat: WireFormat {
+    let method: String
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) {
+        request.method = method
+        request.url += "/own"
+        request.setHeader("Content-Type", "text/plain")
+        request.body = Array(batch.events.map(\.bytes).joined(separator: [UInt8(ascii: ";")]))
+    }
+
+    func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
+        .each([.accepted, .rejected("\(answer.status)")])
+    }
+}

@@ -1,0 +1,79 @@
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite("What each status means", .timeLimit(.minutes(1)))
+struct StatusTests {
+    enum Kind: Equatable {
+        case accepted, retry, hold, tooLarge, refused, none
+
+        init(_ verdicts: Verdicts) {
+            self =
+                switch verdicts {
+                case .all(.accepted): .accepted
+                case .all(.retry(after: nil)): .retry
+                case .all(.hold): .hold
+                case .all(.split(.tooLarge)): .tooLarge
+                case .all(.split(.refused)): .refused
+                default: .none
+                }
+        }
+    }
+
+    static let table: [(Int, Kind)] = [
+        (200, .accepted), (201, .accepted), (202, .accepted), (204, .accepted), (206, .accepted), (207, .accepted),
+        (299, .accepted),
+        (300, .hold), (301, .hold), (302, .hold), (303, .hold), (304, .hold), (307, .hold), (308, .hold), (399, .hold),
+        (400, .refused), (422, .refused),
+        (401, .hold), (402, .hold), (403, .hold), (404, .hold), (405, .hold), (406, .hold), (407, .hold), (409, .hold),
+        (410, .hold), (411, .hold), (414, .hold), (415, .hold), (418, .hold), (431, .hold), (451, .hold), (499, .hold),
+        (408, .retry), (425, .retry), (429, .retry),
+        (413, .tooLarge),
+        (500, .retry), (501, .retry), (502, .retry), (503, .retry), (504, .retry), (507, .retry), (511, .retry),
+        (599, .retry), (600, .retry), (799, .retry), (999, .retry),
+    ]
+
+    @Test("a status over the wire", arguments: table)
+    func overTheWire(status: Int, kind: Kind) async throws {
+        // No body: 204 and 304 have none, whatever else they say.
+        let server = try Server(answering: "HTTP/1.1 \(status) Some Reason\r\nContent-Length: 0\r\n\r\n")
+        let verdicts = try await openTransport(to: server.url).send(.small)
+        #expect(Kind(verdicts) == kind)
+        #expect(server.received.all.count == 1)
+    }
+
+    @Test("statuses that no HTTP server writes are tried again", arguments: [Int.min, -1, 0, 99, 100, 199, 600, .max])
+    func odd(status: Int) {
+        #expect(HTTPAnswer(status: status).verdict == .retry(after: nil))
+    }
+
+    @Test("every status has a verdict, and none of them gives up an event")
+    func all() {
+        for status in 0...1_000 {
+            let verdict = HTTPAnswer(status: status).verdict
+            #expect(Kind(.all(verdict)) != .none)
+            #expect((verdict == .accepted) == (200...299).contains(status))
+        }
+    }
+
+    @Test("a redirect is never followed", arguments: [301, 302, 303, 307, 308])
+    func redirect(status: Int) async throws {
+        let target = try Server(answering: HTTPAnswer.ok)
+        let server = try Server(
+            answering: "HTTP/1.1 \(status) Moved\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
+        let verdicts = try await openTransport(to: server.url).send(.small)
+        #expect(Kind(verdicts) == .hold)
+        #expect(target.connectionCount == 0)
+    }
+
+    @Test("a verdict's text holds nothing of the URL, the headers or the answer", arguments: [302, 400, 401, 404, 415])
+    func secrecy(status: Int) async throws {
+        let server = try Server(
+            answering: "HTTP/1.1 \(status) secret\r\nLocation: secret\r\nContent-Length: 6\r\n\r\nsecret")
+        let transport = try openTransport(to: server.url + "?secret", headers: ["Authorization": "secret"])
+        let verdicts = try await transport.send(.of(#"{"event":"secret"}"#))
+        #expect(!"\(verdicts)".contains("secret"))
+        #expect("\(verdicts)".contains("\(status)"))
+    }
+}

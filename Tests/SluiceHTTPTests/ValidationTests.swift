@@ -1,0 +1,124 @@
+import Sluice
+import SluiceMemory
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite("What is refused before anything is sent", .timeLimit(.minutes(1)))
+struct ValidationTests {
+    static let wrongURLs = [
+        "", " ", "http", "http:", "http:/", "http://", "https://", "http:///path", "http:////host/", "//host/",
+        "host", "host:80", "/path", "ftp://host/", "file:///etc/passwd", "javascript:alert(1)", "httpx://host/",
+        "http:host", "http:\\\\host", " http://host/", "http://host/ ", "http://ho st/", "http://host/a b",
+        "http://host/\r\nX-Injected: 1", "http://host/\n", "http://host/\r", "http://host/\t", "http://host/\u{0}",
+        "http://host\r\n/", "http://host/?q=\r\n\r\nGET / HTTP/1.1", "http://host/\u{7F}", "http://höst/",
+        "http://host/é", "http://host/\u{2028}", "http://user@host/", "http://user:secret@host/", "http://:@host/",
+        "http://@host/", "http://host@/", "http://host\\@other/", "http://host/a\\b", "http://host#secret",
+        "http://host/#f", "http://host:/", "http://host:0/", "http://host:65536/", "http://host:-1/", "http://host:+1/",
+        "http://host:80a/", "http://host:80:80/", "http://host:99999999999999999999/", "http://:80/", "http://?q",
+        "http://[::1/", "http://::1/", "http://[]/", "http://[x]/", "http://[::1]x/", "http://[fe80::1%25eth0]/",
+        "http://[::1]:x/", "http://a[b]/",
+        "http://ho<st/", "http://ho\"st/", "http://ho,st/", "http://ho%0d%0ast/", "http://host%00/", "http://%/",
+    ]
+
+    @Test("a URL that is none, when the transport is opened", arguments: wrongURLs)
+    func wrongURL(url: String) {
+        let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open() }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.hasPrefix("the URL ") == true)
+        #expect(error?.message.contains("secret") == false)
+    }
+
+    @Test("a URL that is none, when the pipeline is built")
+    func building() {
+        let error = #expect(throws: SluiceError.self) {
+            try Pipeline {
+                MemoryStore()
+                HTTPTransport(to: "ftp://host/")
+            }
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("https://") == true)
+    }
+
+    static let rightURLs = [
+        "http://host", "https://host", "HTTP://HOST/", "Https://host/", "http://host:1/", "http://host:65535/",
+        "http://host:0080/", "http://127.0.0.1/", "http://[::1]/", "http://[::1]:8080/", "http://[fe80::1]/",
+        "http://a-b.c_d.example./path/../x", "http://host?q", "http://host?a@b", "http://host/a@b:c", "http://host/?",
+        "http://host/%0D%0A", "http://host/?a=%20&b=[]{}|^`'\"<>", "https://bücher.example".replacing("ü", with: "u"),
+    ]
+
+    @Test("a URL that is one", arguments: rightURLs)
+    func rightURL(url: String) throws {
+        try HTTPTransport(to: url).open()
+    }
+
+    static let wrongHeaders: [(String, String)] = [
+        ("", "1"), (" ", "1"), ("X Y", "1"), ("X:", "1"), ("X:Y", "1"), ("X\r\nY", "1"), ("X\n", "1"), ("X;", "1"),
+        ("X\u{0}", "1"), ("É", "1"), ("X\t", "1"), ("(X)", "1"), ("X", "1\r\nY: 2"), ("X", "1\n"), ("X", "1\r"),
+        ("X", "\u{0}"), ("X", "a\u{0}b"), ("X", "\u{1B}[1m"), ("X", "\u{7F}"), ("Content-Length", "0"),
+        ("content-length", "0"), ("Transfer-Encoding", "chunked"), ("Connection", "close"), ("Expect", "100-continue"),
+        ("TE", "trailers"), ("Trailer", "X"), ("Upgrade", "h2c"),
+    ]
+
+    @Test("a header that is none, or not the host's to set, when the transport is opened", arguments: wrongHeaders)
+    func wrongHeader(name: String, value: String) {
+        let error = #expect(throws: SluiceError.self) {
+            try HTTPTransport(to: "http://host/", headers: [name: value]).open()
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("header") == true)
+    }
+
+    @Test("what a format or a signature makes of a request, before it is sent", arguments: wrongHeaders)
+    func wrongHeaderOfASignature(name: String, value: String) async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url) { $0.headers.append((name, value)) }
+        let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
+        #expect(error?.code == .invalidArgument)
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("a URL or a method of a signature's", arguments: ["", "GET /", "POST\r\nX: 1", "P\u{0}ST", "PÖST"])
+    func wrongMethod(method: String) async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        for sign: @Sendable (inout HTTPRequest) -> Void in [
+            { $0.method = method }, { $0.url += "\r\nX-Injected: \(method)" },
+        ] {
+            let transport = try openTransport(to: server.url, sign: sign)
+            let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
+            #expect(error?.code == .invalidArgument)
+        }
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("a value of any other characters goes over the wire as it is")
+    func anyValue() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let value = "a: b; c=\"d\", é 😀\t(e) <f> \\g"
+        _ = try await openTransport(to: server.url, headers: ["X-!#$%&'*+-.^_`|~9": value]).send(.small)
+        #expect(try await server.received.next().values("X-!#$%&'*+-.^_`|~9") == [value])
+    }
+
+    @Test(
+        "deadlines that are none",
+        arguments: [.zero, .seconds(-1), .nanoseconds(-1), .seconds(Int64.min)] as [Duration])
+    func wrongDeadlines(duration: Duration) {
+        for deadlines in [HTTPDeadlines(connect: duration), HTTPDeadlines(total: duration)] {
+            let error = #expect(throws: SluiceError.self) {
+                try HTTPTransport(to: "http://host/", deadlines: deadlines).open()
+            }
+            #expect(error?.code == .invalidArgument)
+        }
+    }
+
+    @Test(
+        "deadlines count in whole milliseconds, and never become 0, which would mean none",
+        arguments: [
+            (.nanoseconds(1), 1), (.milliseconds(1), 1), (.microseconds(1_001), 2), (.seconds(30), 30_000),
+            (.milliseconds(1_500), 1_500), (.seconds(Int64.max), 2_000_000_000), (.seconds(Int64.min), 1), (.zero, 1),
+        ] as [(Duration, Int)])
+    func milliseconds(duration: Duration, milliseconds: Int) {
+        #expect(duration.timerMilliseconds == milliseconds)
+    }
+}
