@@ -180,12 +180,12 @@ public final class Pipeline: Sendable {
     /// It returns by the deadline even if a transport hangs. Later events are dropped and counted; a second call
     /// returns at once.
     ///
-    /// - Parameter deadline: the longest time to wait, by the continuous clock.
+    /// - Parameter deadline: the longest time to wait, by the continuous clock; a year at most.
     /// - Returns: the final ledger.
     @discardableResult
     public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
         state.withLock { $0.isOpen = false }
-        let end = environment.time.continuousTime() + deadline
+        let end = environment.time.continuousTime() + min(max(.zero, deadline), DeliveryPolicy.longest)
         await withTaskGroup(of: Void.self) { group in
             for route in routes { group.addTask { await route.shutdown(deadline: end) } }
         }

@@ -215,8 +215,8 @@ final class DeliveryLoop: Sendable {
     }
 
     private func send() async {
-        guard var progress = takeBatch() else { return leaveStore() }
-        leaveStore()
+        let taken = takeBatch()
+        guard leaveStore(), var progress = taken else { return }
         let part = progress.nextPart(batchSize)
         var failure = "the transport asks for a retry"
         let verdicts: Verdicts
@@ -281,9 +281,15 @@ final class DeliveryLoop: Sendable {
         for flusher in done { flusher.continuation.resume() }
     }
 
-    private func leaveStore() {
-        state.withLock { $0.isAtStore = false }
-        finishIfStopped()
+    /// - Returns: whether to go on; else the loop was stopped meanwhile.
+    @discardableResult
+    private func leaveStore() -> Bool {
+        let isStopped = state.withLock { state in
+            state.isAtStore = false
+            return state.isStopped
+        }
+        if isStopped { finishIfStopped() }
+        return !isStopped
     }
 
     /// Once the loop has been stopped and is not at the store: lets the store be closed, and wakes all who wait.

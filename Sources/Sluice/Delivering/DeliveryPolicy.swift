@@ -15,7 +15,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// How long a route that is on hold waits before it probes whether it may go on: 300 s by default.
     public var holdInterval: Duration
 
-    /// Values outside their range are moved to its end.
+    /// Values outside their range are moved to its end; no duration is longer than a year.
     public init(
         batch: BatchSize = BatchSize(events: 50, bytes: 262_144),
         flushCount: Int = 100,
@@ -27,12 +27,15 @@ public struct DeliveryPolicy: Sendable, Hashable {
     ) {
         self.batch = batch
         self.flushCount = max(1, flushCount)
-        self.flushInterval = max(.seconds(5), flushInterval)
-        self.criticalInterval = max(.zero, criticalInterval)
-        self.backOff = max(.milliseconds(1), backOff)
-        self.maximumBackOff = max(self.backOff, maximumBackOff)
-        self.holdInterval = max(.seconds(1), holdInterval)
+        self.flushInterval = min(max(.seconds(5), flushInterval), Self.longest)
+        self.criticalInterval = min(max(.zero, criticalInterval), Self.longest)
+        self.backOff = min(max(.milliseconds(1), backOff), Self.longest)
+        self.maximumBackOff = min(max(self.backOff, maximumBackOff), Self.longest)
+        self.holdInterval = min(max(.seconds(1), holdInterval), Self.longest)
     }
+
+    /// The system's clocks trap on sums that only absurd durations reach: a year stands for all of those.
+    static let longest = Duration.seconds(31_536_000)
 
     /// The defaults of every parameter.
     public static let standard = DeliveryPolicy()

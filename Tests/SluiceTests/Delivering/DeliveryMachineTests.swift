@@ -242,4 +242,20 @@ import Testing
         #expect(none.maximumBackOff == .milliseconds(1))
         #expect(none.holdInterval == .seconds(1))
     }
+
+    @Test func `durations without end are a year`() {
+        let endless = Duration.seconds(Int64.max)
+        let policy = DeliveryPolicy(
+            flushInterval: endless, criticalInterval: endless, backOff: endless, maximumBackOff: endless,
+            holdInterval: endless)
+        var machine = DeliveryMachine(policy: policy)
+        _ = machine.appended(.normal) { .seconds(10) }
+        #expect(machine.decision(at: .seconds(10), hasBacklog: true) == .wait(until: .seconds(31_536_010)))
+        for _ in 0..<30 { machine.answered(.failed(retryAfter: nil), at: .seconds(10)) { .max } }
+        guard case .wait(let until?) = machine.decision(at: .seconds(10), hasBacklog: true) else {
+            Issue.record("no back-off")
+            return
+        }
+        #expect(until < .seconds(31_536_010))
+    }
 }

@@ -1,0 +1,144 @@
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+@testable import Sluice
+
+/// What the loop does with a store that fails, and that it never uses one behind its back.
+@Suite(.timeLimit(.minutes(1))) struct StoreFaultTests {
+    static let broken = SluiceError(.inputOutput, "the disk is gone")
+
+    @Test func `a batch that cannot be read is asked for again, with back-off`() async throws {
+        let store = FaultyStore(WatchedStore()) { operation, number in
+            operation == .nextBatch && number < 3 ? Self.broken : nil
+        }
+        let bench = try Bench(store: store)
+        bench.track(4)
+        let report = await bench.pipeline.flush()
+        #expect(report.waiting == 4)
+        await bench.sleeps(until: 1)
+        bench.time.advance(by: .seconds(1))
+        await bench.sleeps(until: 3)
+        bench.time.advance(by: .seconds(2))
+        await bench.sends(at: 7)
+        await bench.pipeline.flush()
+        #expect(store.count(of: .nextBatch) == 4)
+        #expect(bench.ledger.delivered == 4)
+        #expect(bench.diagnostics.filter { $0.kind == .store }.count == 3)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    /// Such a store keeps the batch to itself. That must neither be sent twice nor send the loop round in a circle.
+    @Test func `a batch that cannot be settled is counted once, and the next one goes`() async throws {
+        let store = FaultyStore(WatchedStore()) { operation, number in
+            operation == .settle && number == 0 ? Self.broken : nil
+        }
+        let bench = try Bench(store: store)
+        bench.track(3)
+        await bench.pipeline.flush()
+        bench.track(2)
+        while bench.ledger.delivered < 5 { await bench.pipeline.flush() }
+        #expect(bench.sizes == [3, 2])
+        #expect(bench.ledger.waiting == 0)
+        #expect(bench.ledger.stored == 3)
+        #expect(bench.diagnostics.contains { $0.kind == .store })
+        let asked = store.count(of: .nextBatch)
+        await bench.pipeline.flush()
+        #expect(store.count(of: .nextBatch) <= asked + 2)
+    }
+
+    @Test func `an event that is not stored is counted by its reason, and reported once`() async throws {
+        let codes: [SluiceError.Code] = [.storageFull, .eventTooLarge, .inputOutput, .inputOutput]
+        let store = FaultyStore(WatchedStore()) { operation, number in
+            operation == .append && number < 4 ? SluiceError(codes[number], "no") : nil
+        }
+        let bench = try Bench(store: store)
+        bench.track(6)
+        await bench.pipeline.shutdown()
+        #expect(bench.ledger.dropped == [.storeFull: 1, .tooLarge: 1, .storeFailed: 2])
+        #expect(bench.ledger.delivered == 2)
+        #expect(bench.diagnostics.filter { $0.kind == .dropped }.count == 3)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `events that had to make room are counted`() async throws {
+        let bench = try Bench(store: MemoryStore(capacity: 1_000))
+        bench.pipeline.pauseDelivery()
+        bench.track(100)
+        #expect(bench.ledger.dropped[.evicted, default: 0] > 50)
+        bench.pipeline.resumeDelivery()
+        await bench.pipeline.shutdown()
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `a store that cannot be made safe does not stop a shutdown`() async throws {
+        let store = FaultyStore(WatchedStore()) { operation, _ in operation == .synchronize ? Self.broken : nil }
+        let bench = try Bench(store: store)
+        bench.track(1)
+        bench.pipeline.signal(.willTerminate)
+        await bench.pipeline.shutdown()
+        #expect(bench.ledger.delivered == 1)
+        #expect(bench.diagnostics.filter { $0.kind == .store }.count == 2)
+    }
+
+    // MARK: The loop and the closing of its store
+
+    /// The loop by itself, with a store that lets the test act in the middle of a call.
+    final class Rig: Sendable {
+        let store: WatchedStore
+        let transport = ScriptedTransport()
+        let loop: DeliveryLoop
+
+        struct Weak {
+            weak var rig: Rig?
+        }
+
+        enum Moment { case nextBatch, settle }
+
+        init(at moment: Moment, _ action: @escaping @Sendable (Rig) -> Void) throws {
+            let holder = Locked(Weak())
+            let act: @Sendable () -> Void = {
+                if let rig = holder.withLock(\.rig) { action(rig) }
+            }
+            store =
+                switch moment {
+                case .nextBatch: WatchedStore(duringNextBatch: act)
+                case .settle: WatchedStore(duringSettle: act)
+                }
+            let account = RouteAccount(name: "main") { _ in }
+            loop = DeliveryLoop(
+                store: store, transport: transport, policy: .standard,
+                environment: Bench.environment(VirtualTime()), account: account)
+            try store.open(account.storeObserver)
+            holder.withLock { $0.rig = self }
+        }
+
+        func run() async throws {
+            try store.append(
+                EventLine(Event(id: EventID(high: 0, low: 1), name: "Event", time: Timestamp(milliseconds: 0))))
+            loop.start()
+            await loop.flush()
+            await loop.stop(deadline: .zero)
+        }
+    }
+
+    @Test(arguments: [Rig.Moment.nextBatch, .settle])
+    func `a store is not closed while the loop is at work with it`(moment: Rig.Moment) async throws {
+        let rig = try Rig(at: moment) { rig in rig.loop.cancel { rig.store.close() } }
+        try await rig.run()
+        #expect(rig.store.isClosed)
+        #expect(rig.store.offences.isEmpty)
+        // What was taken just then is not sent any more; what was answered just then is settled.
+        #expect(rig.transport.batches.count == (moment == .settle ? 1 : 0))
+        #expect(rig.store.backlog.events == (moment == .settle ? 0 : 1))
+    }
+
+    @Test func `an ended loop lets its store be closed at once`() async throws {
+        let rig = try Rig(at: .settle) { _ in }
+        try await rig.run()
+        #expect(!rig.store.isClosed)
+        rig.loop.cancel { rig.store.close() }
+        #expect(rig.store.isClosed)
+        #expect(rig.store.offences.isEmpty)
+    }
+}
