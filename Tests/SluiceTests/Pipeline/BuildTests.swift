@@ -1,0 +1,248 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// Pipelines that cannot be built: what is thrown, and what is left behind.
+@Suite(.timeLimit(.minutes(1))) struct BuildTests {
+    final class Plugin: Processor {
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    struct Only: Processor {
+        static var isUnique: Bool { true }
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    /// Keeps its outlet, and then refuses or not.
+    final class Picky: Processor {
+        let error: SluiceError?
+        let outlet = Locked<EventOutlet?>(nil)
+
+        init(_ error: SluiceError? = nil) { self.error = error }
+
+        func attach(to outlet: EventOutlet) throws {
+            self.outlet.withLock { $0 = outlet }
+            if let error { throw error }
+        }
+
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    struct Unusable: Transport {
+        func open() throws(SluiceError) { throw BuildTests.unavailable }
+        func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
+    }
+
+    static let unavailable = SluiceError(.storageUnavailable, "no such place")
+
+    /// The error with which the building ends.
+    func failure(_ build: () throws -> Pipeline) -> SluiceError.Code? {
+        do {
+            _ = try build()
+        } catch {
+            return (error as? SluiceError)?.code
+        }
+        Issue.record("the pipeline was built")
+        return nil
+    }
+
+    // MARK: Listed twice
+
+    @Test func `the same object twice is refused`() {
+        let plugin = Plugin()
+        let code = failure {
+            try Pipeline {
+                plugin
+                plugin
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        #expect(code == .invalidPipeline)
+    }
+
+    @Test func `the same object before the routes and in one is refused`() {
+        let plugin = Plugin()
+        let code = failure {
+            try Pipeline {
+                plugin
+                Route("one") {
+                    plugin
+                    MemoryStore()
+                    ScriptedTransport()
+                }
+            }
+        }
+        #expect(code == .invalidPipeline)
+    }
+
+    @Test func `two of a unique type are refused, two of another are not`() throws {
+        let code = failure {
+            try Pipeline {
+                Only()
+                Only()
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        #expect(code == .invalidPipeline)
+        _ = try Pipeline {
+            Keep()
+            Keep()
+            Plugin()
+            Plugin()
+            MemoryStore()
+            ScriptedTransport()
+        }
+    }
+
+    @Test func `a unique type may stand once in each route`() throws {
+        _ = try Pipeline {
+            for name in ["one", "two"] {
+                Route(name) {
+                    Only()
+                    MemoryStore()
+                    ScriptedTransport()
+                }
+            }
+        }
+    }
+
+    @Test func `names, stores and the lack of routes`() {
+        let store = MemoryStore()
+        #expect(
+            failure {
+                try Pipeline {
+                    for _ in 0..<2 {
+                        Route("one") {
+                            MemoryStore()
+                            ScriptedTransport()
+                        }
+                    }
+                }
+            } == .invalidPipeline)
+        #expect(
+            failure {
+                try Pipeline {
+                    for name in ["one", "two"] {
+                        Route(name) {
+                            store
+                            ScriptedTransport()
+                        }
+                    }
+                }
+            } == .invalidPipeline)
+        #expect(
+            failure {
+                try Pipeline {
+                    for name in [String]() {
+                        Route(name) {
+                            MemoryStore()
+                            ScriptedTransport()
+                        }
+                    }
+                }
+            } == .invalidPipeline)
+        // None of these has opened the store.
+        #expect(throws: Never.self) {
+            try Pipeline {
+                store
+                ScriptedTransport()
+            }
+        }
+    }
+
+    // MARK: Failures while opening
+
+    @Test func `a second store that does not open has the first one closed`() {
+        let stores = [WatchedStore(), WatchedStore(openError: Self.unavailable), WatchedStore()]
+        let picky = Picky()
+        let code = failure {
+            try Pipeline {
+                picky
+                for index in stores.indices {
+                    Route("route \(index)") {
+                        stores[index]
+                        ScriptedTransport()
+                    }
+                }
+            }
+        }
+        #expect(code == .storageUnavailable)
+        #expect(stores.map(\.isClosed) == [true, false, false])
+        #expect(stores.allSatisfy { $0.offences.isEmpty })
+        // Plugins come after the stores: this one never heard of the pipeline.
+        #expect(picky.outlet.withLock(\.self) == nil)
+    }
+
+    @Test func `a transport that does not open has the stores closed that were open`() {
+        let stores = [WatchedStore(), WatchedStore()]
+        let code = failure {
+            try Pipeline {
+                Route("one") {
+                    stores[0]
+                    ScriptedTransport()
+                }
+                Route("two") {
+                    stores[1]
+                    Unusable()
+                }
+            }
+        }
+        #expect(code == .storageUnavailable)
+        #expect(stores.map(\.isClosed) == [true, false])
+        #expect(stores.allSatisfy { $0.offences.isEmpty })
+    }
+
+    @Test func `a plugin that does not attach has all closed, and outlets lead nowhere`() {
+        let store = WatchedStore()
+        let first = Picky()
+        let second = Picky(SluiceError(.missingLibrary, "not here"))
+        let transport = ScriptedTransport()
+        let code = failure {
+            try Pipeline {
+                first
+                second
+                store
+                transport
+            }
+        }
+        #expect(code == .missingLibrary)
+        #expect(store.isClosed)
+        first.outlet.withLock(\.self)?.track("Nobody listens")
+        #expect(store.backlog.isEmpty)
+        #expect(store.offences.isEmpty)
+        #expect(transport.batches.isEmpty)
+    }
+
+    @Test func `a store in use by one pipeline is neither taken nor closed by another`() async throws {
+        let store = WatchedStore()
+        let first = try Pipeline {
+            store
+            ScriptedTransport()
+        }
+        let code = failure {
+            try Pipeline {
+                store
+                ScriptedTransport()
+            }
+        }
+        #expect(code == .invalidPipeline)
+        #expect(store.isOpen)
+        first.track("Event")
+        #expect(await first.shutdown().routes[0].delivered == 1)
+        #expect(store.offences.isEmpty)
+    }
+
+    @Test func `what the block throws is thrown`() {
+        struct Own: Error {}
+        func fail() throws -> MemoryStore { throw Own() }
+        #expect(throws: Own.self) {
+            try Pipeline {
+                try fail()
+                ScriptedTransport()
+            }
+        }
+    }
+}

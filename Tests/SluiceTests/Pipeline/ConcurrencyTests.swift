@@ -1,0 +1,136 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// The ledger under eight threads, while everything else that a host can do is done at random.
+@Suite(.timeLimit(.minutes(3))) struct ConcurrencyTests {
+    static let events = 10_000
+    static let threads = 8
+
+    /// Drops by turns, so that the ledger has something to count.
+    struct Sieve: Processor {
+        let every: UInt64
+        let reason: DropReason
+
+        func process(_ event: inout Event) -> Disposition { event.id.low % every == 0 ? .drop(reason) : .keep }
+    }
+
+    /// Answers of every kind, each after a turn or not.
+    struct Moody: Transport {
+        let random: @Sendable () -> UInt64
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            if random() % 2 == 0 { await Task.yield() }
+            switch random() % 12 {
+            case 0: throw SluiceError(.inputOutput, "a bad moment")
+            case 1: return .all(.retry(after: .milliseconds(1)))
+            case 2: return .all(.split(.tooLarge))
+            case 3: return .all(.hold("not now"))
+            case 4:
+                let verdicts: [Verdict] = [.accepted, .duplicate, .rejected("bad"), .retry(after: nil)]
+                return .each(batch.events.map { _ in verdicts[Int(random() % 4)] })
+            case 5: return .each([])
+            default: return .all(.accepted)
+            }
+        }
+    }
+
+    static func random(_ seed: UInt64) -> @Sendable () -> UInt64 {
+        let random = Locked(SeededRandom(seed: seed))
+        return { random.withLock { $0.next() } }
+    }
+
+    static func pipeline(_ seed: UInt64, _ stores: [WatchedStore]) throws -> Pipeline {
+        let policy = DeliveryPolicy(
+            flushCount: 20, backOff: .milliseconds(1), maximumBackOff: .milliseconds(2), holdInterval: .seconds(1))
+        return try Pipeline(delivery: policy) {
+            Sieve(every: 50, reason: .filtered)
+            Route("sieved") {
+                Sieve(every: 7, reason: DropReason(rawValue: "seventh"))
+                stores[0]
+                Moody(random: random(seed))
+            }
+            Route("small") {
+                MemoryStore(capacity: 20_000)
+                Moody(random: random(seed &+ 1))
+            }
+            Route("plain") {
+                stores[1]
+                Moody(random: random(seed &+ 2))
+            }
+        }
+    }
+
+    static func track(_ pipeline: Pipeline, in group: inout TaskGroup<Void>) {
+        for thread in 0..<threads {
+            group.addTask {
+                for number in 0..<events {
+                    let priority: Event.Priority = number % 100 == 0 ? .critical : .normal
+                    pipeline.track("Thread \(thread)", ["number": .int(number)], priority: priority)
+                    if number % 500 == 0 { await Task.yield() }
+                }
+            }
+        }
+    }
+
+    /// Does what a host can do, at random, `count` times.
+    static func disturb(_ pipeline: Pipeline, _ count: Int, _ random: () -> UInt64) async {
+        for _ in 0..<count {
+            switch random() % 8 {
+            case 0: pipeline.pauseDelivery()
+            case 1, 2: pipeline.resumeDelivery()
+            case 3: pipeline.signal(.connectivity(.available))
+            case 4: pipeline.signal(.didEnterBackground)
+            case 5: _ = pipeline.ledger
+            default: await pipeline.flush()
+            }
+        }
+    }
+
+    /// The shutdown comes when all is tracked, or right in the middle.
+    @Test(arguments: [1, 2] as [UInt64], [true, false])
+    func `every event is accounted for`(seed: UInt64, endsInTheMiddle: Bool) async throws {
+        let stores = [WatchedStore(), WatchedStore()]
+        let pipeline = try Self.pipeline(seed, stores)
+        await withTaskGroup(of: Void.self) { group in
+            Self.track(pipeline, in: &group)
+            for task in 0..<3 as Range<UInt64> {
+                group.addTask { await Self.disturb(pipeline, 150, Self.random(seed &* 31 &+ task)) }
+            }
+            if endsInTheMiddle {
+                group.addTask {
+                    while pipeline.ledger.tracked < Self.events * Self.threads / 3 { await Task.yield() }
+                    await pipeline.shutdown(deadline: .zero)
+                }
+            }
+        }
+        let ledger = await pipeline.shutdown(deadline: .zero)
+        #expect(ledger.tracked == Self.events * Self.threads)
+        #expect(ledger.isBalanced, "seed \(seed): \(ledger)")
+        #expect((ledger.dropped[.shutDown, default: 0] > 0) == endsInTheMiddle)
+        #expect(ledger.dropped[.filtered, default: 0] > 0)
+        #expect(endsInTheMiddle || ledger.routes.contains { $0.delivered > 0 })
+        for store in stores { #expect(store.offences.isEmpty, "seed \(seed): \(store.offences)") }
+    }
+
+    /// Without faults nothing may be lost or doubled, whoever tracks.
+    @Test func `every event arrives once`() async throws {
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            MemoryStore(capacity: 1 << 30)
+            transport
+        }
+        await withTaskGroup(of: Void.self) { group in
+            Self.track(pipeline, in: &group)
+            group.addTask { for _ in 0..<50 { await pipeline.flush() } }
+        }
+        while await pipeline.flush().waiting > 0 {}
+        let ids = transport.batches.flatMap(\.events).compactMap(\.id)
+        #expect(ids.count == Self.events * Self.threads)
+        #expect(Set(ids).count == ids.count)
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.routes[0].delivered == ids.count)
+        #expect(ledger.isBalanced)
+    }
+}

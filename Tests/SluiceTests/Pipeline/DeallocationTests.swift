@@ -1,0 +1,117 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+/// A pipeline that is let go without a shutdown takes everything with it.
+@Suite(.timeLimit(.minutes(1))) struct DeallocationTests {
+    final class Plugin: Processor {
+        let outlet = Locked<EventOutlet?>(nil)
+        func attach(to outlet: EventOutlet) { self.outlet.withLock { $0 = outlet } }
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    /// Holds the stages of one pipeline weakly.
+    struct Stages {
+        weak var plugin: Plugin?
+        weak var own: Plugin?
+        weak var store: WatchedStore?
+        weak var transport: ScriptedTransport?
+
+        var areGone: Bool { plugin == nil && own == nil && store == nil && transport == nil }
+    }
+
+    /// What the loop is doing when the pipeline goes.
+    enum Moment: CaseIterable { case idle, waiting, backingOff, sending, paused, flushing }
+
+    private func pipeline(_ moment: Moment, _ time: VirtualTime) async throws -> Stages {
+        let plugin = Plugin()
+        let own = Plugin()
+        let store = WatchedStore()
+        let transport = ScriptedTransport(
+            then: moment == .backingOff ? .answer(.all(.retry(after: .seconds(60)))) : .hang)
+        let pipeline = try Pipeline(environment: Bench.environment(time)) {
+            plugin
+            Route("one") {
+                own
+                store
+                transport
+            }
+        }
+        if moment != .idle { pipeline.track("Event") }
+        switch moment {
+        case .idle: break
+        case .waiting: await time.waitForSleeper()
+        case .backingOff:
+            await pipeline.flush()
+            await time.waitForSleeper()
+        case .sending:
+            pipeline.signal(.didEnterBackground)
+            await transport.waitForSends(1)
+        case .paused:
+            pipeline.pauseDelivery()
+            await pipeline.flush()
+        case .flushing:
+            // Nobody is left to wait for the flush but the flush itself, which keeps the pipeline until it returns.
+            let flush = Task { await pipeline.flush() }
+            await transport.waitForSends(1)
+            transport.release(.all(.hold("later")))
+            _ = await flush.value
+        }
+        return Stages(plugin: plugin, own: own, store: store, transport: transport)
+    }
+
+    @Test(arguments: Moment.allCases) func `nothing leaks`(moment: Moment) async throws {
+        let time = VirtualTime()
+        let stages = try await pipeline(moment, time)
+        // The loop's task ends by itself, in its own time.
+        while !stages.areGone { await Task.yield() }
+        while !time.deadlines.isEmpty { await Task.yield() }
+    }
+
+    @Test(arguments: [true, false]) func `the store is closed, and only once`(hasShutDown: Bool) async throws {
+        let store = WatchedStore()
+        var pipeline: Pipeline? = try Pipeline {
+            store
+            ScriptedTransport()
+        }
+        if hasShutDown { await pipeline?.shutdown() }
+        #expect(store.isClosed == hasShutDown)
+        pipeline = nil
+        while !store.isClosed { await Task.yield() }
+        #expect(store.offences.isEmpty)
+    }
+
+    /// The last reference may be let go in the middle of a settlement, on the loop's own thread.
+    @Test func `a store in use is closed as soon as it is not`() async throws {
+        let holder = Locked<Pipeline?>(nil)
+        let store = WatchedStore(duringSettle: {
+            let last = holder.withLock { pipeline in
+                defer { pipeline = nil }
+                return pipeline
+            }
+            _ = consume last
+        })
+        let transport = ScriptedTransport([.hang])
+        try holder.withLock { pipeline in
+            pipeline = try Pipeline {
+                store
+                transport
+            }
+            pipeline?.track("Event")
+            pipeline?.signal(.didEnterBackground)
+        }
+        await transport.waitForSends(1)
+        transport.release(.all(.accepted))
+        while !store.isClosed { await Task.yield() }
+        #expect(store.offences.isEmpty)
+        #expect(store.backlog.isEmpty)
+    }
+
+    @Test func `pipelines that come and go by the hundred leave nothing`() async throws {
+        for round in 0..<300 {
+            let time = VirtualTime()
+            let stages = try await pipeline(Moment.allCases[round % Moment.allCases.count], time)
+            while !stages.areGone { await Task.yield() }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// Where events end before the store, and under which reason they are counted.
+@Suite(.timeLimit(.minutes(1))) struct DropTests {
+    /// Drops the events of one name.
+    struct Bouncer: Processor {
+        let name: String
+        let reason: DropReason
+
+        func process(_ event: inout Event) -> Disposition { event.name == name ? .drop(reason) : .keep }
+    }
+
+    struct Eraser: Processor {
+        func process(_ event: inout Event) -> Disposition {
+            if event.name == "Erase" { event.name = "" }
+            return .keep
+        }
+    }
+
+    static let boring = DropReason(rawValue: "boring")
+
+    @Test func `what a shared processor drops is counted by the pipeline, before any route`() async throws {
+        let late = OrderTests.Book()
+        let pipeline = try Pipeline {
+            Bouncer(name: "Dull", reason: Self.boring)
+            Bouncer(name: "Private", reason: .filtered)
+            OrderTests.Scribe(name: "", book: late)
+            MemoryStore()
+            ScriptedTransport()
+        }
+        for name in ["Dull", "Private", "Dull", "Fine", ""] { pipeline.track(name) }
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.tracked == 5)
+        #expect(ledger.dropped == [Self.boring: 2, .filtered: 1, .emptyName: 1])
+        #expect(ledger.routes[0].offered == 1)
+        #expect(ledger.routes[0].dropped.isEmpty)
+        // A dropped event goes no further.
+        #expect(late.all == [" attached", " Fine", " "])
+        #expect(ledger.isBalanced)
+    }
+
+    @Test func `what a route drops is counted by that route, and the others get it`() async throws {
+        let pipeline = try Pipeline(maximumEventBytes: 400) {
+            Route("strict") {
+                Bouncer(name: "Dull", reason: Self.boring)
+                Eraser()
+                MemoryStore()
+                ScriptedTransport()
+            }
+            Route("open") {
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        for name in ["Dull", "Erase", "Fine", "Dull"] { pipeline.track(name) }
+        pipeline.track("Long", ["text": .string(String(repeating: "x", count: 500))])
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.dropped.isEmpty)
+        #expect(ledger[route: "strict"]?.dropped == [Self.boring: 2, .emptyName: 1, .tooLarge: 1])
+        #expect(ledger[route: "strict"]?.delivered == 1)
+        #expect(ledger[route: "open"]?.dropped == [.tooLarge: 1])
+        #expect(ledger[route: "open"]?.delivered == 4)
+        #expect(ledger[route: "none"] == nil)
+        #expect(ledger.routes.map(\.offered) == [5, 5])
+        #expect(ledger.isBalanced)
+    }
+
+    @Test func `a pipeline of one route has a route called main`() async throws {
+        let bench = try Bench()
+        #expect(bench.pipeline.ledger.routes.map(\.name) == ["main"])
+    }
+
+    @Test func `a ledger is out of balance as soon as one number is wrong`() async throws {
+        let bench = try Bench()
+        bench.track(3)
+        #expect(bench.pipeline.ledger.isBalanced)
+        // An event that comes to the store behind the pipeline's back.
+        try bench.store.append(
+            EventLine(Event(id: EventID(high: 0, low: 1), name: "Smuggled", time: Timestamp(milliseconds: 0))))
+        #expect(!bench.pipeline.ledger.isBalanced)
+    }
+}

@@ -1,0 +1,112 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// What fails in one route does not touch another.
+@Suite(.timeLimit(.minutes(1))) struct RouteIsolationTests {
+    static let broken = SluiceError(.inputOutput, "broken")
+
+    static let failures: [(name: String, steps: ScriptedTransport.Step)] = [
+        ("hangs", .hang), ("fails", .failure(broken)), ("retries", .answer(.all(.retry(after: .seconds(60))))),
+        ("holds", .answer(.all(.hold("no")))), ("refuses", .answer(.all(.split(.refused("no"))))),
+        ("miscounts", .answer(.each([.accepted, .accepted, .accepted]))),
+    ]
+
+    @Test(arguments: 0..<failures.count) func `a bad transport does not hold up the route beside it`(
+        index: Int
+    ) async throws {
+        let time = VirtualTime()
+        let bad = ScriptedTransport(then: Self.failures[index].steps)
+        let good = ScriptedTransport()
+        let policy = DeliveryPolicy(flushCount: 1)
+        let pipeline = try Pipeline(delivery: policy, environment: Bench.environment(time)) {
+            Route("bad") {
+                MemoryStore()
+                bad
+            }
+            Route("good") {
+                MemoryStore()
+                good
+            }
+        }
+        for round in 1...20 {
+            pipeline.track("Event")
+            await good.waitForSends(round)
+        }
+        await bad.waitForSends(1)
+        #expect(pipeline.ledger[route: "bad"]?.delivered == 0)
+        let ledger = await pipeline.shutdown(deadline: .zero)
+        #expect(ledger[route: "bad"]?.waiting == 20)
+        #expect(ledger.isBalanced)
+    }
+
+    @Test func `a store that keeps nothing does not keep the other from keeping`() async throws {
+        let bad = FaultyStore(MemoryStore()) { operation, _ in operation == .open ? nil : Self.broken }
+        let pipeline = try Pipeline {
+            Route("bad") {
+                bad
+                ScriptedTransport()
+            }
+            Route("good") {
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        for _ in 0..<10 { pipeline.track("Event") }
+        let ledger = await pipeline.shutdown()
+        #expect(ledger[route: "bad"]?.dropped == [.storeFailed: 10])
+        #expect(ledger[route: "good"]?.delivered == 10)
+        #expect(ledger.isBalanced)
+    }
+
+    @Test func `each route has its own policy, or the pipeline's`() async throws {
+        let time = VirtualTime()
+        let transports = [ScriptedTransport(), ScriptedTransport()]
+        let pipeline = try Pipeline(
+            delivery: DeliveryPolicy(flushInterval: .seconds(20)), environment: Bench.environment(time)
+        ) {
+            Route("own", delivery: DeliveryPolicy(flushInterval: .seconds(30))) {
+                MemoryStore()
+                transports[0]
+            }
+            Route("default") {
+                MemoryStore()
+                transports[1]
+            }
+        }
+        pipeline.track("Event")
+        await time.waitForSleeper(within: .seconds(20)...(.seconds(20)))
+        await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
+        time.advance(by: .seconds(20))
+        await transports[1].waitForSends(1)
+        #expect(transports[0].batches.isEmpty)
+        time.advance(by: .seconds(10))
+        await transports[0].waitForSends(1)
+        await pipeline.shutdown()
+    }
+
+    @Test func `a hanging route is given up at the deadline, the others drain`() async throws {
+        let time = VirtualTime()
+        let bad = ScriptedTransport(then: .hang)
+        let pipeline = try Pipeline(environment: Bench.environment(time)) {
+            Route("bad") {
+                MemoryStore()
+                bad
+            }
+            Route("good") {
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        for _ in 0..<120 { pipeline.track("Event") }
+        let end = Task { await pipeline.shutdown(deadline: .seconds(5)) }
+        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
+        await bad.waitForSends(1)
+        while pipeline.ledger[route: "good"]?.delivered != 120 { await Task.yield() }
+        time.advance(by: .seconds(5))
+        let ledger = await end.value
+        #expect(ledger[route: "bad"]?.waiting == 120)
+        #expect(ledger.isBalanced)
+    }
+}

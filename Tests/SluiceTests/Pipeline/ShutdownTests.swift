@@ -1,0 +1,209 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// The end of a pipeline.
+@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+    /// A transport that answers only when the test says so, and hears no cancellation.
+    final class Deaf: Transport {
+        private struct State {
+            var waiting: [CheckedContinuation<Void, Never>] = []
+            var watchers: [CheckedContinuation<Void, Never>] = []
+        }
+
+        private let state = Locked(State())
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            await withCheckedContinuation { continuation in
+                let watchers = state.withLock { state in
+                    state.waiting.append(continuation)
+                    defer { state.watchers = [] }
+                    return state.watchers
+                }
+                for watcher in watchers { watcher.resume() }
+            }
+            return .all(.accepted)
+        }
+
+        func waitForSend() async {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if state.waiting.isEmpty { state.watchers.append(continuation) }
+                    return !state.waiting.isEmpty
+                }
+                if isDone { continuation.resume() }
+            }
+        }
+
+        func answer() {
+            let waiting = state.withLock { state in
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+    }
+
+    @Test func `a shutdown drains, and closes the store`() async throws {
+        let store = WatchedStore()
+        let bench = try Bench(store: store)
+        bench.track(33)
+        let ledger = await bench.pipeline.shutdown()
+        #expect(ledger.routes[0].delivered == 33)
+        #expect(ledger.isBalanced)
+        #expect(store.isClosed)
+        #expect(store.offences.isEmpty)
+        #expect(bench.time.continuousTime() == .zero)
+    }
+
+    @Test func `a shutdown makes the store safe before it sends`() async throws {
+        let store = FaultyStore(WatchedStore())
+        let bench = try Bench(
+            ScriptedTransport { _, _ in .answer(.all(store.count(of: .synchronize) == 1 ? .accepted : .hold("early")))
+            },
+            store: store)
+        bench.track(1)
+        await bench.pipeline.shutdown()
+        #expect(bench.ledger.delivered == 1)
+    }
+
+    @Test(arguments: [true, false]) func `a hanging transport does not hold up the end`(isDeaf: Bool) async throws {
+        let time = VirtualTime()
+        let deaf = Deaf()
+        let hanging = ScriptedTransport(then: .hang)
+        let store = WatchedStore()
+        let diagnosed = Locked<[Diagnostic]>([])
+        let pipeline = try Pipeline(
+            environment: Bench.environment(time), onDiagnostic: { line in diagnosed.withLock { $0.append(line) } }
+        ) {
+            store
+            if isDeaf { deaf } else { hanging }
+        }
+        for _ in 0..<3 { pipeline.track("Event") }
+        let end = Task { await pipeline.shutdown(deadline: .seconds(5)) }
+        if isDeaf { await deaf.waitForSend() } else { await hanging.waitForSends(1) }
+        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
+        time.advance(by: .milliseconds(4_999))
+        #expect(time.deadlines == [.seconds(5)])
+        #expect(!store.isClosed)
+        time.advance(by: .milliseconds(1))
+        let ledger = await end.value
+        #expect(ledger.routes[0].waiting == 3)
+        #expect(ledger.isBalanced)
+        #expect(store.isClosed)
+
+        // The answer that comes now finds nobody: what it says is in doubt, and the events stay.
+        deaf.answer()
+        let later = await pipeline.shutdown()
+        #expect(later == ledger)
+        #expect(store.backlog.events == 3)
+        #expect(store.offences.isEmpty)
+        // Being cancelled is no failed send.
+        #expect(ledger.routes[0].failedSends == 0)
+        #expect(diagnosed.withLock(\.self).isEmpty)
+    }
+
+    @Test func `back-off is waited for only as far as the deadline reaches`() async throws {
+        let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
+        let bench = try Bench(ScriptedTransport(Array(repeating: retry, count: 9)))
+        bench.track(1)
+        let end = Task { await bench.pipeline.shutdown(deadline: .seconds(5)) }
+        // Tries at 0, 1 and 3 s; the next would be at 7 s, so there is nothing to wait for.
+        await bench.sends(at: 1)
+        await bench.sends(at: 3)
+        let ledger = await end.value
+        #expect(bench.time.continuousTime() == .seconds(3))
+        #expect(ledger.routes[0].waiting == 1)
+        #expect(bench.transport.batches.count == 3)
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
+    func `a deadline that has passed sends nothing`(deadline: Duration) async throws {
+        let bench = try Bench()
+        bench.track(1)
+        let ledger = await bench.pipeline.shutdown(deadline: deadline)
+        #expect(ledger.routes[0].waiting == 1)
+        #expect(bench.transport.batches.isEmpty)
+    }
+
+    /// The clocks of the system trap on the sum of now and the longest duration.
+    @Test func `a deadline without end is one`() async throws {
+        let transport = ScriptedTransport([.hang])
+        let pipeline = try Pipeline {
+            MemoryStore()
+            transport
+        }
+        pipeline.track("Event")
+        let end = Task { await pipeline.shutdown(deadline: .seconds(Int64.max)) }
+        await transport.waitForSends(1)
+        transport.release(.all(.accepted))
+        #expect(await end.value.routes[0].delivered == 1)
+    }
+
+    @Test func `twice is as good as once`() async throws {
+        let store = WatchedStore()
+        let bench = try Bench(store: store)
+        bench.track(1)
+        let first = await bench.pipeline.shutdown()
+        let second = await bench.pipeline.shutdown()
+        #expect(first == second)
+        #expect(store.offences.isEmpty)
+    }
+
+    @Test func `several at once all return, at the nearest deadline`() async throws {
+        let bench = try Bench(ScriptedTransport(then: .hang))
+        bench.track(1)
+        let ends = [5, 60, 3_600].map { deadline in
+            Task { await bench.pipeline.shutdown(deadline: .seconds(deadline)) }
+        }
+        await bench.transport.waitForSends(1)
+        for deadline in [5.0, 60, 3_600] { await bench.sleeps(until: deadline) }
+        bench.time.advance(by: .seconds(5))
+        for end in ends { #expect(await end.value.routes[0].waiting == 1) }
+        #expect((bench.store as? WatchedStore)?.offences == [])
+    }
+
+    @Test func `what is tracked after the end is counted, and reaches no stage`() async throws {
+        let book = OrderTests.Book()
+        let bench = try Bench(processor: OrderTests.Scribe(name: "p", book: book))
+        await bench.pipeline.shutdown()
+        bench.track(7)
+        #expect(book.all == ["p attached"])
+        #expect(bench.pipeline.ledger.tracked == 7)
+        #expect(bench.pipeline.ledger.dropped == [.shutDown: 7])
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `signals, pauses and flushes after the end do no harm`() async throws {
+        let store = WatchedStore()
+        let bench = try Bench(store: store)
+        await bench.pipeline.shutdown()
+        for signal in [Signal.didEnterBackground, .connectivity(.available), .willTerminate] {
+            bench.pipeline.signal(signal)
+        }
+        bench.pipeline.pauseDelivery()
+        bench.pipeline.resumeDelivery()
+        await bench.pipeline.flush()
+        #expect(store.offences.isEmpty)
+        #expect(bench.transport.batches.isEmpty)
+    }
+
+    @Test func `a shutdown while paused keeps everything`() async throws {
+        let bench = try Bench()
+        bench.pipeline.pauseDelivery()
+        bench.track(4)
+        let ledger = await bench.pipeline.shutdown()
+        #expect(ledger.routes[0].waiting == 4)
+        #expect(bench.transport.batches.isEmpty)
+    }
+
+    @Test func `the ledger balances also with half of a batch delivered`() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold("full")]))]))
+        bench.track(2)
+        let ledger = await bench.pipeline.shutdown()
+        #expect(ledger.routes[0].delivered == 1)
+        #expect(ledger.routes[0].stored == 1)
+        #expect(ledger.isBalanced)
+    }
+}
