@@ -48,6 +48,19 @@ import Testing
         #expect(report.delivered == 1)
     }
 
+    /// What is delivered of the batch under way is in the store still, and must not be waited for a second time.
+    @Test func `a flush with half of a batch delivered does not wait for later events either`() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .retry(after: nil)])), .hang, .hang]))
+        bench.track(2)
+        await bench.pipeline.flush()
+        let flushed = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(2)
+        bench.track(1)
+        bench.transport.release(.all(.accepted))
+        let report = await flushed.value
+        #expect(report.delivered == 1)
+    }
+
     @Test func `several flushes at once all return`() async throws {
         let bench = try Bench(ScriptedTransport { send, _ in send % 3 == 1 ? Self.retry : .answer(.all(.accepted)) })
         bench.track(40)

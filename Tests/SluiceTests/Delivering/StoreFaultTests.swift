@@ -87,13 +87,14 @@ import Testing
     final class Rig: Sendable {
         let store: WatchedStore
         let transport = ScriptedTransport()
+        let time = VirtualTime()
         let loop: DeliveryLoop
 
         struct Weak {
             weak var rig: Rig?
         }
 
-        enum Moment { case nextBatch, settle }
+        enum Moment { case nextBatch, settle, backlog }
 
         init(at moment: Moment, _ action: @escaping @Sendable (Rig) -> Void) throws {
             let holder = Locked(Weak())
@@ -104,18 +105,23 @@ import Testing
                 switch moment {
                 case .nextBatch: WatchedStore(duringNextBatch: act)
                 case .settle: WatchedStore(duringSettle: act)
+                case .backlog: WatchedStore(afterBacklog: act)
                 }
             let account = RouteAccount(name: "main") { _ in }
             loop = DeliveryLoop(
                 store: store, transport: transport, policy: .standard,
-                environment: Bench.environment(VirtualTime()), account: account)
+                environment: Bench.environment(time), account: account)
             try store.open(account.storeObserver)
             holder.withLock { $0.rig = self }
         }
 
-        func run() async throws {
+        func append() throws(SluiceError) {
             try store.append(
                 EventLine(Event(id: EventID(high: 0, low: 1), name: "Event", time: Timestamp(milliseconds: 0))))
+        }
+
+        func run() async throws {
+            try append()
             loop.start()
             await loop.flush()
             await loop.stop(deadline: .zero)
@@ -140,5 +146,23 @@ import Testing
         rig.loop.cancel { rig.store.close() }
         #expect(rig.store.isClosed)
         #expect(rig.store.offences.isEmpty)
+    }
+
+    /// The loop has seen an empty store, and acts on that only afterwards: it must not forget the event's date.
+    @Test func `an event that comes during the look at the store is not overlooked`() async throws {
+        let looks = Locked(0)
+        let rig = try Rig(at: .backlog) { rig in
+            let look = looks.withLock { looks in
+                looks += 1
+                return looks
+            }
+            guard look == 1 else { return }
+            #expect(throws: Never.self) { try rig.append() }
+            rig.loop.appended(.critical)
+        }
+        rig.loop.start()
+        await rig.time.waitForSleeper(within: .seconds(3)...(.seconds(3)))
+        #expect(looks.withLock(\.self) > 1)
+        await rig.loop.stop(deadline: .zero)
     }
 }

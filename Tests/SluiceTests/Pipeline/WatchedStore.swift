@@ -17,14 +17,16 @@ final class WatchedStore: Store {
     private let openError: SluiceError?
     private let duringNextBatch: @Sendable () -> Void
     private let duringSettle: @Sendable () -> Void
+    private let afterBacklog: @Sendable () -> Void
 
     init(
         openError: SluiceError? = nil, duringNextBatch: @escaping @Sendable () -> Void = {},
-        duringSettle: @escaping @Sendable () -> Void = {}
+        duringSettle: @escaping @Sendable () -> Void = {}, afterBacklog: @escaping @Sendable () -> Void = {}
     ) {
         self.openError = openError
         self.duringNextBatch = duringNextBatch
         self.duringSettle = duringSettle
+        self.afterBacklog = afterBacklog
     }
 
     var isOpen: Bool { state.withLock { $0.isOpen && !$0.isClosed } }
@@ -66,7 +68,11 @@ final class WatchedStore: Store {
         }
     }
 
-    var backlog: Backlog { base.backlog }
+    var backlog: Backlog {
+        // What happens now, the caller of this does not know yet.
+        defer { afterBacklog() }
+        return base.backlog
+    }
 
     func close() {
         state.withLock { state in
