@@ -10,6 +10,8 @@ struct BatchProgress: Sendable {
     /// Refused even alone, but no other event was accepted yet that would prove it to be their fault.
     private var suspects: [RejectedEvent] = []
     private var partEvents = Int.max
+    /// Parts are small in search of an event that is refused: beyond it they may grow again.
+    private var isSearching = false
 
     init(_ batch: Batch) {
         id = batch.id
@@ -40,6 +42,7 @@ struct BatchProgress: Sendable {
         }
 
         let part = unresolved.prefix(count)
+        let before = delivered
         var kept: [EventLine] = []
         var retryAfter: Duration?
         var mustRetry = false
@@ -63,7 +66,9 @@ struct BatchProgress: Sendable {
             case .split(.refused(let reason)) where count == 1:
                 suspects.append(RejectedEvent(line: line, reason: reason))
                 continue
-            case .split: mustSplit = true
+            case .split(let reason):
+                mustSplit = true
+                isSearching = reason != .tooLarge
             case .hold: mustHold = true
             case .retry(let after):
                 mustRetry = true
@@ -72,7 +77,11 @@ struct BatchProgress: Sendable {
             kept.append(line)
         }
         unresolved.replaceSubrange(0..<count, with: kept)
-        if mustSplit { partEvents = max(1, count / 2) }
+        if mustSplit {
+            partEvents = max(1, count / 2)
+        } else if isSearching, count >= partEvents, delivered == before + count {
+            partEvents = count * 2
+        }
         if mustHold { return .held }
         if mustRetry { return .failed(retryAfter: retryAfter) }
         return convictSuspects()

@@ -142,6 +142,23 @@ import Testing
         #expect(progress.rejected.map(\.reason) == ["no"])
     }
 
+    @Test(arguments: 0..<50) func `the search takes few sends, and the rest goes in growing parts`(bad: Int) {
+        var progress = BatchProgressTests.progress(50)
+        let sent = BatchProgressTests.drive(&progress) { batch in
+            BatchProgressTests.numbers(batch.events).contains(bad) ? .all(.split(.refused("no"))) : .all(.accepted)
+        }
+        #expect(sent.parts.count <= 24, "\(sent.parts.map(\.count))")
+        #expect(progress.delivered == 49)
+    }
+
+    @Test func `parts do not grow again where batches are too large`() {
+        var progress = BatchProgressTests.progress(50)
+        let sent = BatchProgressTests.drive(&progress) { batch in
+            batch.events.count > 10 ? .all(.split(.tooLarge)) : .all(.accepted)
+        }
+        #expect(sent.parts.map(\.count) == [50, 25, 12] + Array(repeating: 6, count: 8) + [2])
+    }
+
     @Test func `a refused event waits for its judgement until another is accepted`() {
         var progress = BatchProgressTests.progress(2)
         _ = progress.apply(.all(.split(.refused("no"))), toFirst: 2)
