@@ -53,7 +53,8 @@ final class DeliveryLoop: Sendable {
     }
 
     func start() {
-        let task = Task { await self.run() }
+        // Detached: the loop must not keep and send on the task-locals of whoever happens to build a pipeline.
+        let task = Task.detached { await self.run() }
         state.withLock { $0.task = task }
     }
 

@@ -109,4 +109,26 @@ import Testing
         #expect(ledger[route: "bad"]?.waiting == 120)
         #expect(ledger.isBalanced)
     }
+
+    // MARK: From the host
+
+    private enum Request { @TaskLocal static var id = 0 }
+
+    /// A server may build its pipeline while it handles a request, and trace all that is done for that.
+    @Test func `a transport does not inherit the task-locals of who built the pipeline`() async throws {
+        let seen = Locked<[Int]>([])
+        let transport = ScriptedTransport { _, _ in
+            seen.withLock { $0.append(Request.id) }
+            return .answer(.all(.accepted))
+        }
+        let pipeline = try Request.$id.withValue(7) {
+            try Pipeline {
+                MemoryStore()
+                transport
+            }
+        }
+        pipeline.track("Event")
+        await pipeline.shutdown()
+        #expect(seen.withLock(\.self) == [0])
+    }
 }
