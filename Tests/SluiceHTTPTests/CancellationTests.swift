@@ -4,6 +4,10 @@ import Testing
 
 @testable import SluiceHTTP
 
+#if !canImport(Darwin)
+    import CSluiceCurl
+#endif
+
 /// The deadlines are those of production: these tests end by cancellation, or by the time limit.
 @Suite("Cancellation", .timeLimit(.minutes(1)))
 struct CancellationTests {
@@ -90,6 +94,44 @@ struct CancellationTests {
         }
         #expect(try await transport.send(.small) == .all(.accepted))
     }
+
+    #if !canImport(Darwin)
+        @Test("a transfer that is cancelled before libcurl has it ends as soon as it starts")
+        func beforeStart() async throws {
+            let server = try Server { connection in try connection.waitForClose() }
+            _ = try openClient()
+            let client = try #require(sluice_curl_client_create())
+            defer { sluice_curl_client_release(client) }
+            let transfer = CurlTransfer(CurlHandle(pointer: client))
+            transfer.cancel()
+            await #expect(throws: CancellationError.self) {
+                try await withCheckedThrowingContinuation { continuation in
+                    transfer.start(HTTPRequest(url: server.url, body: [1]), Self.patient, continuation)
+                }
+            }
+        }
+
+        @Test("a transfer whose client is released ends too")
+        func clientReleased() async throws {
+            let reached = Arrivals<Bool>()
+            let server = try Server { connection in
+                try connection.readBeginning()
+                reached.add(true)
+                try connection.waitForClose()
+            }
+            _ = try openClient()
+            let handle = CurlHandle(pointer: try #require(sluice_curl_client_create()))
+            let url = server.url
+            let sending = Task {
+                try await withCheckedThrowingContinuation { continuation in
+                    CurlTransfer(handle).start(HTTPRequest(url: url, body: [1]), Self.patient, continuation)
+                }
+            }
+            _ = try await reached.next()
+            sluice_curl_client_release(handle.pointer)
+            await #expect(throws: CancellationError.self) { try await sending.value }
+        }
+    #endif
 
     @Test("a transport that its owner lets go of in mid send still answers")
     func releasedWhileSending() async throws {

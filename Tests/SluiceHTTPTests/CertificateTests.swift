@@ -31,7 +31,10 @@
             // No milder signal: a child inherits the mask of the thread that starts it, which may block those.
             defer { kill(server.process.processIdentifier, SIGKILL) }
             let port = try #require(acceptingPort(from: server.output))
-            let transport = try openTransport(to: "https://127.0.0.1:\(port)/", headers: ["X-Key": "secret"])
+            // The tool never answers a request that it should not have been given.
+            let transport = try openTransport(
+                to: "https://127.0.0.1:\(port)/", headers: ["X-Key": "secret"],
+                deadlines: HTTPDeadlines(connect: .seconds(5), total: .seconds(5)))
             let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
             #expect(error?.code == .inputOutput)
 

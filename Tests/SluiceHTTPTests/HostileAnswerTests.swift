@@ -77,6 +77,24 @@ struct HostileAnswerTests {
         #expect(try await closed.next())
     }
 
+    #if !canImport(Darwin)
+        @Test("a head of up to 64 KiB is read", arguments: [(600, true), (660, false)])
+        func headLimit(lines: Int, isRead: Bool) async throws {
+            let line = "X-Line: " + String(repeating: "x", count: 90) + "\r\n"
+            let server = try Server(
+                answering: "HTTP/1.1 200 OK\r\n" + String(repeating: line, count: lines) + "Content-Length: 0\r\n\r\n")
+            let client = try openClient()
+            if isRead {
+                #expect(try await client.send(HTTPRequest(url: server.url, body: [1])).headers.count == lines + 1)
+            } else {
+                let error = await #expect(throws: SluiceError.self) {
+                    try await client.send(HTTPRequest(url: server.url, body: [1]))
+                }
+                #expect(error?.message == "the HTTP request failed: the answer's head is too long")
+            }
+        }
+    #endif
+
     @Test("interim answers are passed over, whether asked for or not", arguments: [0, 1, 3])
     func interim(count: Int) async throws {
         let interim = "HTTP/1.1 100 Continue\r\nX-Interim: 1\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n"
