@@ -15,9 +15,10 @@ struct SluiceDelivery: Candidate {
         _ = try SluicePipeline.track(events, into: pipeline)
         let time = CPUTime()
         pipeline.resumeDelivery()
-        await pipeline.flush()
+        // It drains the store before it closes it.
+        let ledger = await pipeline.shutdown(deadline: .seconds(60))
         let nanoseconds = time.nanoseconds
-        try Failure.unless(pipeline.ledger.routes[0].delivered, is: events, "events delivered")
+        try Failure.unless(ledger.routes[0].delivered, is: events, "events delivered")
         try Failure.unless(Files.lineCount(under: folder + "/events"), is: 0, "lines left")
         return nanoseconds
     }
