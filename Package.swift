@@ -35,6 +35,9 @@ let examples: [Target] = [
 ].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
 
 let tests: [Target] = [
+    .executableTarget(
+        name: "Simulation", dependencies: ["Sluice", "SluiceFiles", "SluiceJSONL", "SluiceTesting"],
+        path: "Tests/Simulation"),
     .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),

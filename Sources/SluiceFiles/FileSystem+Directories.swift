@@ -48,6 +48,12 @@ package enum FilePath {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// All directories above it, the nearest first.
+    package static func ancestors(of path: String) -> [String] {
+        let parent = parent(of: path)
+        return parent == path ? [] : [parent] + ancestors(of: parent)
+    }
+
     /// Without slashes at the end, through which a symbolic link would be followed, and absolute, so that a change of
     /// the working directory does not matter.
     package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {

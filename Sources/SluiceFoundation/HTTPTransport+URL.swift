@@ -1,4 +1,4 @@
-public import Sluice
+import Sluice
 public import SluiceHTTP
 
 #if canImport(FoundationEssentials)

@@ -16,6 +16,10 @@ struct Configuration: Sendable {
         return min(16_384, maximum)...maximum
     }
 
+    /// How long a segment is appended to at most: its name tells the age of its first event only, and all of it is to
+    /// expire at once. A day in 25.
+    var segmentAge: Duration { maximumAge / 25 }
+
     /// Nothing that a store of this kind has written is larger, whatever its settings were; it is read as a whole.
     var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
 

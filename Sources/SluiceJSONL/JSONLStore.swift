@@ -23,9 +23,10 @@ public final class JSONLStore: Store {
     ///   - durability: what an accepted event has survived.
     ///   - capacity: the most bytes of files that wait for delivery: 10 MiB by default. Dead letters take an eighth of
     ///     it more, at most 1 MiB.
-    ///   - maximumAge: events that are older are dropped: 25 days by default. Within a life their age follows the
-    ///     monotonic clock. Time between lives counts only if it is not longer than this: a wall clock that stands
-    ///     years ahead expires nothing, and neither do years in a drawer.
+    ///   - maximumAge: events that are older are dropped, at the latest when they are older by a twenty-fifth: 25 days,
+    ///     and one, by default. Within a life their age follows the monotonic clock. Time between lives counts only if
+    ///     it is not longer than this: a wall clock that stands years ahead expires nothing, and neither do years in a
+    ///     drawer.
     ///   - maximumEventBytes: the longest event that is accepted: 1 MB by default, 512 MiB at most.
     ///   - sealing: encryption of the lines; none by default.
     ///   - environment: the clocks, and the randomness for the folder's name.

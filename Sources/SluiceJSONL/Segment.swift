@@ -24,6 +24,8 @@ final class Segment {
     /// Kept open while a synchronisation is due soon.
     var file: OpenFile?
     var readFailures = 0
+    /// Whether its age can be told from its name.
+    var hasPlausibleAge = true
 
     init(_ name: SegmentName, in folder: InstanceFolder, fileBytes: Int) {
         self.name = name
@@ -41,6 +43,9 @@ final class Segment {
         eventBytes = writer.eventBytes
         isSynchronized = writer.isSynchronized
     }
+
+    /// Milliseconds in the time of ``StoreClock``.
+    var created: Int64 { name.created.milliseconds }
 
     var path: String { folder.path(of: name) }
 

@@ -6,15 +6,20 @@ struct SegmentWriter {
     let name: SegmentName
     let folder: InstanceFolder
     let file: OpenFile
+    /// By the continuous clock.
+    let opened: Duration
     /// All of it whole lines.
     private(set) var fileBytes = 0
     private(set) var events = 0
     private(set) var eventBytes = 0
     var isSynchronized = true
 
-    init(_ name: SegmentName, in folder: InstanceFolder, files: any FileSystem) throws(FileError) {
+    init(
+        _ name: SegmentName, in folder: InstanceFolder, at opened: Duration, files: any FileSystem
+    ) throws(FileError) {
         self.name = name
         self.folder = folder
+        self.opened = opened
         file = try OpenFile(folder.path(of: name), [.write, .append, .create, .exclusive], in: files)
     }
 

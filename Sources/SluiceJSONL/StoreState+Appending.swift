@@ -23,7 +23,13 @@ extension StoreState {
         let lane = lanes[index]
         let events = (lane.writer?.events ?? 0) + lane.bufferedEvents
         let bytes = (lane.writer?.fileBytes ?? 0) + lane.buffer.count
-        return events > 0 && (events >= segmentEvents || bytes + size > segmentBytes)
+        guard events > 0 else { return false }
+        return events >= segmentEvents || bytes + size > segmentBytes || isOld(lane)
+    }
+
+    private func isOld(_ lane: Lane) -> Bool {
+        guard let writer = lane.writer else { return false }
+        return configuration.environment.time.continuousTime() - writer.opened > configuration.segmentAge
     }
 
     private mutating func add(
@@ -116,7 +122,8 @@ extension StoreState {
             let name = SegmentName(priority: priority, sequence: nextSequence, created: clock.now)
             nextSequence &+= 1
             do throws(FileError) {
-                let writer = try SegmentWriter(name, in: folder, files: files)
+                let writer = try SegmentWriter(
+                    name, in: folder, at: configuration.environment.time.continuousTime(), files: files)
                 changed(folder.path)
                 folder.segments += 1
                 return writer
@@ -143,9 +150,15 @@ extension StoreState {
             throw error.cause as? FileError ?? .notPermitted
         }
         let folder = try InstanceFolder.create(in: root.path, random: configuration.environment.random, files: files)
-        for path in [FilePath.parent(of: root.path), root.path, folder.path] { changed(path) }
-        home = folder
+        settle(in: folder)
         return folder
+    }
+
+    /// Makes a folder this life's own. Nobody knows whether the entries that lead to it would survive a loss of power:
+    /// an earlier life may have made them, and ended.
+    mutating func settle(in folder: InstanceFolder) {
+        home = folder
+        for path in [folder.path] + FilePath.ancestors(of: folder.path) { changed(path) }
     }
 
     // MARK: Sealing

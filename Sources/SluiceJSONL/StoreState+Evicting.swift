@@ -54,7 +54,7 @@ extension StoreState {
                 index += 1
                 continue
             }
-            countUnread(segment)
+            let unread = countUnread(segment)
             do throws(FileError) {
                 try files.removeFile(segment.path)
             } catch {
@@ -64,6 +64,7 @@ extension StoreState {
                 }
                 return false
             }
+            if let unread { count(segment, events: unread, eventBytes: 0) }
             retire(segment)
             observer.dropped(segment.events ?? 0, .evicted)
             forget(segment)
@@ -71,14 +72,14 @@ extension StoreState {
         return true
     }
 
-    /// Retires what is older than the age limit; each lane begins with its oldest.
+    /// Retires the segments whose last event may be older than the age limit.
     mutating func expire() {
-        let limit = clock.now.milliseconds - configuration.maximumAge.wholeMilliseconds
-        for lane in lanes.indices {
-            while let segment = lanes[lane].sealed.first, segment.condition == .waiting,
-                segment.name.created.milliseconds < limit
-            {
-                countUnread(segment)
+        let age = configuration.maximumAge + configuration.segmentAge
+        let limit = clock.now.milliseconds - age.wholeMilliseconds
+        for lane in lanes {
+            for segment in lane.sealed where segment.created < limit && segment.condition == .waiting {
+                guard segment.hasPlausibleAge else { continue }
+                if let unread = countUnread(segment) { count(segment, events: unread, eventBytes: 0) }
                 retire(segment)
                 observer.dropped(segment.events ?? 0, .expired)
                 remove(segment)
@@ -86,17 +87,27 @@ extension StoreState {
         }
     }
 
-    /// Counts the events of an earlier life that are about to go without having been read.
-    private mutating func countUnread(_ segment: Segment) {
-        guard segment.events == nil else { return }
-        var events = 0
+    /// Looks for a gap in time between what was found and what came after it that is longer than the age limit: before
+    /// it the wall clock stood elsewhere, and nothing of that may expire.
+    func judgeAges() {
+        var later = clock.now.milliseconds
+        var isPlausible = true
+        for segment in lanes.flatMap(\.sealed).sorted(by: { $0.created > $1.created }) {
+            if later - segment.created > configuration.maximumAge.wholeMilliseconds { isPlausible = false }
+            if !isPlausible { segment.hasPlausibleAge = false }
+            later = segment.created
+        }
+    }
+
+    /// How many events go with a segment of an earlier life that nobody has read; nil if it is known already.
+    private mutating func countUnread(_ segment: Segment) -> Int? {
+        guard segment.events == nil else { return nil }
         do throws(SegmentReader.Failure) {
-            let reader = SegmentReader(files: files, sealing: nil)
-            events = try reader.countLines(segment.path, limit: segment.fileBytes)
+            return try SegmentReader(files: files, sealing: nil).countLines(segment.path, limit: segment.fileBytes)
         } catch {
             notes.append("a segment goes uncounted, since it cannot be read: \(segment.path)")
+            return 0
         }
-        count(segment, events: events, eventBytes: 0)
     }
 
     /// Notes how many events there are in a segment of an earlier life.

@@ -26,7 +26,7 @@ extension StoreState {
                 foreign += listing.foreign.map { "\(path)/\($0)" }
                 note(listing, newest: &newest)
                 if home == nil {
-                    home = folder
+                    settle(in: folder)
                 } else if tally.fileBytes + listing.bytes > configuration.capacity {
                     // It does not fit now: left for other processes, or for when this one has delivered its own.
                     others.append(path)
@@ -45,6 +45,7 @@ extension StoreState {
                 "what is not this store's to read in its directory is left alone: \(foreign.count), as \(first)")
         }
         try checkHome()
+        judgeAges()
         expire()
         evict(downTo: configuration.capacity, for: .critical)
     }
@@ -64,6 +65,7 @@ extension StoreState {
                 var newest: Timestamp?
                 note(listing, newest: &newest)
                 enlist(take(listing, of: folder))
+                judgeAges()
                 evict(downTo: configuration.capacity, for: .critical)
                 if tally.unreadBytes > 0 { return true }
             } catch {

@@ -85,7 +85,7 @@ extension StoreState {
     /// For ``JSONLStore/Durability/full``, at once and with the lock held.
     mutating func synchronizeDirectories() throws(FileError) {
         for path in unsynchronizedDirectories.keys.sorted() {
-            try files.synchronizeDirectory(path)
+            try files.synchronizeEntries(path)
             unsynchronizedDirectories.removeValue(forKey: path)
         }
     }
@@ -105,14 +105,24 @@ extension StoreState.Unsynchronized {
         }
         for path in directories.keys.sorted() {
             do throws(FileError) {
-                try files.synchronizeDirectory(path)
+                try files.synchronizeEntries(path)
             } catch {
-                // A directory that was removed needs none.
-                guard error != .noSuchFile else { continue }
                 outcome.failedDirectories.insert(path)
                 outcome.failure = error
             }
         }
         return outcome
+    }
+}
+
+extension FileSystem {
+    /// As ``synchronizeDirectory(_:)``, but for what needs none: a directory that is gone, and one above the root that
+    /// this user may not read. It was somebody else who made the entries in that.
+    fileprivate func synchronizeEntries(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            try synchronizeDirectory(path)
+        } catch {
+            guard error == .noSuchFile || error == .accessDenied || error == .notPermitted else { throw error }
+        }
     }
 }

@@ -146,6 +146,7 @@ struct StoreState {
         handedOut = [:]
         unremoved = []
         aside = []
+        deadLetters = DeadLetters()
         home = nil
         phase = .closed
     }

@@ -31,10 +31,46 @@ struct AgeTests {
         store.store.release(batch.id)
         time.advance(by: .days(24))
         try store.append(EventLine(1))
-        time.advance(by: .days(2))
+        time.advance(by: .days(3))
         #expect(try store.drain() == texts([1]))
         #expect(store.dropped == [.expired: 1])
         store.expectConservation()
+    }
+
+    @Test("a young event does not go with an old one, although both might have been in one segment")
+    func youngWithOld() throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        time.advance(by: .days(24))
+        try store.append(EventLine(1))
+        time.advance(by: .days(24))
+        #expect(try store.drain() == texts([1]))
+        #expect(store.dropped == [.expired: 1])
+    }
+
+    @Test("nothing expires before its time", arguments: [1, 7, 24, 25])
+    func notBefore(days: Int) throws {
+        let store = try opened()
+        try store.append(EventLine(0))
+        time.advance(by: .milliseconds(days * 86_400_000 / 25))
+        try store.append(EventLine(1))
+        time.advance(by: .days(25))
+        #expect(try store.drain().contains(texts([1])[0]))
+    }
+
+    @Test("lives whose clocks stood years apart, side by side, expire nothing of each other")
+    func clocksApart() throws {
+        let first = try opened()
+        time.setWall(by: .days(-3_650))
+        let second = try opened()
+        try first.append(EventLine(0))
+        try second.append(EventLine(1))
+        first.store.close()
+        second.store.close()
+        time.setWall(by: .days(3_650))
+        let third = try opened()
+        #expect(Set(try third.drain()) == Set(texts([0, 1])))
+        #expect(third.dropped.isEmpty)
     }
 
     @Test("a batch in flight does not expire")

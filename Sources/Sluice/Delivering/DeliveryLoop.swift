@@ -264,12 +264,13 @@ final class DeliveryLoop: Sendable {
     }
 
     private func settle(_ progress: BatchProgress) {
+        // Before the store forgets it: a flush that comes in between must rather count it twice than not at all.
+        state.withLock { $0.progress = nil }
         do {
             try store.settle(progress.id, rejected: progress.rejected)
         } catch {
             account.storeFailed("a delivered batch could not be removed; it may be sent again in a later life", error)
         }
-        state.withLock { $0.progress = nil }
     }
 
     /// Resumes those who have reached their target, or for whom waiting on would be in vain.

@@ -64,8 +64,8 @@ import Testing
         let time = VirtualTime()
         let stages = try await pipeline(moment, time)
         // The loop's task ends by itself, in its own time.
-        while !stages.areGone { await Task.yield() }
-        while !time.deadlines.isEmpty { await Task.yield() }
+        while !stages.areGone, !Task.isCancelled { await Task.yield() }
+        while !time.deadlines.isEmpty, !Task.isCancelled { await Task.yield() }
     }
 
     @Test(arguments: [true, false]) func `the store is closed, and only once`(hasShutDown: Bool) async throws {
@@ -77,7 +77,7 @@ import Testing
         if hasShutDown { await pipeline?.shutdown() }
         #expect(store.isClosed == hasShutDown)
         pipeline = nil
-        while !store.isClosed { await Task.yield() }
+        while !store.isClosed, !Task.isCancelled { await Task.yield() }
         #expect(store.offences.isEmpty)
     }
 
@@ -102,7 +102,7 @@ import Testing
         }
         await transport.waitForSends(1)
         transport.release(.all(.accepted))
-        while !store.isClosed { await Task.yield() }
+        while !store.isClosed, !Task.isCancelled { await Task.yield() }
         #expect(store.offences.isEmpty)
         #expect(store.backlog.isEmpty)
     }
@@ -111,7 +111,7 @@ import Testing
         for round in 0..<300 {
             let time = VirtualTime()
             let stages = try await pipeline(Moment.allCases[round % Moment.allCases.count], time)
-            while !stages.areGone { await Task.yield() }
+            while !stages.areGone, !Task.isCancelled { await Task.yield() }
         }
     }
 }

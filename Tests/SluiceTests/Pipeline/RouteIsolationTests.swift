@@ -103,7 +103,7 @@ import Testing
         let end = Task { await pipeline.shutdown(deadline: .seconds(5)) }
         await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
         await bad.waitForSends(1)
-        while pipeline.ledger[route: "good"]?.delivered != 120 { await Task.yield() }
+        while pipeline.ledger[route: "good"]?.delivered != 120, !Task.isCancelled { await Task.yield() }
         time.advance(by: .seconds(5))
         let ledger = await end.value
         #expect(ledger[route: "bad"]?.waiting == 120)

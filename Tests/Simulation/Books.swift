@@ -1,0 +1,261 @@
+import Sluice
+import SluiceJSONL
+
+/// What an all-knowing observer notes of every event, and what it finds wrong.
+final class Books: Sendable {
+    struct Record {
+        let life: Int
+        let priority: Event.Priority
+        let durability: JSONLStore.Durability
+        let trackedAt: Duration
+        let line: [UInt8]
+        /// The receiver has it.
+        var isDelivered = false
+        /// The life that was told so; it must not send it again.
+        var acceptedIn: Int?
+        var isRejected = false
+        /// Its batch was settled, and the file removed.
+        var isSettled = false
+        /// Why it may be missing without anybody's fault.
+        var excuse: String?
+
+        var isDone: Bool { isDelivered || isRejected }
+    }
+
+    fileprivate struct State {
+        var records: [Int: Record] = [:]
+        var handedOut: [Int: [UInt64: [Int]]] = [:]
+        var lastInOrder: [Event.Priority: Int] = [:]
+        var isOrderKept = true
+        var hasClockJumped = false
+        var shortestAge = Duration.seconds(1_000_000_000)
+        var delayed: Set<Int> = []
+        var violations: [String] = []
+        var duplicates = 0
+        var delivered = 0
+        var evicted = 0
+        var expired = 0
+    }
+
+    private let state = Locked(State())
+    private let isVerbose: Bool
+
+    init(isVerbose: Bool) {
+        self.isVerbose = isVerbose
+    }
+
+    var violations: [String] { state.withLock { $0.violations } }
+
+    var summary: (acknowledged: Int, delivered: Int, duplicates: Int, evicted: Int, expired: Int) {
+        state.withLock { ($0.records.count, $0.delivered, $0.duplicates, $0.evicted, $0.expired) }
+    }
+
+    func violated(_ text: String) {
+        if isVerbose { print("  WRONG: \(text)") }
+        state.withLock { $0.violations.append(text) }
+    }
+
+    /// From now on events may overtake each other: lives run side by side, or segments are set aside.
+    func orderIsOff() {
+        state.withLock { $0.isOrderKept = false }
+    }
+
+    func clockJumped() {
+        state.withLock { $0.hasClockJumped = true }
+    }
+
+    var hasClockJumped: Bool { state.withLock { $0.hasClockJumped } }
+
+    /// A life has begun in which events expire at this age.
+    func began(maximumAge: Duration) {
+        state.withLock { $0.shortestAge = min($0.shortestAge, maximumAge) }
+    }
+
+    func record(_ serial: Int) -> Record? {
+        state.withLock { $0.records[serial] }
+    }
+
+    // MARK: The way of an event
+
+    func acknowledged(_ serial: Int, _ record: Record) {
+        if isVerbose { print("  \(serial) is stored, \(record.priority)") }
+        state.withLock { $0.records[serial] = record }
+    }
+
+    func sent(_ line: EventLine, by life: Int) {
+        guard let serial = Books.serial(line.bytes) else {
+            return violated(
+                "life \(life) sends a line without a number: \(String(decoding: line.bytes, as: UTF8.self))")
+        }
+        state.withLock { state in
+            guard let record = state.records[serial] else { return }
+            if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
+            if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
+        }
+    }
+
+    /// - Returns: whether the receiver had it before.
+    func received(_ line: EventLine, from life: Int, at now: Duration) -> Bool {
+        guard let serial = Books.serial(line.bytes) else { return false }
+        if isVerbose { print("  \(serial) arrives from life \(life)") }
+        return state.withLock { state in
+            guard var record = state.records[serial] else {
+                // It was written, and the process died before it could say so: it may come, and may not.
+                return false
+            }
+            if record.line != Array(line.bytes) || record.priority != line.priority {
+                state.violations.append("\(serial) was altered: \(String(decoding: line.bytes, as: UTF8.self))")
+            }
+            let isKnown = record.isDelivered
+            if isKnown {
+                state.duplicates += 1
+            } else {
+                state.delivered += 1
+                // What has expired, but could not be removed, may come up again in a later life.
+                if now - record.trackedAt < state.shortestAge { state.checkOrder(of: serial, record.priority) }
+            }
+            record.isDelivered = true
+            state.records[serial] = record
+            return isKnown
+        }
+    }
+
+    func answered(_ batch: Batch, _ verdicts: Verdicts, to life: Int) {
+        if isVerbose { print("  \(batch.events.compactMap { Books.serial($0.bytes) }): \(verdicts)") }
+        state.withLock { state in
+            for (index, line) in batch.events.enumerated() {
+                guard let serial = Books.serial(line.bytes) else { continue }
+                let verdict: Verdict
+                switch verdicts {
+                case .all(let all): verdict = all
+                case .each(let each): verdict = each[index]
+                }
+                switch verdict {
+                case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
+                case .retry, .split, .hold, .rejected: state.delayed.insert(serial)
+                }
+            }
+        }
+    }
+
+    // MARK: The store
+
+    func handedOut(_ batch: Batch, in life: Int) {
+        let serials = batch.events.compactMap { Books.serial($0.bytes) }
+        if isVerbose { print("  \(batch.id.rawValue) handed out: \(serials)") }
+        state.withLock { state in
+            let taken = state.handedOut[life, default: [:]].values.joined()
+            if !Set(taken).isDisjoint(with: serials) { state.violations.append("handed out twice in life \(life)") }
+            state.handedOut[life, default: [:]][batch.id.rawValue] = serials
+        }
+    }
+
+    func released(_ batch: Batch.ID, in life: Int) {
+        state.withLock { _ = $0.handedOut[life]?.removeValue(forKey: batch.rawValue) }
+    }
+
+    func settles(_ batch: Batch.ID, rejected: [RejectedEvent], in life: Int) {
+        state.withLock { state in
+            let serials = state.handedOut[life]?[batch.rawValue] ?? []
+            for event in rejected {
+                if let serial = Books.serial(event.line.bytes) { state.records[serial]?.isRejected = true }
+            }
+            for serial in serials {
+                guard let record = state.records[serial] else { continue }
+                if record.acceptedIn != life, !record.isRejected {
+                    state.violations.append("\(serial) settled in life \(life), but neither accepted nor rejected")
+                }
+            }
+        }
+    }
+
+    /// - Parameter isGone: whether the file was removed, and not just given up.
+    func settled(_ batch: Batch.ID, in life: Int, isGone: Bool) {
+        state.withLock { state in
+            for serial in state.handedOut[life]?.removeValue(forKey: batch.rawValue) ?? [] where isGone {
+                state.records[serial]?.isSettled = true
+            }
+        }
+    }
+
+    func isInFlight(_ serials: [Int], in life: Int) -> Bool {
+        state.withLock { state in
+            guard let batches = state.handedOut[life] else { return false }
+            let serials = Set(serials)
+            return batches.values.contains { !serials.isDisjoint(with: $0) }
+        }
+    }
+
+    func hasInFlight(_ life: Int) -> Bool {
+        state.withLock { $0.handedOut[life]?.isEmpty == false }
+    }
+
+    func left(life: Int) {
+        state.withLock { _ = $0.handedOut.removeValue(forKey: life) }
+    }
+
+    // MARK: Losses
+
+    /// Notes that events are gone which nobody has received.
+    func evicted(_ serials: [Int]) {
+        if isVerbose { print("  evicted: \(serials)") }
+        state.withLock { state in
+            state.evicted += serials.count
+            for serial in serials { state.records[serial]?.excuse = "evicted" }
+        }
+    }
+
+    func expired(_ serials: [Int]) {
+        state.withLock { state in
+            state.expired += serials.count
+            for serial in serials { state.records[serial]?.excuse = "expired" }
+        }
+    }
+
+    /// Excuses all for which `reason` gives one, as far as they wait.
+    func excuse(_ reason: (Int, Record) -> String?) {
+        state.withLock { state in
+            for (serial, record) in state.records where record.excuse == nil && !record.isDone {
+                state.records[serial]?.excuse = reason(serial, record)
+            }
+        }
+    }
+
+    /// After a loss of power, a file that was removed may be there again.
+    func powerLost() {
+        state.withLock { state in
+            for serial in state.records.keys { state.records[serial]?.isSettled = false }
+            state.handedOut = [:]
+        }
+    }
+
+    /// To be called at the very end, when nothing stands in the way of anything any more.
+    func close() {
+        state.withLock { state in
+            for (serial, record) in state.records.sorted(by: { $0.key < $1.key }) {
+                if !record.isDone, record.excuse == nil {
+                    state.violations.append("\(serial) of life \(record.life) (\(record.durability)) is lost")
+                }
+            }
+        }
+    }
+
+    /// The number that each event carries, read without a parser.
+    static func serial(_ line: ArraySlice<UInt8>) -> Int? {
+        let key = Array(#""n":"#.utf8)
+        guard let start = line.indices.first(where: { line[$0...].starts(with: key) }) else { return nil }
+        let digits = line[(start + key.count)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return Int(String(decoding: digits, as: UTF8.self))
+    }
+}
+
+extension Books.State {
+    /// Within a priority, what was tracked first arrives first, unless the receiver itself put it off.
+    fileprivate mutating func checkOrder(of serial: Int, _ priority: Event.Priority) {
+        guard isOrderKept, !delayed.contains(serial), records[serial]?.excuse == nil else { return }
+        if let last = lastInOrder[priority], serial < last {
+            violations.append("\(serial) arrived after \(last)")
+        }
+        lastInOrder[priority] = serial
+    }
+}

@@ -1,0 +1,65 @@
+import Sluice
+import SluiceJSONL
+import SluiceTesting
+
+/// Looks at every file that a life removes, and judges whether it may.
+struct Inspector: Sendable {
+    let life: Int
+    let settings: Life.Settings
+    let books: Books
+    let time: VirtualTime
+    /// The priority of the event that is being appended; nil while none is.
+    let incoming = Locked<Event.Priority?>(nil)
+
+    @Sendable func removes(
+        _ process: SimulatedProcess, _ path: String, _ file: SimulatedDisk.File, _ disk: SimulatedDisk
+    ) {
+        guard let segment = SegmentFile(path: path, file: file) else { return }
+        let lost = segment.serials.filter { books.record($0).map { !$0.isDone && $0.excuse == nil } ?? false }
+        guard !lost.isEmpty else { return }
+        if books.isInFlight(lost, in: life) { books.violated("\(path) is removed in flight by life \(life)") }
+        let now = time.continuousTime()
+        let isOld = lost.allSatisfy { books.record($0).map { now - $0.trackedAt >= settings.maximumAge } ?? true }
+        // A clock that was wrong by less than the age limit when a life began cannot be told from one that is right.
+        let mayLookOld = books.hasClockJumped && incoming.withLock { $0 == nil }
+        if isOld || mayLookOld { return books.expired(lost) }
+        books.evicted(lost)
+        judge(segment, lost, process, disk)
+    }
+
+    private func judge(_ segment: SegmentFile, _ lost: [Int], _ process: SimulatedProcess, _ disk: SimulatedDisk) {
+        // A file that could not be removed when its time had come goes at any later moment.
+        guard !process.hadFaults else { return }
+        let mine = disk.files(below: "/data/events").filter { disk.isOwner(process.processID, of: $0.path) }
+            .compactMap { SegmentFile(path: $0.path, file: $0.file) }
+        let bytes = mine.reduce(0) { $0 + $1.bytes }
+        // The event that it makes room for is not longer than this. What is buffered counts too, but cannot be seen here.
+        if settings.durability != .buffered, bytes + World.largestEvent <= settings.capacity {
+            books.violated(
+                "life \(life) evicts \(segment.path) at \(bytes) bytes of \(settings.capacity), lost \(lost)")
+        }
+        if let incoming = incoming.withLock({ $0 }), segment.priority > incoming {
+            books.violated("life \(life) evicts \(segment.path) for an event of priority \(incoming)")
+        }
+        for other in mine where other.path != segment.path && !books.isInFlight(other.serials, in: life) {
+            let isWaiting = other.serials.contains { books.record($0).map { !$0.isDone } ?? false }
+            guard isWaiting else { continue }
+            if other.priority < segment.priority {
+                books.violated("life \(life) evicts \(segment.path) before the lower \(other.path)")
+            }
+            if other.priority == segment.priority, other.sequence < segment.sequence {
+                books.violated("life \(life) evicts \(segment.path) before the older \(other.path)")
+            }
+        }
+    }
+}
+
+extension SimulatedDisk {
+    /// Whether a process holds the lock of the folder that a file lies in.
+    func isOwner(_ process: Int32, of path: String) -> Bool {
+        guard let node = node(SimulatedDisk.split(path).parent + "/lock"), case .file(let lock)? = nodes[node] else {
+            return false
+        }
+        return lock.locker.flatMap { descriptors[CInt($0)] }?.process == process
+    }
+}

@@ -1,0 +1,71 @@
+import Sluice
+import SluiceJSONL
+
+/// The real store, with its every move noted in the books.
+final class ObservedStore: Store {
+    private let base: JSONLStore
+    private let life: Int
+    private let durability: JSONLStore.Durability
+    private let process: SimulatedProcess
+    private let books: Books
+    private let time: any TimeSource
+    private let incoming: Locked<Event.Priority?>
+
+    /// - Parameter incoming: takes the priority of the event that is being appended.
+    init(
+        _ base: JSONLStore, life: Int, durability: JSONLStore.Durability, process: SimulatedProcess, books: Books,
+        time: any TimeSource, incoming: Locked<Event.Priority?>
+    ) {
+        self.incoming = incoming
+        self.base = base
+        self.life = life
+        self.durability = durability
+        self.process = process
+        self.books = books
+        self.time = time
+    }
+
+    func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
+
+    func append(_ line: EventLine) throws(SluiceError) {
+        incoming.withLock { $0 = line.priority }
+        defer { incoming.withLock { $0 = nil } }
+        try base.append(line)
+        guard !process.isDead, let serial = Books.serial(line.bytes) else { return }
+        books.acknowledged(
+            serial,
+            Books.Record(
+                life: life, priority: line.priority, durability: durability, trackedAt: time.continuousTime(),
+                line: Array(line.bytes),
+                // With the directory deleted and the disk out of order, nobody can tell at once.
+                excuse: process.isUnreliable ? "deleted unnoticed" : nil))
+    }
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        let batch = try base.nextBatch(size)
+        if let batch, !process.isDead { books.handedOut(batch, in: life) }
+        return batch
+    }
+
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        if !process.isDead { books.settles(batch, rejected: rejected, in: life) }
+        do throws(SluiceError) {
+            try base.settle(batch, rejected: rejected)
+        } catch {
+            books.settled(batch, in: life, isGone: false)
+            throw error
+        }
+        books.settled(batch, in: life, isGone: !process.isDead)
+    }
+
+    func release(_ batch: Batch.ID) {
+        books.released(batch, in: life)
+        base.release(batch)
+    }
+
+    var backlog: Backlog { base.backlog }
+
+    func synchronize() throws(SluiceError) { try base.synchronize() }
+
+    func close() { base.close() }
+}

@@ -1,0 +1,37 @@
+import Sluice
+
+/// A segment as it lies on the disk, seen without the store's eyes.
+struct SegmentFile {
+    let path: String
+    let priority: Event.Priority
+    let sequence: UInt64
+    let bytes: Int
+    let serials: [Int]
+
+    /// Nil for what is no segment.
+    init?(path: String, file: SimulatedDisk.File) {
+        let parts = path.split(separator: "/")
+        guard parts.count == 4, parts[3].hasSuffix(".jsonl") else { return nil }
+        let fields = parts[3].split(separator: "-")
+        guard fields.count == 3, let sequence = UInt64(fields[1], radix: 16) else { return nil }
+        self.path = path
+        self.sequence = sequence
+        priority = fields[0] == "critical" ? .critical : .normal
+        bytes = file.bytes.count
+        serials = SegmentFile.serials(in: file.bytes)
+    }
+
+    /// Of whole lines: in a torn one, the number may be torn as well.
+    static func serials(in bytes: [UInt8]) -> [Int] {
+        bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+            .filter { $0.last == UInt8(ascii: "}") }.compactMap { Books.serial($0) }
+    }
+
+    /// Of the line that the byte at `index` belongs to, and of the next.
+    static func serials(around index: Int, in bytes: [UInt8]) -> [Int] {
+        let newline = UInt8(ascii: "\n")
+        let start = bytes[..<index].lastIndex(of: newline).map { $0 + 1 } ?? 0
+        let rest = bytes[start...].split(separator: newline, maxSplits: 2, omittingEmptySubsequences: false)
+        return rest.prefix(2).compactMap { Books.serial($0) }
+    }
+}

@@ -1,0 +1,280 @@
+import Sluice
+import SluiceFiles
+import SluiceTesting
+
+/// What one process sees of the simulated disk: calls that may fail, fall short, or be its last.
+final class SimulatedProcess: FileSystem {
+    enum Operation: CaseIterable, Hashable {
+        case open, create, write, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
+    }
+
+    struct Fault {
+        let errors: [FileError]
+        let operations: Set<Operation>
+        /// One in so many calls fails.
+        let rarity: Int
+    }
+
+    private struct State {
+        var random: SeededRandom
+        var isDead = false
+        var callsToLive = Int.max
+        var fault: Fault?
+        var hadFaults = false
+        var isDisturbed = false
+    }
+
+    let processID: Int32
+    let userID: UInt32 = 1_000
+    private let disk: Locked<SimulatedDisk>
+    private let state: Locked<State>
+    /// Called before a file is removed, with the disk locked.
+    private let onRemoval: @Sendable (SimulatedProcess, String, SimulatedDisk.File, SimulatedDisk) -> Void
+
+    init(
+        _ processID: Int32, disk: Locked<SimulatedDisk>, seed: UInt64,
+        onRemoval: @escaping @Sendable (SimulatedProcess, String, SimulatedDisk.File, SimulatedDisk) -> Void
+    ) {
+        self.processID = processID
+        self.disk = disk
+        self.onRemoval = onRemoval
+        state = Locked(State(random: SeededRandom(seed: seed)))
+    }
+
+    // MARK: What is done to it
+
+    var isDead: Bool { state.withLock { $0.isDead } }
+
+    /// The process ends in the middle of the call that comes after so many others.
+    func die(after calls: Int) {
+        state.withLock { $0.callsToLive = calls }
+    }
+
+    func kill() {
+        state.withLock { $0.isDead = true }
+        disk.withLock { $0.processEnded(processID) }
+    }
+
+    func setFault(_ fault: Fault?) {
+        state.withLock { state in
+            state.fault = fault
+            if fault != nil { state.hadFaults = true }
+        }
+    }
+
+    /// Something else happened to its files.
+    func disturb() {
+        state.withLock { state in
+            state.hadFaults = true
+            state.isDisturbed = true
+        }
+    }
+
+    /// Whether it was disturbed, and its calls fail besides.
+    var isUnreliable: Bool { state.withLock { $0.isDisturbed && $0.fault != nil } }
+
+    /// Whether any of its calls may ever have failed.
+    var hadFaults: Bool { state.withLock { $0.hadFaults } }
+
+    var openFiles: [String] {
+        disk.withLock { disk in
+            disk.descriptors.values.filter { $0.process == processID }.map(\.path).sorted()
+        }
+    }
+
+    /// - Returns: whether this is the process's last call, and takes effect only in part.
+    private func begin(_ operation: Operation) throws(FileError) -> Bool {
+        let (error, isLast): (FileError?, Bool) = state.withLock { state in
+            if state.isDead { return (.inputOutput, false) }
+            state.callsToLive -= 1
+            if state.callsToLive < 0 {
+                state.isDead = true
+                return (nil, true)
+            }
+            if let fault = state.fault, fault.operations.contains(operation),
+                Int.random(in: 0..<fault.rarity, using: &state.random) == 0
+            {
+                return (fault.errors.randomElement(using: &state.random), false)
+            }
+            return (nil, false)
+        }
+        if let error { throw error }
+        return isLast
+    }
+
+    /// For a call that either takes effect or does not.
+    private func perform<Result>(
+        _ operation: Operation, _ body: (inout SimulatedDisk) throws(FileError) -> Result
+    ) throws(FileError) -> Result {
+        let isLast = try begin(operation)
+        if isLast, state.withLock({ Bool.random(using: &$0.random) }) {
+            disk.withLock { $0.processEnded(processID) }
+            throw .inputOutput
+        }
+        defer { if isLast { disk.withLock { $0.processEnded(processID) } } }
+        return try disk.withLock(body)
+    }
+
+    // MARK: FileSystem
+
+    func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
+        let exists = disk.withLock { $0.node(path) != nil }
+        let operation: Operation = options.contains(.create) && !exists ? .create : .open
+        return try perform(operation) { disk throws(FileError) in
+            var node = disk.node(path)
+            if node != nil, options.contains([.create, .exclusive]) { throw .exists }
+            if node == nil, options.contains(.create) { node = try disk.make(.file(.init()), at: path) }
+            guard let node else { throw .noSuchFile }
+            if options.contains(.directory), case .file = disk.nodes[node] { throw .notADirectory }
+            return disk.open(node, path, by: processID, isWritable: options.contains(.write))
+        }
+    }
+
+    func closeFile(_ file: FileDescriptor) {
+        disk.withLock { $0.close(file) }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {
+        let isLast: Bool
+        let part: Int
+        do throws(FileError) {
+            isLast = try begin(.write)
+            part = state.withLock { state in
+                let isShort = isLast || state.fault != nil && Int.random(in: 0..<8, using: &state.random) == 0
+                return isShort
+                    ? Int.random(in: isLast ? 0...bytes.count : 1...bytes.count, using: &state.random)
+                    : bytes.count
+            }
+        } catch {
+            throw error
+        }
+        let chunk = Array(bytes.prefix(part))
+        return try disk.withLock { disk throws(FileError) in
+            defer { if isLast { disk.processEnded(processID) } }
+            guard let descriptor = disk.descriptors[file.rawValue], descriptor.isWritable else {
+                throw .invalidArgument
+            }
+            disk.change(file: descriptor.node) { file in
+                file.bytes += chunk
+                file.unsafeChanges.append(.append(chunk))
+            }
+            if isLast { throw .inputOutput }
+            return part
+        }
+    }
+
+    func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        try perform(.read) { disk throws(FileError) in
+            guard var descriptor = disk.descriptors[file.rawValue],
+                case .file(let contents)? = disk.nodes[descriptor.node]
+            else { throw .invalidArgument }
+            let part = contents.bytes[descriptor.position...].prefix(buffer.count)
+            buffer.copyBytes(from: part)
+            descriptor.position += part.count
+            disk.descriptors[file.rawValue] = descriptor
+            return part.count
+        }
+    }
+
+    func synchronize(_ file: FileDescriptor) throws(FileError) {
+        do throws(FileError) {
+            try perform(.synchronize) { disk throws(FileError) in
+                guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
+                disk.synchronize(descriptor.node)
+            }
+        } catch {
+            disk.withLock { disk in
+                guard let descriptor = disk.descriptors[file.rawValue] else { return }
+                disk.change(file: descriptor.node) { $0.isForsaken = true }
+            }
+            throw error
+        }
+    }
+
+    func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {
+        try perform(.truncate) { disk throws(FileError) in
+            guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
+            disk.change(file: descriptor.node) { file in
+                file.bytes = Array(file.bytes.prefix(size))
+                file.unsafeChanges.append(.truncate(size))
+            }
+        }
+    }
+
+    func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
+        try perform(.status) { disk throws(FileError) in
+            guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
+            return try status(of: descriptor.node, on: disk)
+        }
+    }
+
+    func status(of path: String) throws(FileError) -> FileStatus {
+        try perform(.status) { disk throws(FileError) in
+            guard let node = disk.node(path) else { throw .noSuchFile }
+            return try status(of: node, on: disk)
+        }
+    }
+
+    private func status(of node: Int, on disk: SimulatedDisk) throws(FileError) -> FileStatus {
+        switch disk.nodes[node] {
+        case .file(let file):
+            FileStatus(
+                kind: .file, mode: 0o600, owner: userID, device: 1, inode: UInt64(node), links: file.links,
+                size: file.bytes.count)
+        case .directory:
+            FileStatus(
+                kind: .directory, mode: 0o700, owner: userID, device: 1, inode: UInt64(node), links: 2, size: 0)
+        case nil: throw .noSuchFile
+        }
+    }
+
+    func removeFile(_ path: String) throws(FileError) {
+        try perform(.removeFile) { disk throws(FileError) in
+            guard let node = disk.node(path) else { throw .noSuchFile }
+            guard case .file(let file)? = disk.nodes[node] else { throw .notPermitted }
+            onRemoval(self, path, file, disk)
+            disk.remove(path)
+        }
+    }
+
+    func removeDirectory(_ path: String) throws(FileError) {
+        try perform(.removeFile) { disk throws(FileError) in
+            guard let node = disk.node(path) else { throw .noSuchFile }
+            guard case .directory(let directory)? = disk.nodes[node] else { throw .notADirectory }
+            guard directory.entries.isEmpty else { throw .notEmpty }
+            disk.remove(path)
+        }
+    }
+
+    func makeDirectory(_ path: String, mode: UInt32) throws(FileError) {
+        try perform(.makeDirectory) { disk throws(FileError) in
+            _ = try disk.make(.directory(.init()), at: path)
+        }
+    }
+
+    func list(_ path: String) throws(FileError) -> [String] {
+        try perform(.list) { disk throws(FileError) in
+            guard let node = disk.node(path) else { throw .noSuchFile }
+            guard case .directory(let directory)? = disk.nodes[node] else { throw .notADirectory }
+            return directory.entries.keys.sorted()
+        }
+    }
+
+    func rename(_ path: String, to newPath: String) throws(FileError) {
+        try perform(.rename) { disk throws(FileError) in try disk.rename(path, to: newPath) }
+    }
+
+    func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
+        try perform(.lock) { disk throws(FileError) in
+            guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
+            var isTaken = true
+            disk.change(file: descriptor.node) { contents in
+                isTaken = contents.locker.map { $0 != Int(file.rawValue) } ?? false
+                if !isTaken { contents.locker = Int(file.rawValue) }
+            }
+            return !isTaken
+        }
+    }
+
+    func currentDirectory() throws(FileError) -> String { "/" }
+}

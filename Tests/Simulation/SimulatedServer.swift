@@ -1,0 +1,81 @@
+import Sluice
+import SluiceTesting
+
+/// A receiver of events whose mood changes: it answers well, late, badly, not at all, or takes what it is sent and
+/// loses the answer.
+final class SimulatedServer: Sendable {
+    enum Mood: CaseIterable {
+        case well, slow, down, losesAnswers, throttles, refusesAll, holds, picks, wantsLess, knowsAll
+    }
+
+    private struct State {
+        var random: SeededRandom
+        var mood = Mood.well
+    }
+
+    private let state: Locked<State>
+    private let time: VirtualTime
+
+    init(time: VirtualTime, seed: UInt64) {
+        self.time = time
+        state = Locked(State(random: SeededRandom(seed: seed)))
+    }
+
+    var mood: Mood { state.withLock { $0.mood } }
+
+    func setMood(_ mood: Mood) {
+        state.withLock { $0.mood = mood }
+    }
+
+    private func chance(_ one: Int) -> Bool {
+        state.withLock { Int.random(in: 0..<one, using: &$0.random) == 0 }
+    }
+
+    private func number(_ range: ClosedRange<Int>) -> Int {
+        state.withLock { Int.random(in: range, using: &$0.random) }
+    }
+
+    /// - Parameter take: called with each event that the receiver has from now on; says whether it had it before.
+    func send(_ batch: Batch, take: (EventLine) throws -> Bool) async throws -> Verdicts {
+        let mood = mood
+        if mood == .slow || mood == .losesAnswers, chance(2) {
+            try await time.sleep(until: time.continuousTime() + .seconds(number(1...40)))
+        }
+        switch mood {
+        case .well, .slow:
+            return .all(try takeAll(batch, take))
+        case .down:
+            throw SluiceError(.inputOutput, "connection refused")
+        case .losesAnswers:
+            _ = try takeAll(batch, take)
+            if chance(2) { throw SluiceError(.inputOutput, "connection reset") }
+            return .all(.accepted)
+        case .throttles:
+            return .all(.retry(after: chance(2) ? nil : .seconds(number(0...90))))
+        case .refusesAll:
+            return .all(chance(2) ? .split(.refused("bad request")) : .hold("bad key"))
+        case .holds:
+            return .all(.hold("forbidden"))
+        case .picks:
+            return .each(try batch.events.map { try verdict($0, take) })
+        case .wantsLess:
+            if batch.events.count > 3 { return .all(.split(.tooLarge)) }
+            return .all(try takeAll(batch, take))
+        case .knowsAll:
+            return .each(try batch.events.map { try take($0) ? .duplicate : .accepted })
+        }
+    }
+
+    private func takeAll(_ batch: Batch, _ take: (EventLine) throws -> Bool) throws -> Verdict {
+        for line in batch.events { _ = try take(line) }
+        return .accepted
+    }
+
+    private func verdict(_ line: EventLine, _ take: (EventLine) throws -> Bool) throws -> Verdict {
+        switch number(0...9) {
+        case 0: return .retry(after: nil)
+        case 1: return .rejected("unknown event")
+        default: return try take(line) ? .duplicate : .accepted
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Sluice
+import SluiceFiles
+import SluiceTesting
+
+extension World {
+    /// Bytes that no event's line in a file is longer than.
+    static let largestEvent = 8_192
+
+    /// Does one thing that can happen to a host, its machine, its network or its disk.
+    func act() {
+        bury()
+        if lives.isEmpty { start() }
+        guard let life = lives.randomElement(using: &random) else { return }
+        switch number(0...99) {
+        case 0...39: track(life)
+        case 40...59: pass()
+        case 60...63: flush(life)
+        case 64...67: pause(life)
+        case 68...73: signal(life)
+        case 74...79: server.setMood(SimulatedServer.Mood.allCases.randomElement(using: &random) ?? .well)
+        case 80...83: server.setMood(.well)
+        case 84...87: breakDisk(life)
+        case 88...89: life.process.setFault(nil)
+        case 90: life.process.die(after: number(0...40))
+        case 91: kill(life)
+        case 92: if chance(2) { losePower() }
+        case 93...94: shutdown(life, deadline: .seconds(number(0...20)))
+        case 95: if lives.count < 3 { start() }
+        case 96: jumpClock()
+        case 97: if chance(4) { deleteDirectory() }
+        case 98: if chance(2) { flipBit() }
+        default: say("\(String(describing: life.pipeline?.ledger.routes[0]))")
+        }
+        SerialTasks.run()
+        bury()
+        for life in lives { check(life) }
+    }
+
+    private func track(_ life: Life) {
+        let count = number(1...40)
+        let isFlood = chance(6)
+        say("life \(life.number) tracks \(count) from \(lastSerial + 1)\(isFlood ? ", large" : "")")
+        for _ in 0..<count where !life.process.isDead {
+            lastSerial += 1
+            let bytes = isFlood ? number(0...7_000) : number(0...200)
+            life.track(lastSerial, bytes: bytes, priority: chance(4) ? .critical : .normal)
+            if chance(3) { SerialTasks.run(number(0...6)) }
+        }
+    }
+
+    private func pass() {
+        let seconds = [1, 3, 15, 60, 400, 86_400].randomElement(using: &random) ?? 1
+        say("\(seconds) s pass")
+        if chance(5) {
+            time.suspendMachine(for: .seconds(seconds))
+        } else {
+            time.advance(by: .milliseconds(number(1...seconds * 1_000)))
+        }
+    }
+
+    private func flush(_ life: Life) {
+        guard let pipeline = life.pipeline else { return }
+        say("life \(life.number) flushes")
+        Task { await pipeline.flush() }
+        if chance(2) { SerialTasks.run(number(0...30)) }
+    }
+
+    private func pause(_ life: Life) {
+        life.isPaused.toggle()
+        say("life \(life.number) \(life.isPaused ? "pauses" : "resumes")")
+        if life.isPaused { life.pipeline?.pauseDelivery() } else { life.pipeline?.resumeDelivery() }
+    }
+
+    private func signal(_ life: Life) {
+        let signals: [Signal] = [
+            .didBecomeActive, .willResignActive, .didEnterBackground, .willTerminate, .connectivity(.available),
+            .connectivity(.unavailable),
+        ]
+        life.pipeline?.signal(signals.randomElement(using: &random) ?? .didEnterBackground)
+    }
+
+    private func jumpClock() {
+        let days = [-30, 30, 3_650, -3_650].randomElement(using: &random) ?? 0
+        say("the wall clock jumps by \(days) days")
+        books.clockJumped()
+        var wall = time.wallTime()
+        wall.milliseconds += Int64(days) * 86_400_000
+        time.setWallTime(wall)
+    }
+
+    private func breakDisk(_ life: Life) {
+        let all = Set(SimulatedProcess.Operation.allCases)
+        let writing: Set<SimulatedProcess.Operation> = [.create, .write, .makeDirectory]
+        let kinds: [(Set<SimulatedProcess.Operation>, [FileError])] = [
+            (writing, [.noSpace, .quotaExceeded]),
+            (writing.union([.removeFile, .rename]), [.readOnly]),
+            (all, [.inputOutput]),
+            ([.synchronize], [.inputOutput, .noSpace]),
+            ([.open, .create, .list], [.tooManyOpenFiles]),
+            ([.removeFile], [.accessDenied]),
+            ([.read, .open], [.inputOutput]),
+        ]
+        guard let kind = kinds.randomElement(using: &random) else { return }
+        say("life \(life.number): \(kind.0.map { "\($0)" }.sorted()) fail")
+        life.process.setFault(
+            SimulatedProcess.Fault(
+                errors: kind.1, operations: kind.0, rarity: [1, 2, 10].randomElement(using: &random) ?? 1))
+        // What cannot be read is set aside, and overtaken.
+        if !kind.0.isDisjoint(with: [.read, .open, .list, .lock, .status]) { books.orderIsOff() }
+    }
+
+    /// What holds at every moment at which nothing is under way.
+    private func check(_ life: Life) {
+        guard let route = life.pipeline?.ledger.routes[0] else { return }
+        if route.waiting < 0 { books.violated("life \(life.number) has less than nothing: \(route)") }
+        if !books.hasInFlight(life.number), route.waiting != route.stored {
+            books.violated("life \(life.number) has miscounted: \(route.waiting) are not \(route.stored)")
+        }
+        guard !life.process.hadFaults else { return }
+        let bytes = disk.withLock { $0.segmentBytes(of: life.process.processID) }
+        if bytes > life.settings.capacity {
+            books.violated("life \(life.number) holds \(bytes) bytes of \(life.settings.capacity)")
+        }
+    }
+
+    /// The end: nothing fails any more, and whatever waits anywhere has to arrive.
+    func finish() {
+        server.setMood(.well)
+        for life in lives {
+            life.process.setFault(nil)
+            life.process.die(after: .max)
+            if chance(3) { kill(life) } else { shutdown(life, deadline: .seconds(number(0...600))) }
+        }
+        bury()
+        var settings = Life.Settings(random: &random)
+        settings.capacity = 1 << 40
+        settings.maximumAge = .seconds(100 * 365 * 86_400)
+        start(settings)
+        guard let last = lives.last else { return books.violated("the last life cannot start") }
+        var minutes = 0
+        while minutes < 600, last.pipeline?.ledger.routes[0].waiting != 0 || !serialsOnDisk().isEmpty {
+            minutes += 1
+            time.advance(by: .seconds(60))
+            SerialTasks.run()
+        }
+        say("all was delivered after \(minutes) minutes")
+        shutdown(last, deadline: .seconds(600))
+        let left = serialsOnDisk()
+        if !left.isEmpty { books.violated("\(left.count) events are never delivered, as \(left[0])") }
+        books.close()
+    }
+}
+
+extension SimulatedDisk {
+    fileprivate func segmentBytes(of process: Int32) -> Int {
+        files(below: "/data/events").reduce(0) { sum, found in
+            let isSegment = SegmentFile(path: found.path, file: found.file) != nil
+            return isSegment && isOwner(process, of: found.path) ? sum + found.file.bytes.count : sum
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Sluice
+import SluiceFiles
+import SluiceJSONL
+import SluiceTesting
+
+/// One seed's world: a disk, a server, a clock, and processes that come and go.
+final class World {
+    let time = VirtualTime()
+    let disk = Locked(SimulatedDisk())
+    let books: Books
+    let server: SimulatedServer
+    var random: SeededRandom
+    /// Those that are alive.
+    var lives: [Life] = []
+    var lastSerial = 0
+    private var lastLife = 0
+    /// Lives in which a synchronisation may have failed.
+    private var faultyLives: Set<Int> = []
+    private var lifeEnds: [Int: Duration] = [:]
+    let isVerbose: Bool
+    private let maximumAge: Duration
+
+    init(seed: UInt64, isVerbose: Bool) {
+        self.isVerbose = isVerbose
+        books = Books(isVerbose: isVerbose)
+        random = SeededRandom(seed: seed)
+        maximumAge = Bool.random(using: &random) ? .seconds(600) : .seconds(25 * 86_400)
+        server = SimulatedServer(time: time, seed: random.next())
+    }
+
+    func say(_ text: @autoclosure () -> String) {
+        if isVerbose { print("\(time.continuousTime()): \(text())") }
+    }
+
+    func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+    func chance(_ one: Int) -> Bool { number(1...one) == 1 }
+
+    // MARK: Lives
+
+    func start(_ given: Life.Settings? = nil) {
+        lastLife += 1
+        var settings = given ?? Life.Settings(random: &random)
+        // A segment of a life with another limit would be too coarse for this one's.
+        if given == nil { settings.maximumAge = maximumAge }
+        books.began(maximumAge: settings.maximumAge)
+        let number = lastLife
+        let inspector = Inspector(life: number, settings: settings, books: books, time: time)
+        let process = SimulatedProcess(Int32(number), disk: disk, seed: random.next(), onRemoval: inspector.removes)
+        say("life \(number) starts: \(settings.durability), \(settings.capacity) bytes")
+        if given == nil, chance(10) { process.die(after: self.number(0...60)) }
+        do {
+            let life = try Life(
+                number, settings: settings, process: process, server: server, books: books, time: time,
+                incoming: inspector.incoming, seed: random.next())
+            lives.append(life)
+            if lives.count > 1 { books.orderIsOff() }
+        } catch {
+            if !process.isDead { books.violated("life \(number) cannot start: \(error)") }
+            process.kill()
+        }
+        bury()
+    }
+
+    /// Takes the dead out of the world.
+    func bury() {
+        for life in lives where life.process.isDead { kill(life) }
+    }
+
+    func kill(_ life: Life) {
+        say("life \(life.number) is killed")
+        life.process.kill()
+        leave(life)
+        life.end()
+        SerialTasks.run()
+        books.left(life: life.number)
+        if life.settings.durability == .buffered { excuseUnwritten(of: life, "never written") }
+    }
+
+    private func leave(_ life: Life) {
+        lives.removeAll { $0 === life }
+        lifeEnds[life.number] = time.continuousTime()
+        if life.process.hadFaults { faultyLives.insert(life.number) }
+    }
+
+    func excuseUnwritten(of life: Life, _ reason: String) {
+        let written = Set(linesOnDisk())
+        books.excuse { _, record in
+            record.life == life.number && !written.contains(record.line.dropLast()) ? reason : nil
+        }
+    }
+
+    func shutdown(_ life: Life, deadline: Duration) {
+        guard let pipeline = life.pipeline else { return }
+        say("life \(life.number) is shut down")
+        let end = time.continuousTime() + deadline
+        let result = Locked<Ledger?>(nil)
+        Task {
+            let ledger = await pipeline.shutdown(deadline: deadline)
+            result.withLock { $0 = ledger }
+        }
+        SerialTasks.run()
+        while !life.process.isDead, result.withLock({ $0 == nil }), let next = time.deadlines.first, next <= end {
+            time.advanceToNextSleeper()
+            SerialTasks.run()
+        }
+        guard !life.process.isDead else { return kill(life) }
+        leave(life)
+        if let ledger = result.withLock({ $0 }) {
+            if !ledger.isBalanced { books.violated("life \(life.number) is not balanced: \(ledger)") }
+        } else {
+            books.violated("life \(life.number) does not end")
+        }
+        life.end()
+        SerialTasks.run()
+        let open = life.process.openFiles
+        if !open.isEmpty { books.violated("life \(life.number) leaves files open: \(open)") }
+        books.left(life: life.number)
+        if life.settings.durability == .buffered, life.process.hadFaults {
+            excuseUnwritten(of: life, "could not be written")
+        }
+    }
+
+    // MARK: The disk
+
+    func serialsOnDisk() -> [Int] {
+        disk.withLock { $0.files(below: "/data/events") }
+            .filter { !$0.path.contains("/rejected/") }
+            .flatMap { SegmentFile.serials(in: $0.file.bytes) }
+    }
+
+    /// Whole lines, without what the file adds to the event.
+    private func linesOnDisk() -> [ArraySlice<UInt8>] {
+        disk.withLock { $0.files(below: "/data/events") }.flatMap { found in
+            found.file.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+                .filter { $0.count > 17 }.map { $0.dropLast(17) }
+        }
+    }
+
+    func losePower() {
+        say("the power is lost")
+        for life in lives { life.process.kill() }
+        bury()
+        disk.withLock { $0.losePower(&random) }
+        let kept = Set(linesOnDisk())
+        let now = time.continuousTime()
+        let interval = Duration.milliseconds(50)
+        books.excuse { _, record in
+            // Whole lines only: what was torn is found to be damaged.
+            guard !kept.contains(record.line.dropLast()) else { return nil }
+            switch record.durability {
+            case .full: return nil
+            case .interval:
+                let end = lifeEnds[record.life] ?? now
+                return record.trackedAt > end - interval || faultyLives.contains(record.life) ? "power" : nil
+            case .process, .buffered: return "power"
+            }
+        }
+        books.powerLost()
+    }
+
+    func deleteDirectory() {
+        say("the directory is deleted")
+        disk.withLock { disk in
+            for (path, _) in disk.files(below: "/data") { disk.remove(path) }
+            for folder in disk.directories(below: "/data").reversed() { disk.remove(folder) }
+        }
+        for life in lives { life.process.disturb() }
+        books.excuse { _, _ in "deleted" }
+        // What could not be read before was given up, and is now found to be gone.
+        books.orderIsOff()
+    }
+
+    func flipBit() {
+        let files = disk.withLock { $0.files(below: "/data/events") }
+            .filter { $0.path.hasSuffix(".jsonl") && !$0.file.bytes.isEmpty && !$0.path.contains("/rejected/") }
+        guard let (path, file) = files.randomElement(using: &random) else { return }
+        let index = number(0...file.bytes.count - 1)
+        say("a bit of \(path) flips at \(index)")
+        let touched = Set(SegmentFile.serials(around: index, in: file.bytes))
+        let bit = UInt8(1) << number(0...7)
+        // It must not look to the observer like another event.
+        var flipped = file.bytes
+        flipped[index] ^= bit
+        guard Set(SegmentFile.serials(in: flipped)).isSubset(of: SegmentFile.serials(in: file.bytes)) else { return }
+        disk.withLock { disk in
+            guard let node = disk.node(path) else { return }
+            disk.change(file: node) { file in
+                file.bytes = flipped
+                file.safe = file.bytes
+                file.unsafeChanges = []
+            }
+        }
+        books.excuse { serial, _ in touched.contains(serial) ? "bit flip" : nil }
+    }
+}
