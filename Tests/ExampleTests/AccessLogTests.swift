@@ -41,9 +41,10 @@ import Testing
     func `the same through a store on disk, which is empty afterwards`() async throws {
         let folder = TemporaryFolder()
         let store = folder.url.appending(path: "store").path
-        let result = try await Program.run("AccessLog", ["-", "--store", store], input: try Data(contentsOf: Self.realLog))
+        let log = try Data(contentsOf: Self.realLog)
+        let result = try await Program.run("AccessLog", ["-", "--store", store], input: log)
         #expect(result.status == 0, "\(result.errors)")
-        try compare(result.lines, with: try Data(contentsOf: Self.realLog).split(separator: 10).map { Array($0) })
+        try compare(result.lines, with: log.split(separator: 10).map { Array($0) })
         let again = try await Program.run("AccessLog", ["-", "--store", store])
         #expect(again.status == 0 && again.lines.isEmpty, "\(again.errors)")
     }
@@ -63,7 +64,8 @@ import Testing
         let store = folder.url.appending(path: "store").path
         let input = Data(Self.oddLines.joined(separator: [0x0A]))
         // Port 9 is the discard port: nobody listens there.
-        let failed = try await Program.run("AccessLog", ["-", "--store", store, "--to", "http://127.0.0.1:9"], input: input)
+        let arguments = ["-", "--store", store, "--to", "http://127.0.0.1:9"]
+        let failed = try await Program.run("AccessLog", arguments, input: input)
         #expect(failed.status == 2, "\(failed.errors)")
         #expect(failed.lines.isEmpty && failed.errors.contains("6 waiting in \(store) for the next run"))
         let next = try await Program.run("AccessLog", ["-", "--store", store])

@@ -100,7 +100,9 @@ import Testing
             }
             if endsInTheMiddle {
                 group.addTask {
-                    while pipeline.ledger.tracked < Self.events * Self.threads / 3, !Task.isCancelled { await Task.yield() }
+                    while pipeline.ledger.tracked < Self.events * Self.threads / 3, !Task.isCancelled {
+                        await Task.yield()
+                    }
                     await pipeline.shutdown(deadline: .zero)
                 }
             }
