@@ -8,9 +8,8 @@ public import SluiceJSONL
 #endif
 
 extension JSONLStore {
-    /// The same as with the directory's path.
+    /// The same as with the directory's path, for a file URL. All parameters are those of the initializer with a path.
     ///
-    /// - Parameter directory: a file URL; the other parameters are those of the initializer with a path.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a URL that does not name a file.
     public convenience init(
         at directory: URL,

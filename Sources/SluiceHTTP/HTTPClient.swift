@@ -14,7 +14,7 @@ public import Sluice
 public protocol HTTPClient: Sendable {
     /// Called before any request, perhaps more than once.
     ///
-    /// - Throws: what makes the client unusable, such as ``SluiceError/Code/missingLibrary``.
+    /// - Throws: what makes the client unusable, such as ``Sluice/SluiceError/Code/missingLibrary``.
     func open() throws(SluiceError)
 
     /// Sends a request, once, and waits for the answer.

@@ -20,8 +20,10 @@ public import Sluice
 public protocol WireFormat: Sendable {
     /// Fills in the body and its content type, and whatever else of the request is the format's: method, path, query.
     ///
-    /// - Parameter request: comes with the transport's URL and the method POST. Headers that were given to the
-    ///   transport go over those that are set here.
+    /// - Parameters:
+    ///   - batch: never empty.
+    ///   - request: comes with the transport's URL and the method POST. Headers that were given to the
+    ///     transport go over those that are set here.
     /// - Throws: any error; the batch is then retried, not rejected.
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws
 

@@ -13,7 +13,7 @@ public struct LineSealing: Sendable {
     private let unseal: @Sendable (_ sealed: [UInt8]) throws -> [UInt8]
 
     /// - Parameters:
-    ///   - seal: called by ``Store/append(_:)`` on the caller's thread; if it throws, the event is refused.
+    ///   - seal: called by ``JSONLStore/append(_:)`` on the caller's thread; if it throws, the event is refused.
     ///   - open: gives back what `seal` was given; called by the delivery loop.
     public init(
         seal: @escaping @Sendable (_ line: [UInt8]) throws -> [UInt8],

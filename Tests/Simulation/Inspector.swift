@@ -12,7 +12,7 @@ struct Inspector: Sendable {
     let incoming = Locked<Event.Priority?>(nil)
 
     @Sendable func removes(
-        _ process: SimulatedProcess, _ path: String, _ file: SimulatedDisk.File, _ disk: SimulatedDisk
+        _ process: SimulatedProcess, _ path: String, _ file: SimulatedDisk.File, _ disk: inout SimulatedDisk
     ) {
         guard let segment = SegmentFile(path: path, file: file) else { return }
         let lost = segment.serials.filter { books.record($0).map { !$0.isDone && $0.excuse == nil } ?? false }
@@ -24,14 +24,13 @@ struct Inspector: Sendable {
         let mayLookOld = books.hasClockJumped && incoming.withLock { $0 == nil }
         if isOld || mayLookOld { return books.expired(lost) }
         books.evicted(lost)
-        judge(segment, lost, process, disk)
+        judge(segment, lost, process, &disk)
     }
 
-    private func judge(_ segment: SegmentFile, _ lost: [Int], _ process: SimulatedProcess, _ disk: SimulatedDisk) {
+    private func judge(_ segment: SegmentFile, _ lost: [Int], _ process: SimulatedProcess, _ disk: inout SimulatedDisk) {
         // A file that could not be removed when its time had come goes at any later moment.
         guard !process.hadFaults else { return }
-        let mine = disk.files(below: "/data/events").filter { disk.isOwner(process.processID, of: $0.path) }
-            .compactMap { SegmentFile(path: $0.path, file: $0.file) }
+        let mine = disk.segments(of: process.processID)
         let bytes = mine.reduce(0) { $0 + $1.bytes }
         // The event that it makes room for is not longer than this. What is buffered counts too, but cannot be seen here.
         if settings.durability != .buffered, bytes + World.largestEvent <= settings.capacity {
@@ -55,8 +54,17 @@ struct Inspector: Sendable {
 }
 
 extension SimulatedDisk {
+    /// The segments in the folders that a process holds.
+    mutating func segments(of process: Int32) -> [SegmentFile] {
+        var result: [SegmentFile] = []
+        for (path, file) in files(below: "/data/events") where isOwner(process, of: path) {
+            if let segment = SegmentFile(path: path, file: file) { result.append(segment) }
+        }
+        return result
+    }
+
     /// Whether a process holds the lock of the folder that a file lies in.
-    func isOwner(_ process: Int32, of path: String) -> Bool {
+    private mutating func isOwner(_ process: Int32, of path: String) -> Bool {
         guard let node = node(SimulatedDisk.split(path).parent + "/lock"), case .file(let lock)? = nodes[node] else {
             return false
         }

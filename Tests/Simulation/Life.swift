@@ -77,8 +77,10 @@ final class Life {
         }
     }
 
+    private static let pad = [UInt8](repeating: UInt8(ascii: "x"), count: World.largestEvent)
+
     func track(_ serial: Int, bytes: Int, priority: Event.Priority) {
-        let pad = String(repeating: "x", count: bytes)
+        let pad = String(decoding: Life.pad.prefix(bytes), as: UTF8.self)
         pipeline?.track("Event", ["n": .int(Int64(serial)), "pad": .string(pad)], priority: priority)
     }
 

@@ -5,8 +5,7 @@ struct SegmentFile {
     let path: String
     let priority: Event.Priority
     let sequence: UInt64
-    let bytes: Int
-    let serials: [Int]
+    private let contents: [UInt8]
 
     /// Nil for what is no segment.
     init?(path: String, file: SimulatedDisk.File) {
@@ -17,9 +16,12 @@ struct SegmentFile {
         self.path = path
         self.sequence = sequence
         priority = fields[0] == "critical" ? .critical : .normal
-        bytes = file.bytes.count
-        serials = SegmentFile.serials(in: file.bytes)
+        contents = file.bytes
     }
+
+    var bytes: Int { contents.count }
+
+    var serials: [Int] { SegmentFile.serials(in: contents) }
 
     /// Of whole lines: in a torn one, the number may be torn as well.
     static func serials(in bytes: [UInt8]) -> [Int] {

@@ -45,12 +45,21 @@ struct SimulatedDisk {
 
     var nodes: [Int: Node] = [0: .directory(Directory())]
     var descriptors: [CInt: Descriptor] = [:]
+    /// Paths that were looked for, until a name changes.
+    private var known: [String: Int] = [:]
     private var lastNode = 0
     private var lastDescriptor: CInt = 2
 
     // MARK: Names
 
-    func node(_ path: String) -> Int? {
+    mutating func node(_ path: String) -> Int? {
+        if let known = known[path] { return known }
+        let found = look(for: path)
+        known[path] = found
+        return found
+    }
+
+    private func look(for path: String) -> Int? {
         var node = 0
         for part in path.split(separator: "/") {
             guard case .directory(let directory)? = nodes[node], let next = directory.entries[String(part)] else {
@@ -83,6 +92,7 @@ struct SimulatedDisk {
     }
 
     private mutating func enter(_ node: Int?, as name: String, in directory: Int) {
+        if node == nil { known = [:] }
         var previous: Int?
         change(directory: directory) { contents in
             previous = contents.entries[name]
@@ -102,7 +112,7 @@ struct SimulatedDisk {
     }
 
     /// The paths of all files that can be reached by name, in order.
-    func files(below path: String = "") -> [(path: String, file: File)] {
+    mutating func files(below path: String = "") -> [(path: String, file: File)] {
         guard let node = node(path), case .directory(let directory)? = nodes[node] else { return [] }
         return directory.entries.keys.sorted().flatMap { name -> [(path: String, file: File)] in
             let child = "\(path)/\(name)"
@@ -115,7 +125,7 @@ struct SimulatedDisk {
     }
 
     /// The paths of all directories, each before those in it.
-    func directories(below path: String) -> [String] {
+    mutating func directories(below path: String) -> [String] {
         guard let node = node(path), case .directory(let directory)? = nodes[node] else { return [] }
         return [path] + directory.entries.keys.sorted().flatMap { directories(below: "\(path)/\($0)") }
     }
@@ -177,6 +187,7 @@ struct SimulatedDisk {
     /// All that was not synchronised is kept up to some point, differently for every file and directory.
     mutating func losePower(_ random: inout SeededRandom) {
         descriptors = [:]
+        known = [:]
         for id in nodes.keys.sorted() {
             switch nodes[id] {
             case .file:

@@ -29,11 +29,11 @@ final class SimulatedProcess: FileSystem {
     private let disk: Locked<SimulatedDisk>
     private let state: Locked<State>
     /// Called before a file is removed, with the disk locked.
-    private let onRemoval: @Sendable (SimulatedProcess, String, SimulatedDisk.File, SimulatedDisk) -> Void
+    private let onRemoval: @Sendable (SimulatedProcess, String, SimulatedDisk.File, inout SimulatedDisk) -> Void
 
     init(
         _ processID: Int32, disk: Locked<SimulatedDisk>, seed: UInt64,
-        onRemoval: @escaping @Sendable (SimulatedProcess, String, SimulatedDisk.File, SimulatedDisk) -> Void
+        onRemoval: @escaping @Sendable (SimulatedProcess, String, SimulatedDisk.File, inout SimulatedDisk) -> Void
     ) {
         self.processID = processID
         self.disk = disk
@@ -232,7 +232,7 @@ final class SimulatedProcess: FileSystem {
         try perform(.removeFile) { disk throws(FileError) in
             guard let node = disk.node(path) else { throw .noSuchFile }
             guard case .file(let file)? = disk.nodes[node] else { throw .notPermitted }
-            onRemoval(self, path, file, disk)
+            onRemoval(self, path, file, &disk)
             disk.remove(path)
         }
     }

@@ -117,7 +117,7 @@ extension World {
             books.violated("life \(life.number) has miscounted: \(route.waiting) are not \(route.stored)")
         }
         guard !life.process.hadFaults else { return }
-        let bytes = disk.withLock { $0.segmentBytes(of: life.process.processID) }
+        let bytes = disk.withLock { $0.segments(of: life.process.processID) }.reduce(0) { $0 + $1.bytes }
         if bytes > life.settings.capacity {
             books.violated("life \(life.number) holds \(bytes) bytes of \(life.settings.capacity)")
         }
@@ -148,14 +148,5 @@ extension World {
         let left = serialsOnDisk()
         if !left.isEmpty { books.violated("\(left.count) events are never delivered, as \(left[0])") }
         books.close()
-    }
-}
-
-extension SimulatedDisk {
-    fileprivate func segmentBytes(of process: Int32) -> Int {
-        files(below: "/data/events").reduce(0) { sum, found in
-            let isSegment = SegmentFile(path: found.path, file: found.file) != nil
-            return isSegment && isOwner(process, of: found.path) ? sum + found.file.bytes.count : sum
-        }
     }
 }

@@ -12,7 +12,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     /// The moments that a four-digit year can write: 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
     ///
-    /// A ``PropertyValue/date(_:)`` outside of it becomes null when it enters a property list.
+    /// A ``PropertyValue/date(_:)-swift.enum.case`` outside of it becomes null when it enters a property list.
     public static let writable: ClosedRange<Timestamp> =
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 }
