@@ -31,7 +31,7 @@ extension EventLine {
         guard !writer.isOverfull else {
             throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
         }
-        self.init(bytes: writer.bytes[...], priority: event.priority)
+        self.init(bytes: writer.written, priority: event.priority)
     }
 
     /// Turns the line back into the event that it was written from.

@@ -3,21 +3,30 @@
 /// It knows values, strings and raw bytes; commas, colons and braces are the caller's, by ``raw(_:)-(StaticString)``.
 /// Wire formats use it to build their envelopes.
 public struct JSONWriter: Sendable {
-    /// What was written so far. Once ``isOverfull`` it is no longer whole.
-    public private(set) var bytes: [UInt8] = []
+    // Filled with zeros beyond `count`, so that writing is copying into place: Array's own append costs a call, a check
+    // of its uniqueness and one of its capacity for every comma.
+    private var buffer: [UInt8]
+    private var count = 0
+    private let limit: Int
 
     /// Whether more than the limit would have been written.
     public private(set) var isOverfull = false
-
-    private let limit: Int
 
     /// - Parameters:
     ///   - capacity: bytes to reserve at the start.
     ///   - limit: the most bytes that may be written.
     public init(capacity: Int = 512, limit: Int = .max) {
         self.limit = limit
-        bytes.reserveCapacity(min(capacity, limit))
+        buffer = [UInt8](repeating: 0, count: max(0, min(capacity, limit)))
     }
+
+    /// What was written so far. Once ``isOverfull`` it is no longer whole.
+    ///
+    /// - Complexity: O(n), for a copy.
+    public var bytes: [UInt8] { Array(written) }
+
+    /// The same without a copy, for as long as nothing more is written.
+    var written: ArraySlice<UInt8> { buffer[..<count] }
 
     /// Copies UTF-8 that is JSON already.
     public mutating func raw(_ text: StaticString) {
@@ -26,14 +35,14 @@ public struct JSONWriter: Sendable {
 
     /// Copies bytes that are JSON already, such as an ``EventLine``.
     public mutating func raw(_ source: some Collection<UInt8>) {
-        guard hasRoom(for: source.count) else { return }
-        bytes.append(contentsOf: source)
+        let isDone: Void? = source.withContiguousStorageIfAvailable { append($0) }
+        if isDone == nil { Array(source).withUnsafeBufferPointer { append($0) } }
     }
 
     public mutating func value(_ value: PropertyValue) {
         switch value {
         case .string(let string): self.string(string)
-        case .int(let int): integer(int)
+        case .int(let int): digits(of: int)
         case .double(let double): number(double)
         case .bool(let bool): bool ? raw("true") : raw("false")
         case .date(let date): self.date(date)
@@ -57,44 +66,28 @@ public struct JSONWriter: Sendable {
         var isFirst = true
         for property in properties {
             if isOverfull { return }
-            if !isFirst { raw(",") }
+            name(property.name, isFirst: isFirst)
             isFirst = false
-            string(property.name)
-            raw(":")
             value(property.value)
         }
         raw("}")
     }
 
     public mutating func integer(_ value: some BinaryInteger) {
-        var digits = value.description
-        digits.withUTF8 { append($0) }
+        if let value = Int64(exactly: value) { return digits(of: value) }
+        ascii(value.description)
     }
 
     /// A double in the fewest digits that read back as the same double; it always has a point or an exponent, which
     /// tells it from an integer. Not-a-number and the infinities are null.
     public mutating func number(_ value: Double) {
         guard value.isFinite else { return raw("null") }
-        var digits = value.description
-        digits.withUTF8 { append($0) }
+        ascii(value.description)
     }
 
     /// A string in quotes. Escaped are the quote, the backslash and the controls below U+0020, and nothing else.
     public mutating func string(_ value: String) {
-        var value = value
-        value.withUTF8 { utf8 in
-            raw("\"")
-            var start = 0
-            for index in utf8.indices {
-                let byte = utf8[index]
-                guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-                append(UnsafeBufferPointer(rebasing: utf8[start..<index]))
-                escape(byte)
-                start = index + 1
-            }
-            append(UnsafeBufferPointer(rebasing: utf8[start...]))
-            raw("\"")
-        }
+        withUTF8(of: value) { writer, utf8 in writer.quoted(utf8) }
     }
 
     /// A moment in ISO 8601, such as `"2026-11-21T05:55:16.123\u005a"`.
@@ -104,48 +97,120 @@ public struct JSONWriter: Sendable {
     public mutating func date(_ date: Timestamp) {
         guard Timestamp.writable.contains(date) else { return raw("null") }
         raw("\"")
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Timestamp.digitsLength) { buffer in
-            date.writeDigits(into: buffer)
-            append(UnsafeBufferPointer(buffer))
-        }
+        append(Timestamp.digitsLength) { date.writeDigits(into: $0) }
         raw(#"\u005a""#)
     }
 
     mutating func id(_ id: EventID) {
         raw("\"")
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: EventID.textLength) { buffer in
-            id.write(into: buffer)
-            append(UnsafeBufferPointer(buffer))
-        }
+        append(EventID.textLength) { id.write(into: $0) }
         raw("\"")
     }
 
-    private mutating func escape(_ byte: UInt8) {
-        switch byte {
-        case UInt8(ascii: "\""): raw(#"\""#)
-        case UInt8(ascii: "\\"): raw(#"\\"#)
-        case 0x08: raw(#"\b"#)
-        case 0x09: raw(#"\t"#)
-        case 0x0A: raw(#"\n"#)
-        case 0x0C: raw(#"\f"#)
-        case 0x0D: raw(#"\r"#)
-        default:
-            raw(#"\u00"#)
-            let digits: StaticString = "0123456789abcdef"
-            digits.withUTF8Buffer { digits in
-                append(UnsafeBufferPointer(rebasing: digits[Int(byte >> 4)...Int(byte >> 4)]))
-                append(UnsafeBufferPointer(rebasing: digits[Int(byte & 15)...Int(byte & 15)]))
-            }
+    // MARK: Pieces
+
+    /// The name of a pair with what stands around it.
+    private mutating func name(_ name: String, isFirst: Bool) {
+        withUTF8(of: name) { writer, utf8 in writer.quoted(utf8, comma: !isFirst, colon: true) }
+    }
+
+    private mutating func digits(of value: Int64) {
+        var length = value < 0 ? 2 : 1
+        var rest = value.magnitude / 10
+        while rest > 0 {
+            length += 1
+            rest /= 10
+        }
+        append(length) { target in
+            if value < 0 { target[0] = UInt8(ascii: "-") }
+            var magnitude = value.magnitude
+            var position = length
+            repeat {
+                position -= 1
+                target[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: magnitude % 10)
+                magnitude /= 10
+            } while magnitude > 0
         }
     }
 
-    private mutating func append(_ source: UnsafeBufferPointer<UInt8>) {
-        guard hasRoom(for: source.count) else { return }
-        bytes.append(contentsOf: source)
+    private mutating func ascii(_ text: String) {
+        withUTF8(of: text) { writer, utf8 in writer.append(utf8) }
     }
 
-    private mutating func hasRoom(for count: Int) -> Bool {
-        if bytes.count + count > limit { isOverfull = true }
-        return !isOverfull
+    /// Lends the bytes of a string where they are; only a string of Objective-C has to be copied for it.
+    @inline(__always)
+    private mutating func withUTF8(
+        of text: String, _ body: (inout JSONWriter, UnsafeBufferPointer<UInt8>) -> Void
+    ) {
+        let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { body(&self, $0) }
+        if isDone != nil { return }
+        var native = text
+        native.withUTF8 { body(&self, $0) }
+    }
+
+    /// Writes text in quotes, and the comma before or the colon behind that the text is to have.
+    @inline(__always)
+    private mutating func quoted(_ utf8: UnsafeBufferPointer<UInt8>, comma: Bool = false, colon: Bool = false) {
+        guard !JSONEscaping.isNeeded(in: utf8) else { return escaped(utf8, comma: comma, colon: colon) }
+        let start = comma ? 2 : 1
+        append(start + utf8.count + (colon ? 2 : 1)) { target in
+            if comma { target[0] = UInt8(ascii: ",") }
+            target[start - 1] = UInt8(ascii: "\"")
+            JSONWriter.copy(utf8, to: target, at: start)
+            target[start + utf8.count] = UInt8(ascii: "\"")
+            if colon { target[start + utf8.count + 1] = UInt8(ascii: ":") }
+        }
+    }
+
+    @inline(never)
+    private mutating func escaped(_ utf8: UnsafeBufferPointer<UInt8>, comma: Bool, colon: Bool) {
+        raw(comma ? ",\"" : "\"")
+        var start = 0
+        for index in utf8.indices {
+            guard let escape = JSONEscaping.escape(for: utf8[index]) else { continue }
+            append(UnsafeBufferPointer(rebasing: utf8[start..<index]))
+            raw(escape)
+            start = index + 1
+        }
+        append(UnsafeBufferPointer(rebasing: utf8[start...]))
+        raw(colon ? "\":" : "\"")
+    }
+
+    // MARK: The buffer
+
+    private mutating func append(_ source: UnsafeBufferPointer<UInt8>) {
+        append(source.count) { JSONWriter.copy(source, to: $0, at: 0) }
+    }
+
+    /// Has `fill` write exactly `length` bytes to the end, if there may be as many.
+    @inline(__always)
+    private mutating func append(_ length: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Void) {
+        guard hasRoom(for: length) else { return }
+        let end = count + length
+        buffer.withUnsafeMutableBufferPointer { fill(UnsafeMutableBufferPointer(rebasing: $0[count..<end])) }
+        count = end
+    }
+
+    @inline(__always)
+    private mutating func hasRoom(for length: Int) -> Bool {
+        guard !isOverfull, length <= limit - count else {
+            isOverfull = true
+            return false
+        }
+        if length > buffer.count - count { grow(by: length) }
+        return true
+    }
+
+    @inline(never)
+    private mutating func grow(by length: Int) {
+        buffer.append(contentsOf: repeatElement(0, count: max(length, buffer.count)))
+    }
+
+    @inline(__always)
+    private static func copy(
+        _ source: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableBufferPointer<UInt8>, at offset: Int
+    ) {
+        UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(target)[offset...])
+            .copyMemory(from: UnsafeRawBufferPointer(source))
     }
 }

@@ -1,0 +1,120 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+/// The writer's fast paths, held against JSON written one scalar after the other.
+@Suite struct JSONWriterTests {
+    private func written(limit: Int = .max, _ body: (inout JSONWriter) -> Void) -> String? {
+        var writer = JSONWriter(capacity: 8, limit: limit)
+        body(&writer)
+        return writer.isOverfull ? nil : String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += #"\""#
+            case "\\": result += #"\\"#
+            case "\u{8}": result += #"\b"#
+            case "\t": result += #"\t"#
+            case "\n": result += #"\n"#
+            case "\u{C}": result += #"\f"#
+            case "\r": result += #"\r"#
+            case "\0"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                result += #"\u"# + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+
+    /// Eight bytes are looked at in one step: each byte has to be found in each place, whatever stands beside it.
+    @Test(arguments: [1, 7, 8, 9, 17])
+    func `each escaped character and its neighbours are right in each place of a string`(length: Int) {
+        let bytes = Array(0..<UInt8(0x24)) + Array(0x5A..<0x5F) + [0x7F]
+        var wrong: [String] = []
+        for neighbour in ["a", "\u{7F}", "\u{80}", " ", "!", "#", "[", "]"] as [Unicode.Scalar] {
+            for place in 0..<length {
+                for byte in bytes {
+                    var scalars = [Unicode.Scalar](repeating: neighbour, count: length)
+                    scalars[place] = Unicode.Scalar(byte)
+                    var text = String()
+                    text.unicodeScalars.append(contentsOf: scalars)
+                    if written({ $0.string(text) }) != quoted(text) { wrong.append(text) }
+                }
+            }
+        }
+        #expect(wrong == [])
+    }
+
+    @Test(arguments: UInt64(0)..<20)
+    func `random text is written as it is, but for what has to be escaped`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<500 {
+            var text = String()
+            for _ in 0..<Int.random(in: 0...40, using: &random) {
+                let range: ClosedRange<UInt32> = Bool.random(using: &random) ? 0...0x7F : 0x80...0xD7FF
+                let scalar = Unicode.Scalar(UInt32.random(in: range, using: &random))
+                text.unicodeScalars.append(scalar ?? "?")
+            }
+            #expect(written { $0.string(text) } == quoted(text))
+            let expected = "{" + quoted(text) + ":1," + quoted(text + "b") + ":" + quoted(text) + "}"
+            let properties = Properties([(text, .int(1)), (text + "b", .string(text))])
+            #expect(written { $0.object(properties) } == expected)
+        }
+    }
+
+    @Test func `integers of every length are written in their digits`() {
+        var integers: [Int64] = [0, .min, .max, -1, 9, 10, -9, -10]
+        var power: Int64 = 1
+        for _ in 0..<18 {
+            power *= 10
+            integers += [power - 1, power, power + 1, 1 - power, -power, -power - 1]
+        }
+        for integer in integers {
+            #expect(written { $0.integer(integer) } == String(integer))
+            #expect(written { $0.value(.int(integer)) } == String(integer))
+        }
+        #expect(written { $0.integer(UInt64.max) } == String(UInt64.max))
+        #expect(written { $0.integer(UInt8.max) } == "255")
+    }
+
+    @Test func `bytes of any collection are copied`() {
+        #expect(written { $0.raw(Array("[1]".utf8)) } == "[1]")
+        #expect(written { $0.raw(repeatElement(UInt8(ascii: "1"), count: 100)) } == String(repeating: "1", count: 100))
+        #expect(written { $0.raw([UInt8]()) } == "")
+    }
+
+    /// What fits is written whole; of what does not, no more than the limit is kept.
+    @Test func `a limit is kept to the byte by everything that is written`() {
+        let bodies: [(inout JSONWriter) -> Void] = [
+            { $0.string("a plain text") }, { $0.string("with a \n in it") }, { $0.integer(-1_234) }, { $0.number(0.5) },
+            { $0.raw("null") }, { $0.raw(repeatElement(UInt8(ascii: "1"), count: 9)) },
+            { $0.date(Timestamp(milliseconds: 0)) }, { $0.value([1, "two", ["three": nil]]) },
+        ]
+        for body in bodies {
+            let whole = written(body)
+            let size = whole?.utf8.count ?? 0
+            #expect(written(limit: size, body) == whole)
+            for limit in 0..<size {
+                var writer = JSONWriter(limit: limit)
+                body(&writer)
+                writer.raw("")
+                #expect(writer.isOverfull)
+                #expect(writer.bytes.count <= limit)
+            }
+        }
+    }
+
+    @Test func `a copy of a writer goes its own way`() {
+        var one = JSONWriter()
+        one.raw("1")
+        var two = one
+        one.raw("0")
+        two.raw("23")
+        #expect(one.bytes == Array("10".utf8))
+        #expect(two.bytes == Array("123".utf8))
+    }
+}
