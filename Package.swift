@@ -37,7 +37,8 @@ let examples: [Target] = [
 let tests: [Target] = [
     .executableTarget(
         name: "Simulation", dependencies: ["Sluice", "SluiceFiles", "SluiceJSONL", "SluiceTesting"],
-        path: "Tests/Simulation"),
+        path: "Tests/Simulation", exclude: ["mutants"]),
+    .executableTarget(name: "FaultHost", dependencies: ["Sluice", "SluiceJSONL"], path: "Tests/Faults/Host"),
     .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),

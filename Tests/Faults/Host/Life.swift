@@ -1,0 +1,93 @@
+import Sluice
+import SluiceJSONL
+
+/// One life of a host, as long as nobody kills it.
+struct Life {
+    private let settings: Settings
+    private let recorder = Recorder()
+    private let store: RecordingStore
+    private let subject: any Subject
+    private var next: Int
+
+    init(_ settings: Settings) throws {
+        self.settings = settings
+        next = settings.first
+        store = RecordingStore(
+            JSONLStore(at: settings.directory, durability: settings.durability, capacity: settings.capacity),
+            recorder: recorder)
+        subject =
+            settings.isDirect
+            ? try StoreSubject(settings, store: store, recorder: recorder)
+            : try PipelineSubject(settings, store: store, recorder: recorder)
+        recorder.record("= open \(subject.books.json)")
+    }
+
+    mutating func run() async {
+        for command in settings.commands { await obey(command) }
+        guard settings.isInteractive else { return }
+        while let command = readLine() { await obey(command) }
+    }
+
+    private mutating func obey(_ command: String) async {
+        let words = command.split(separator: " ")
+        let numbers = words.dropFirst().map { Int($0) ?? { System.fail("no number in: \(command)") }() }
+        switch words.first {
+        case "track": track(numbers.first ?? 0, pause: UInt32(numbers.dropFirst().first ?? 0))
+        case "deliver": await deliver(batches: numbers.first)
+        case "synchronize": synchronize()
+        case "fork": fork(tracking: numbers.first ?? 0)
+        case "ledger": break
+        case "close": await subject.close()
+        default: System.fail("no command \(command)")
+        }
+        recorder.record("= \(words[0]) \(subject.books.json)")
+    }
+
+    /// - Parameter count: zero for as long as it takes to be killed.
+    private mutating func track(_ count: Int, pause: UInt32) {
+        let end = count == 0 ? Int.max : next + count
+        while next < end {
+            subject.track(NumberedEvent(writer: settings.writer, number: next, maximumFiller: settings.filler))
+            acknowledge(next)
+            next += 1
+            if pause > 0 { System.pause(microseconds: pause) }
+        }
+    }
+
+    private func acknowledge(_ number: Int) {
+        if let refusal = store.takeRefusal() {
+            recorder.record("r \(number) \(refusal.code)")
+        } else {
+            recorder.record("a \(number) \(System.monotonicMicroseconds())")
+        }
+    }
+
+    private func deliver(batches: Int?) async {
+        if let batches {
+            await subject.deliver(batches: batches)
+        } else {
+            await subject.deliver()
+        }
+    }
+
+    private func synchronize() {
+        do throws(SluiceError) {
+            try store.synchronize()
+        } catch {
+            System.note("\(error)")
+        }
+    }
+
+    /// The child uses the same pipeline and ends; the parent goes on when it has.
+    private mutating func fork(tracking count: Int) {
+        let child = System.fork()
+        if child == 0 {
+            track(count, pause: 0)
+            recorder.record("= child \(subject.books.json)")
+            store.close()
+            System.leave()
+        }
+        System.wait(for: child)
+        next += count
+    }
+}

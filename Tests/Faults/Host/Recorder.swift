@@ -1,0 +1,100 @@
+import Sluice
+
+/// Writes down what happens, where it outlives the process: a line for each fact to the standard output, which is a
+/// pipe to whoever started this life.
+///
+///     a 17 81920377     the event of that number was accepted, at that time of the monotonic clock in microseconds
+///     r 18 storageFull  the event was refused
+///     b 3               a batch is received: the lines up to the next record are its events
+///     {"id":…}          an event
+///     s 3               the store has forgotten the batch
+///     u 3               the store could not forget the batch for good
+///     d 20 evicted      so many events that were accepted, in this life or an earlier one, are gone, and why
+///     = ledger {…}      a command has ended
+final class Recorder: Sendable {
+    // Two threads' records must not mix: a batch is longer than what a pipe takes in one piece.
+    private let lock = Locked(())
+
+    func record(_ line: String) {
+        write(Array(line.utf8) + [UInt8(ascii: "\n")])
+    }
+
+    func received(_ batch: Batch) {
+        var bytes = Array("b \(batch.id.rawValue)\n".utf8)
+        for line in batch.events {
+            bytes += line.bytes
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        write(bytes)
+    }
+
+    private func write(_ bytes: [UInt8]) {
+        lock.withLock { _ in System.write(bytes, to: 1) }
+    }
+}
+
+/// A receiver that takes everything, and writes it down before it says so.
+struct RecordingTransport: Transport {
+    let recorder: Recorder
+
+    func send(_ batch: Batch) async throws -> Verdicts {
+        recorder.received(batch)
+        return .all(.accepted)
+    }
+}
+
+/// The store, with a record of what it has answered.
+final class RecordingStore: Store {
+    private let store: any Store
+    private let recorder: Recorder
+    private let refusal = Locked<SluiceError?>(nil)
+
+    init(_ store: any Store, recorder: Recorder) {
+        self.store = store
+        self.recorder = recorder
+    }
+
+    /// Why the last event was refused; there is one thread that tracks.
+    func takeRefusal() -> SluiceError? {
+        refusal.withLock { refusal in
+            defer { refusal = nil }
+            return refusal
+        }
+    }
+
+    func append(_ line: EventLine) throws(SluiceError) {
+        do throws(SluiceError) {
+            try store.append(line)
+        } catch {
+            refusal.withLock { $0 = error }
+            throw error
+        }
+    }
+
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        do throws(SluiceError) {
+            try store.settle(batch, rejected: rejected)
+        } catch {
+            recorder.record("u \(batch.rawValue)")
+            throw error
+        }
+        recorder.record("s \(batch.rawValue)")
+    }
+
+    func open(_ observer: StoreObserver) throws(SluiceError) {
+        try store.open(
+            StoreObserver(
+                onRecovered: { observer.recovered($0) },
+                onDropped: { [recorder] count, reason in
+                    observer.dropped(count, reason)
+                    recorder.record("d \(count) \(reason.rawValue)")
+                },
+                onNote: { observer.note($0) }))
+    }
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try store.nextBatch(size) }
+    func release(_ batch: Batch.ID) { store.release(batch) }
+    var backlog: Backlog { store.backlog }
+    func synchronize() throws(SluiceError) { try store.synchronize() }
+    func close() { store.close() }
+}

@@ -1,0 +1,59 @@
+import SluiceJSONL
+
+/// What one life of the host is told on its command line.
+struct Settings {
+    var directory = ""
+    var durability = JSONLStore.Durability.process
+    var capacity = 64 << 20
+    /// Tells the events of one process from those of another.
+    var writer = 0
+    /// The number of the first event.
+    var first = 1
+    /// The most bytes of filler in an ordinary event.
+    var filler = 600
+    var batch = 50
+    /// Delivery goes on beside all commands, and not only while `deliver` runs.
+    var delivers = false
+    /// The store alone, from one thread: every run makes the same system calls.
+    var isDirect = false
+    /// Commands come from the standard input when those of the command line are done.
+    var isInteractive = false
+    var commands: [String] = []
+
+    init(_ arguments: ArraySlice<String>) {
+        var rest = arguments
+        func value() -> String { rest.popFirst() ?? { System.fail("an option without its value") }() }
+        func number() -> Int { Int(value()) ?? { System.fail("an option without its number") }() }
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--durability": durability = Settings.durability(value())
+            case "--capacity": capacity = number()
+            case "--writer": writer = number()
+            case "--first": first = number()
+            case "--filler": filler = number()
+            case "--batch": batch = number()
+            case "--delivers": delivers = true
+            case "--direct": isDirect = true
+            case "--interactive": isInteractive = true
+            default:
+                if argument.hasPrefix("--") { System.fail("no option \(argument)") }
+                if directory.isEmpty { directory = argument } else { commands.append(argument) }
+            }
+        }
+        if directory.isEmpty { System.fail("FaultHost run DIRECTORY [OPTION…] [COMMAND…]") }
+    }
+
+    private static func durability(_ word: String) -> JSONLStore.Durability {
+        switch word {
+        case "buffered": return .buffered
+        case "process": return .process
+        case "full": return .full
+        default:
+            let parts = word.split(separator: ":")
+            guard parts.count == 2, parts[0] == "interval", let milliseconds = Int(parts[1]) else {
+                System.fail("no durability \(word)")
+            }
+            return .interval(milliseconds: milliseconds)
+        }
+    }
+}

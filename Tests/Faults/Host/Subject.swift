@@ -1,0 +1,157 @@
+import Sluice
+
+/// What is put to the test: something that takes events and delivers them.
+protocol Subject {
+    func track(_ event: NumberedEvent)
+
+    /// Delivers until nothing waits, or nothing moves any more.
+    func deliver() async
+
+    /// Delivers no more than so many batches.
+    func deliver(batches: Int) async
+
+    /// Ends the life, delivering nothing more.
+    func close() async
+
+    var books: Books { get }
+}
+
+/// The counts of one life, as the product itself gives them.
+struct Books {
+    var tracked = 0
+    var refused = 0
+    var recovered = 0
+    var delivered = 0
+    var dropped: [DropReason: Int] = [:]
+    var waiting = 0
+    /// What the store says that it holds, in events it knows of and bytes that it has not read.
+    var backlog: Backlog
+
+    var json: String {
+        let reasons = dropped.map { "\"\($0.key.rawValue)\":\($0.value)" }.sorted().joined(separator: ",")
+        return #"{"tracked":\#(tracked),"refused":\#(refused),"recovered":\#(recovered),"delivered":\#(delivered),"#
+            + #""waiting":\#(waiting),"stored":\#(backlog.events),"unreadBytes":\#(backlog.unreadBytes),"#
+            + #""dropped":{\#(reasons)}}"#
+    }
+}
+
+/// A whole pipeline, with its delivery loop on threads of its own.
+struct PipelineSubject: Subject {
+    let pipeline: Pipeline
+    let store: RecordingStore
+    let isAlwaysDelivering: Bool
+
+    init(_ settings: Settings, store: RecordingStore, recorder: Recorder) throws {
+        self.store = store
+        isAlwaysDelivering = settings.delivers
+        let policy = DeliveryPolicy(
+            batch: BatchSize(events: settings.batch, bytes: 262_144), flushCount: settings.batch,
+            backOff: .milliseconds(20), maximumBackOff: .milliseconds(200))
+        pipeline = try Pipeline(delivery: policy, onDiagnostic: { System.note($0.message) }) {
+            store
+            RecordingTransport(recorder: recorder)
+        }
+        if !settings.delivers { pipeline.pauseDelivery() }
+    }
+
+    func track(_ event: NumberedEvent) {
+        pipeline.track(NumberedEvent.name, event.properties, priority: event.priority)
+    }
+
+    func deliver() async {
+        pipeline.resumeDelivery()
+        var rounds = 0
+        // A flush ends with a failure, and with what waited when it began; here everything counts.
+        while rounds < 10, books.waiting > 0 || !store.backlog.isEmpty {
+            let report = await pipeline.flush()
+            if report.delivered == 0 { rounds += 1 }
+        }
+        if !isAlwaysDelivering { pipeline.pauseDelivery() }
+    }
+
+    func deliver(batches: Int) async { System.fail("batches are counted with --direct only") }
+
+    func close() async { await pipeline.shutdown(deadline: .zero) }
+
+    var books: Books {
+        let ledger = pipeline.ledger
+        var books = Books(backlog: store.backlog)
+        books.tracked = ledger.tracked
+        for route in ledger.routes {
+            books.recovered = route.recovered
+            books.delivered = route.delivered
+            books.dropped = route.dropped
+            books.waiting = route.waiting
+        }
+        return books
+    }
+}
+
+/// The store alone, used from one thread.
+final class StoreSubject: Subject {
+    private let store: RecordingStore
+    private let recorder: Recorder
+    private let size: BatchSize
+    private let observed = Locked((recovered: 0, dropped: [DropReason: Int]()))
+    private var tracked = 0
+    private var refused = 0
+    private var delivered = 0
+
+    init(_ settings: Settings, store: RecordingStore, recorder: Recorder) throws {
+        self.store = store
+        self.recorder = recorder
+        size = BatchSize(events: settings.batch, bytes: 262_144)
+        let observed = observed
+        try store.open(
+            StoreObserver(
+                onRecovered: { count in observed.withLock { $0.recovered += count } },
+                onDropped: { count, reason in observed.withLock { $0.dropped[reason, default: 0] += count } },
+                onNote: { System.note($0) }))
+    }
+
+    func track(_ numbered: NumberedEvent) {
+        tracked += 1
+        let event = Event(
+            id: EventID(high: UInt64(numbered.writer), low: UInt64(numbered.number)), name: NumberedEvent.name,
+            time: SystemTime().wallTime(), priority: numbered.priority, properties: numbered.properties)
+        do throws(SluiceError) {
+            try store.append(try EventLine(event))
+        } catch {
+            refused += 1
+        }
+    }
+
+    func deliver() async { deliver(atMost: .max) }
+
+    func deliver(batches: Int) async { deliver(atMost: batches) }
+
+    private func deliver(atMost limit: Int) {
+        var failures = 0
+        var batches = 0
+        while failures < 10, batches < limit {
+            do throws(SluiceError) {
+                guard let batch = try store.nextBatch(size) else { return }
+                recorder.received(batch)
+                delivered += batch.events.count
+                batches += 1
+                try store.settle(batch.id, rejected: [])
+            } catch {
+                failures += 1
+            }
+        }
+    }
+
+    func close() async { store.close() }
+
+    var books: Books {
+        let (recovered, dropped) = observed.withLock { $0 }
+        var books = Books(backlog: store.backlog)
+        books.tracked = tracked
+        books.refused = refused
+        books.recovered = recovered
+        books.delivered = delivered
+        books.dropped = dropped
+        books.waiting = tracked - refused + recovered - delivered - dropped.values.reduce(0, +)
+        return books
+    }
+}

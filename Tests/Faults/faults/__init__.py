@@ -1,0 +1,1 @@
+"""What `Tests/Faults/run` is made of."""

@@ -1,0 +1,1 @@
+def run(machine): return True

@@ -1,0 +1,112 @@
+"""A kill at every system call of a life that creates, appends, rotates, settles and evicts; and in mid write."""
+
+import os
+import re
+import subprocess
+
+from .books import Books, Figures, is_critical
+from .control import TEAR, Control
+from .host import HostFailure, Life, live
+
+# Small segments, so that a few events fill one: an eighth of 64 KiB. The last step does not fit, and evicts.
+CAPACITY = 65_536
+FILLER = 300
+OPTIONS = ("--direct", "--capacity", CAPACITY, "--filler", FILLER, "--durability", "full", "--batch", 20)
+STEPS = ("track 30", "deliver 1", "track 30", "deliver 2", "track 10", "deliver", "track 300", "close")
+# The most events in a segment of 8 KiB.
+SEGMENT = 40
+# The number of the last event before the step that evicts.
+BEFORE_EVICTION = 70
+
+
+def run(machine):
+    is_well = killed_before_each_call(machine)
+    return torn_in_each_operation(machine) and is_well
+
+
+# Before each system call
+
+
+def killed_before_each_call(machine):
+    figures = Figures("syscalls/kill")
+    machine.need("strace", "strace")
+    first, last = range_of_calls(machine)
+    figures.count(calls=last - first + 1)
+    every = 1 if machine.is_full else max(1, (last - first) // machine.trials(full=1, default=60))
+    # The seed moves the sample, so that runs with different seeds see different calls.
+    for call in range(first + machine.seed % every, last + 1, every):
+        strace = ("strace", "-qqq", "-o", "/dev/null", "-e", "trace=all", "-e", "signal=none")
+        inject = ("-e", f"inject=all:signal=KILL:when={call}")
+        trial(machine, figures, call, prefix=(*strace, *inject))
+    return figures.report()
+
+
+def range_of_calls(machine):
+    """The numbers of the first and the last system call that have to do with the store's directory."""
+    directory = machine.directory("syscalls")
+    trace = os.path.join(machine.place, "trace")
+    words = [str(word) for word in (machine.host, "run", directory, *OPTIONS, *STEPS)]
+    subprocess.run(["strace", "-qqq", "-o", trace, "-e", "signal=none", *words], check=True, stdout=subprocess.DEVNULL)
+    machine.discard(directory)
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        calls = [line for line in file if re.match(r"\w+\(", line)]
+    ours = [number for number, line in enumerate(calls, start=1) if directory in line]
+    # The first is the start of the program, which names the directory too.
+    return ours[1], ours[-1]
+
+
+# In the middle of each write, and before each other operation
+
+
+def torn_in_each_operation(machine):
+    figures = Figures("syscalls/torn")
+    control = Control(machine)
+    directory = machine.directory("syscalls")
+    live(machine, directory, *OPTIONS, *STEPS, control=control)
+    machine.discard(directory)
+    operations = control["operations"]
+    figures.count(operations=operations)
+    every = 1 if machine.is_full else max(1, operations // machine.trials(full=1, default=60))
+    for operation in range(1 + machine.seed % every, operations + 1, every):
+        control.reset()
+        control.fail(operation, operation, TEAR)
+        trial(machine, figures, operation, control=control)
+    return figures.report()
+
+
+def trial(machine, figures, number, **options):
+    directory = machine.directory("syscalls")
+    books = Books(FILLER)
+    well = False
+    try:
+        life = Life(machine, directory, *OPTIONS, *STEPS, **options)
+        life.finish()
+        books.add(life)
+        problems = [] if life.was_killed else [f"the life was not killed: {life.process.returncode}"]
+        after = live(machine, directory, "--direct", "--filler", FILLER, "deliver", "close")
+        books.add(after)
+        if books.disorder():
+            problems.append(f"{books.disorder()} events out of order")
+        if len(books.received_unacknowledged) > 1:
+            problems.append("events delivered that were not acknowledged")
+        if after.books["waiting"] or after.books["stored"] or after.books["unreadBytes"]:
+            problems.append(f"the books do not close: {after.books}")
+        problems += misjudged_evictions(books)
+        figures.count(evicted=books.accounted)
+        # A segment that is evicted in the moment of the kill is removed, and nobody is left to report it.
+        unreported = SEGMENT if books.accounted or len(life.acknowledged) > BEFORE_EVICTION else 0
+        well = figures.trial(books, number, may_lose=books.accounted + unreported, problems=problems)
+    except HostFailure as failure:
+        figures.fail(number, str(failure))
+    machine.discard(directory, failed=not well)
+
+
+def misjudged_evictions(books):
+    """Whatever was evicted must have been normal, and older than all normal events that were not."""
+    problems = []
+    if any(is_critical(*key) for key in books.lost):
+        problems.append("critical events evicted, while there were normal ones")
+    after = [key for key in books.order if not is_critical(*key) and key[1] > BEFORE_EVICTION]
+    if books.lost and after and max(books.lost) > min(after):
+        problems.append("newer events evicted than were kept")
+    return problems
