@@ -2,6 +2,7 @@ import Sluice
 import SluiceJSONL
 
 /// One life of a host, as long as nobody kills it.
+@MainActor
 struct Life {
     private let settings: Settings
     private let recorder = Recorder()

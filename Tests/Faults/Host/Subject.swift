@@ -1,6 +1,9 @@
 import Sluice
 
 /// What is put to the test: something that takes events and delivers them.
+///
+/// On the main thread, whose system calls can be told apart from those of the pipeline's own threads.
+@MainActor
 protocol Subject {
     func track(_ event: NumberedEvent)
 

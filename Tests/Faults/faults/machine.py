@@ -65,7 +65,7 @@ class Machine:
         return path
 
     def discard(self, path, failed=False):
-        if failed:
+        if failed and len(self._kept) < 3:
             kept = f"{path}-failed-{len(self._kept)}"
             os.rename(path, kept)
             self._kept.add(kept)

@@ -1,5 +1,6 @@
 """A kill at every system call of a life that creates, appends, rotates, settles and evicts; and in mid write."""
 
+import collections
 import os
 import re
 import subprocess
@@ -30,29 +31,40 @@ def run(machine):
 def killed_before_each_call(machine):
     figures = Figures("syscalls/kill")
     machine.need("strace", "strace")
-    first, last = range_of_calls(machine)
-    figures.count(calls=last - first + 1)
-    every = 1 if machine.is_full else max(1, (last - first) // machine.trials(full=1, default=60))
+    calls = calls_of_the_store(machine)
+    figures.count(calls=len(calls))
+    every = 1 if machine.is_full else max(1, len(calls) // machine.trials(full=1, default=60))
     # The seed moves the sample, so that runs with different seeds see different calls.
-    for call in range(first + machine.seed % every, last + 1, every):
-        strace = ("strace", "-qqq", "-o", "/dev/null", "-e", "trace=all", "-e", "signal=none")
-        inject = ("-e", f"inject=all:signal=KILL:when={call}")
-        trial(machine, figures, call, prefix=(*strace, *inject))
+    for index in range(machine.seed % every, len(calls), every):
+        name, occurrence = calls[index]
+        inject = f"inject={name}:signal=KILL:when={occurrence}"
+        strace = ("strace", "-qqq", "-o", "/dev/null", "-e", f"trace={name}", "-e", "signal=none", "-e", inject)
+        trial(machine, figures, index, prefix=strace)
     return figures.report()
 
 
-def range_of_calls(machine):
-    """The numbers of the first and the last system call that have to do with the store's directory."""
+def calls_of_the_store(machine):
+    """Each system call from the first to the last that names the store's directory: which, and which of its name."""
     directory = machine.directory("syscalls")
     trace = os.path.join(machine.place, "trace")
     words = [str(word) for word in (machine.host, "run", directory, *OPTIONS, *STEPS)]
     subprocess.run(["strace", "-qqq", "-o", trace, "-e", "signal=none", *words], check=True, stdout=subprocess.DEVNULL)
     machine.discard(directory)
+    occurrences = collections.Counter()
+    calls = []
+    ours = []
     with open(trace, encoding="utf-8", errors="replace") as file:
-        calls = [line for line in file if re.match(r"\w+\(", line)]
-    ours = [number for number, line in enumerate(calls, start=1) if directory in line]
-    # The first is the start of the program, which names the directory too.
-    return ours[1], ours[-1]
+        for line in file:
+            call = re.match(r"(\w+)\(", line)
+            if not call:
+                continue
+            name = call[1]
+            occurrences[name] += 1
+            # The start of the program names the directory too.
+            if directory in line and name != "execve":
+                ours.append(len(calls))
+            calls.append((name, occurrences[name]))
+    return calls[ours[0]:ours[-1] + 1]
 
 
 # In the middle of each write, and before each other operation
