@@ -30,6 +30,7 @@ final class Books: Sendable {
         var hasClockJumped = false
         var shortestAge = Duration.seconds(1_000_000_000)
         var delayed: Set<Int> = []
+        var refused: [Int: SimulatedProcess] = [:]
         var violations: [String] = []
         var duplicates = 0
         var delivered = 0
@@ -82,12 +83,20 @@ final class Books: Sendable {
         state.withLock { $0.records[serial] = record }
     }
 
+    /// The host was told that an event is not kept: it must not come up later, unless its bytes could not be taken back.
+    func refused(_ serial: Int, by process: SimulatedProcess) {
+        state.withLock { $0.refused[serial] = process }
+    }
+
     func sent(_ line: EventLine, by life: Int) {
         guard let serial = Books.serial(line.bytes) else {
             return violated(
                 "life \(life) sends a line without a number: \(String(decoding: line.bytes, as: UTF8.self))")
         }
         state.withLock { state in
+            if let process = state.refused[serial], !process.failedToTruncate {
+                state.violations.append("\(serial) is sent by life \(life), although it was refused")
+            }
             guard let record = state.records[serial] else { return }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }

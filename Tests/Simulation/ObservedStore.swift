@@ -30,8 +30,14 @@ final class ObservedStore: Store {
     func append(_ line: EventLine) throws(SluiceError) {
         incoming.withLock { $0 = line.priority }
         defer { incoming.withLock { $0 = nil } }
-        try base.append(line)
-        guard !process.isDead, let serial = Books.serial(line.bytes) else { return }
+        let serial = Books.serial(line.bytes)
+        do throws(SluiceError) {
+            try base.append(line)
+        } catch {
+            if let serial, !process.isDead { books.refused(serial, by: process) }
+            throw error
+        }
+        guard !process.isDead, let serial else { return }
         books.acknowledged(
             serial,
             Books.Record(

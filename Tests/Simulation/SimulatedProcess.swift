@@ -22,6 +22,7 @@ final class SimulatedProcess: FileSystem {
         var fault: Fault?
         var hadFaults = false
         var isDisturbed = false
+        var failedToTruncate = false
     }
 
     let processID: Int32
@@ -192,6 +193,11 @@ final class SimulatedProcess: FileSystem {
     }
 
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {
+        // Until it has not.
+        let failedBefore = state.withLock { state in
+            defer { state.failedToTruncate = true }
+            return state.failedToTruncate
+        }
         try perform(.truncate) { disk throws(FileError) in
             guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
             disk.change(file: descriptor.node) { file in
@@ -199,7 +205,10 @@ final class SimulatedProcess: FileSystem {
                 file.unsafeChanges.append(.truncate(size))
             }
         }
+        state.withLock { $0.failedToTruncate = failedBefore }
     }
+
+    var failedToTruncate: Bool { state.withLock { $0.failedToTruncate } }
 
     func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
         try perform(.status) { disk throws(FileError) in
