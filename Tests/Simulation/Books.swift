@@ -27,7 +27,6 @@ final class Books: Sendable {
         var handedOut: [Int: [UInt64: [Int]]] = [:]
         var lastInOrder: [Event.Priority: Int] = [:]
         var isOrderKept = true
-        var hasClockJumped = false
         var shortestAge = Duration.seconds(1_000_000_000)
         var delayed: Set<Int> = []
         var refused: [Int: SimulatedProcess] = [:]
@@ -60,12 +59,6 @@ final class Books: Sendable {
     func orderIsOff() {
         state.withLock { $0.isOrderKept = false }
     }
-
-    func clockJumped() {
-        state.withLock { $0.hasClockJumped = true }
-    }
-
-    var hasClockJumped: Bool { state.withLock { $0.hasClockJumped } }
 
     /// A life has begun in which events expire at this age.
     func began(maximumAge: Duration) {

@@ -20,9 +20,7 @@ struct Inspector: Sendable {
         if books.isInFlight(lost, in: life) { books.violated("\(path) is removed in flight by life \(life)") }
         let now = time.continuousTime()
         let isOld = lost.allSatisfy { books.record($0).map { now - $0.trackedAt >= settings.maximumAge } ?? true }
-        // A clock that was wrong by less than the age limit when a life began cannot be told from one that is right.
-        let mayLookOld = books.hasClockJumped && incoming.withLock { $0 == nil }
-        if isOld || mayLookOld { return books.expired(lost) }
+        if isOld { return books.expired(lost) }
         books.evicted(lost)
         judge(segment, lost, process, &disk)
     }
