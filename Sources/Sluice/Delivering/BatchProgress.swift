@@ -1,24 +1,46 @@
 /// A batch on its way: which of its events still wait for a final verdict, and how large its parts may be.
 ///
 /// Pure: it sends nothing itself. An event leaves it once, as delivered or as rejected.
+///
+/// An event that the receiver refuses is a suspect at first: only when the receiver takes another one is it the event's
+/// fault, and not the receiver's. So nothing that a receiver says empties a store.
 struct BatchProgress: Sendable {
+    /// What the verdicts on one part came to.
+    enum Outcome: Sendable, Equatable {
+        case progress
+        case failed(retryAfter: Duration?)
+        case held
+        /// Some were refused, even alone, and none was accepted: the receiver may be at fault, or these events.
+        case refused
+    }
+
     let id: Batch.ID
     private(set) var unresolved: [EventLine]
     private(set) var rejected: [RejectedEvent] = []
     private(set) var delivered = 0
     private(set) var duplicates = 0
-    /// Refused even alone, but no other event was accepted yet that would prove it to be their fault.
     private var suspects: [RejectedEvent] = []
     private var partEvents = Int.max
     /// Parts are small in search of an event that is refused: beyond it they may grow again.
     private var isSearching = false
+    /// The receiver has accepted something, and refused nothing alone since.
+    private var hasProof = false
+    /// How many suspects it takes, while nothing is accepted, to think of the receiver instead. It doubles with every
+    /// attempt, so that no number of bad events in front hides the good ones for ever.
+    private(set) var patience: Int
 
-    init(_ batch: Batch) {
+    init(_ batch: Batch, patience: Int = 8) {
         id = batch.id
         unresolved = batch.events
+        self.patience = patience
     }
 
     var isResolved: Bool { unresolved.isEmpty && suspects.isEmpty }
+
+    var hasSuspects: Bool { !suspects.isEmpty }
+
+    /// Events that have left it.
+    var resolved: Int { delivered + rejected.count }
 
     /// The next events to send: as many of the first as fit into `limit`, at least one.
     func nextPart(_ limit: BatchSize) -> Batch {
@@ -33,7 +55,7 @@ struct BatchProgress: Sendable {
     }
 
     /// Takes in the verdicts on the part that ``nextPart(_:)`` gave.
-    mutating func apply(_ verdicts: Verdicts, toFirst count: Int) -> DeliveryMachine.Outcome {
+    mutating func apply(_ verdicts: Verdicts, toFirst count: Int) -> Outcome {
         let each: [Verdict]
         switch verdicts {
         case .all(let verdict): each = Array(repeating: verdict, count: count)
@@ -41,14 +63,13 @@ struct BatchProgress: Sendable {
         case .each: each = Array(repeating: .retry(after: nil), count: count)
         }
 
-        let part = unresolved.prefix(count)
         let before = delivered
         var kept: [EventLine] = []
         var retryAfter: Duration?
         var mustRetry = false
         var mustHold = false
         var mustSplit = false
-        for (line, verdict) in zip(part, each) {
+        for (line, verdict) in zip(unresolved.prefix(count), each) {
             switch verdict {
             case .accepted:
                 delivered += 1
@@ -58,13 +79,10 @@ struct BatchProgress: Sendable {
                 duplicates += 1
                 continue
             case .rejected(let reason):
-                rejected.append(RejectedEvent(line: line, reason: reason))
-                continue
-            case .split(.tooLarge) where count == 1:
-                rejected.append(RejectedEvent(line: line, reason: "too large for the receiver by itself"))
-                continue
-            case .split(.refused(let reason)) where count == 1:
                 suspects.append(RejectedEvent(line: line, reason: reason))
+                continue
+            case .split(let reason) where count == 1:
+                suspects.append(RejectedEvent(line: line, reason: reason.text))
                 continue
             case .split(let reason):
                 mustSplit = true
@@ -82,23 +100,41 @@ struct BatchProgress: Sendable {
         } else if isSearching, count >= partEvents, delivered == before + count {
             partEvents = count * 2
         }
+        if delivered > before {
+            hasProof = true
+            convict()
+        } else if hasProof, count == 1, hasSuspects {
+            // One acceptance convicts one event after it, so that a receiver that breaks in mid batch empties nothing.
+            hasProof = false
+            convict()
+        }
         if mustHold { return .held }
         if mustRetry { return .failed(retryAfter: retryAfter) }
-        return convictSuspects()
+        return hasSuspects && (unresolved.isEmpty || suspects.count >= patience) ? .refused : .progress
     }
 
-    private mutating func convictSuspects() -> DeliveryMachine.Outcome {
-        guard !suspects.isEmpty else { return .progress }
-        if delivered > 0 {
-            rejected += suspects
-            suspects = []
-        } else if unresolved.isEmpty {
-            // All were refused, so it is not the events: they wait for a receiver that takes any.
-            unresolved = suspects.map(\.line)
-            suspects = []
-            partEvents = .max
-            return .held
+    /// The receiver has taken another event: the suspects are at fault.
+    mutating func convict() {
+        rejected += suspects
+        suspects = []
+    }
+
+    /// The receiver takes nothing at present: the suspects are to be sent again when it may, one by one until it does.
+    mutating func acquit() {
+        unresolved = suspects.map(\.line) + unresolved
+        suspects = []
+        partEvents = 1
+        isSearching = true
+        hasProof = false
+        patience = min(patience * 2, 1 << 20)
+    }
+}
+
+extension Verdict.Split {
+    fileprivate var text: String {
+        switch self {
+        case .tooLarge: "too large for the receiver by itself"
+        case .refused(let reason): reason
         }
-        return .progress
     }
 }

@@ -5,15 +5,15 @@
 final class DeliveryLoop: Sendable {
     private struct State {
         var machine: DeliveryMachine
-        /// The batch under way. It stays here through back-off, so that its delivered part is not sent again.
-        var progress: BatchProgress?
+        /// What was taken from the store. It stays here through back-off, so that its delivered part is not sent again.
+        var underway = Underway()
         var sleeper: CheckedContinuation<Void, Never>?
         var isWoken = false
         /// Counts the inputs, so that a look at the store can be known to be out of date.
         var inputs = 0
         /// Events that were delivered or rejected, of all batches.
         var resolved = 0
-        var flushers: [Flusher] = []
+        var flushes = Flushes()
         var stoppers: [CheckedContinuation<Void, Never>] = []
         /// Nothing is begun any more, neither with the store nor with the transport.
         var isStopped = false
@@ -21,14 +21,6 @@ final class DeliveryLoop: Sendable {
         var isAtStore = false
         var closers: [@Sendable () -> Void] = []
         var task: Task<Void, Never>?
-
-        var unsettled: Int { progress.map { $0.delivered + $0.rejected.count } ?? 0 }
-    }
-
-    /// Someone who waits until `resolved` has reached a number, nothing waits any more, or a send has failed.
-    private struct Flusher {
-        let target: Int
-        let continuation: CheckedContinuation<Void, Never>
     }
 
     private let store: any Store
@@ -58,9 +50,9 @@ final class DeliveryLoop: Sendable {
         state.withLock { $0.task = task }
     }
 
-    /// Events of the batch under way that are delivered or rejected, though the store still holds them.
+    /// Events that are delivered or rejected, though the store still holds them.
     var unsettled: Int {
-        state.withLock(\.unsettled)
+        state.withLock(\.underway.unsettled)
     }
 
     // MARK: Inputs
@@ -101,8 +93,8 @@ final class DeliveryLoop: Sendable {
                 guard !isStopped else { return false }
                 // How many events an earlier life left unread is not known: then only an empty store will do.
                 let target =
-                    backlog.unreadBytes > 0 ? Int.max : state.resolved - state.unsettled + backlog.events
-                state.flushers.append(Flusher(target: target, continuation: continuation))
+                    backlog.unreadBytes > 0 ? Int.max : state.resolved - state.underway.unsettled + backlog.events
+                state.flushes.append(target: target, continuation)
                 state.machine.flushRequested()
                 return true
             }
@@ -174,7 +166,7 @@ final class DeliveryLoop: Sendable {
             let isStoreEmpty = store.backlog.isEmpty
             let now = environment.time.continuousTime()
             let decision: DeliveryMachine.Decision? = state.withLock { state in
-                let hasBacklog = !isStoreEmpty || state.progress != nil
+                let hasBacklog = !isStoreEmpty || !state.underway.isEmpty
                 // What was appended after the look at the store must not be overlooked.
                 guard hasBacklog || state.inputs == inputs else { return nil }
                 let decision = state.machine.decision(at: now, hasBacklog: hasBacklog)
@@ -187,7 +179,7 @@ final class DeliveryLoop: Sendable {
             case .stop: return finishIfStopped()
             case .send: await send()
             case .wait(let deadline):
-                resumeFlushers { state, _ in !state.isWoken }
+                endFlushes { $0.isWoken ? [] : $0.flushes.takeAll() }
                 await wait(until: deadline)
             }
         }
@@ -227,60 +219,57 @@ final class DeliveryLoop: Sendable {
             failure = "\(error)"
             verdicts = .all(.retry(after: nil))
         }
-        let before = (progress.delivered, progress.duplicates, progress.rejected.count)
+        let before = progress
         let outcome = progress.apply(verdicts, toFirst: part.events.count)
         let now = environment.time.continuousTime()
-        let isStopped = state.withLock { state in
+        let answered = state.withLock { state -> Underway.Result? in
             // An answer that comes after the deadline of a shutdown finds its store closed: the batch stays there.
-            guard !state.isStopped else { return true }
+            guard !state.isStopped else { return nil }
             state.isAtStore = true
-            state.machine.answered(outcome, at: now, random: environment.random)
-            state.progress = progress
-            state.resolved += progress.delivered + progress.rejected.count - before.0 - before.2
-            return false
+            let result = state.underway.answered(outcome, before: before, after: progress)
+            state.machine.answered(result.outcome, at: now, random: environment.random)
+            state.resolved += result.resolved
+            return result
         }
-        if isStopped { return }
+        guard let answered else { return }
         account.sent(
-            delivered: progress.delivered - before.0, duplicates: progress.duplicates - before.1,
-            rejected: progress.rejected.suffix(progress.rejected.count - before.2), verdicts: verdicts,
-            outcome: outcome, failure: failure)
-        if progress.isResolved { settle(progress) }
+            delivered: progress.delivered - before.delivered, duplicates: progress.duplicates - before.duplicates,
+            rejected: answered.rejected, verdicts: verdicts, outcome: answered.outcome, failure: failure)
+        for batch in answered.settled { settle(batch) }
+        if let batch = answered.released { store.release(batch) }
         leaveStore()
-        resumeFlushers { state, flusher in outcome != .progress || flusher.target <= state.resolved }
+        endFlushes { state in
+            answered.outcome == .progress ? state.flushes.take(resolved: state.resolved) : state.flushes.takeAll()
+        }
     }
 
     private func takeBatch() -> BatchProgress? {
-        if let progress = state.withLock({ $0.progress }) { return progress }
+        if let progress = state.withLock({ $0.underway.next() }) { return progress }
+        var outcome = DeliveryMachine.Outcome.failed(retryAfter: nil)
         do {
-            if let batch = try store.nextBatch(batchSize) { return BatchProgress(batch) }
+            if let batch = try store.nextBatch(batchSize) { return state.withLock { $0.underway.begin(batch) } }
+            if state.withLock({ $0.underway.hasNoOther() }) { outcome = .held }
         } catch {
             account.storeFailed("the next batch could not be read", error)
         }
+        if outcome == .held { account.held(RouteAccount.refusal) }
         // The store holds something that it cannot give at present: ask again later, not in a circle.
         let now = environment.time.continuousTime()
-        state.withLock { $0.machine.answered(.failed(retryAfter: nil), at: now, random: environment.random) }
-        resumeFlushers { _, _ in true }
+        state.withLock { $0.machine.answered(outcome, at: now, random: environment.random) }
+        endFlushes { $0.flushes.takeAll() }
         return nil
     }
 
-    private func settle(_ progress: BatchProgress) {
-        // Before the store forgets it: a flush that comes in between must rather count it twice than not at all.
-        state.withLock { $0.progress = nil }
+    private func settle(_ batch: BatchProgress) {
         do {
-            try store.settle(progress.id, rejected: progress.rejected)
+            try store.settle(batch.id, rejected: batch.rejected)
         } catch {
             account.storeFailed("a delivered batch could not be removed; it may be sent again in a later life", error)
         }
     }
 
-    /// Resumes those who have reached their target, or for whom waiting on would be in vain.
-    private func resumeFlushers(if isDone: (State, Flusher) -> Bool) {
-        let done = state.withLock { state in
-            let flushers = state.flushers
-            state.flushers = flushers.filter { !isDone(state, $0) }
-            return flushers.filter { isDone(state, $0) }
-        }
-        for flusher in done { flusher.continuation.resume() }
+    private func endFlushes(_ take: (inout State) -> [CheckedContinuation<Void, Never>]) {
+        for continuation in state.withLock(take) { continuation.resume() }
     }
 
     /// - Returns: whether to go on; else the loop was stopped meanwhile.
@@ -301,9 +290,8 @@ final class DeliveryLoop: Sendable {
         state.withLock { state in
             guard state.isStopped, !state.isAtStore else { return }
             swap(&closers, &state.closers)
-            waiting = state.stoppers + state.flushers.map(\.continuation) + [state.sleeper].compactMap(\.self)
+            waiting = state.stoppers + state.flushes.takeAll() + [state.sleeper].compactMap(\.self)
             state.stoppers = []
-            state.flushers = []
             state.sleeper = nil
         }
         for close in closers { close() }

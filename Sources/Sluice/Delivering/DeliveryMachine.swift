@@ -27,10 +27,14 @@ struct DeliveryMachine: Sendable {
     /// A transport's word is not taken beyond this, be it nonsense or malice: data would wait for ever.
     private static let maximumRetryAfter = Duration.seconds(3_600)
 
+    /// The longest wait of a hold, in intervals: an hour by default.
+    private static let maximumHolds = 12
+
     private let policy: DeliveryPolicy
     private(set) var phase = Phase.idle
     private(set) var isPaused = false
     private var failures = 0
+    private var holds = 0
     /// A delivery goes on, once it has begun, until nothing waits any more.
     private var isDraining = false
     private var unflushed = 0
@@ -94,6 +98,7 @@ struct DeliveryMachine: Sendable {
         switch outcome {
         case .progress:
             failures = 0
+            holds = 0
             phase = .idle
         case .failed(let retryAfter):
             let wait = DeliveryMachine.jitter(backOff(), random())
@@ -107,7 +112,8 @@ struct DeliveryMachine: Sendable {
             failures += 1
         case .held:
             failures += 1
-            let half = policy.holdInterval / 2
+            holds += 1
+            let half = policy.holdInterval * min(1 << min(holds - 1, 4), DeliveryMachine.maximumHolds) / 2
             phase = .held(until: now + half + DeliveryMachine.jitter(half, random()))
         }
     }

@@ -12,7 +12,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var backOff: Duration
     /// 300 s by default.
     public var maximumBackOff: Duration
-    /// How long a route that is on hold waits before it probes whether it may go on: 300 s by default.
+    /// How long a route that is on hold waits before it probes whether it may go on, from half of it to all: 300 s by
+    /// default. It doubles with every probe that fails, up to twelve times as long.
     public var holdInterval: Duration
 
     /// Values outside their range are moved to its end; no duration is longer than a year.

@@ -44,7 +44,7 @@ final class RouteAccount: Sendable {
     }
 
     func sent(
-        delivered: Int, duplicates: Int, rejected: ArraySlice<RejectedEvent>, verdicts: Verdicts,
+        delivered: Int, duplicates: Int, rejected: [RejectedEvent], verdicts: Verdicts,
         outcome: DeliveryMachine.Outcome, failure: String
     ) {
         counts.withLock { counts in
@@ -59,9 +59,14 @@ final class RouteAccount: Sendable {
         switch outcome {
         case .progress: break
         case .failed: report(.retrying, failure)
-        case .held:
-            report(.held, verdicts.holdReason ?? "every event was refused, which is not the events' fault")
+        case .held: held(verdicts.holdReason ?? RouteAccount.refusal)
         }
+    }
+
+    static let refusal = "every event is refused, which is not the events' fault"
+
+    func held(_ reason: String) {
+        report(.held, reason)
     }
 
     /// What the store is given to report to.

@@ -5,7 +5,7 @@ import Testing
 
 /// What becomes of the events of one batch, verdict by verdict.
 @Suite struct BatchProgressTests {
-    typealias Outcome = DeliveryMachine.Outcome
+    typealias Outcome = BatchProgress.Outcome
 
     static func line(_ number: Int, bytes: Int = 10) -> EventLine {
         EventLine(bytes: ArraySlice(repeating: UInt8(number), count: bytes), priority: .normal)
@@ -121,11 +121,19 @@ import Testing
         #expect(BatchProgressTests.numbers(progress.rejected.map(\.line)) == [2])
     }
 
-    @Test func `if every event is too large by itself, every event is rejected`() {
+    @Test func `if every event is too large by itself, it is not the events`() {
         var progress = BatchProgressTests.progress(3)
-        _ = BatchProgressTests.drive(&progress) { _ in .all(.split(.tooLarge)) }
-        #expect(progress.isResolved)
-        #expect(progress.rejected.count == 3)
+        let sent = BatchProgressTests.drive(&progress) { _ in .all(.split(.tooLarge)) }
+        #expect(sent.outcome == .refused)
+        #expect(progress.rejected.isEmpty)
+    }
+
+    @Test func `if every event is rejected by name, it is not the events`() {
+        var progress = BatchProgressTests.progress(3)
+        #expect(progress.apply(.all(.rejected("no such field")), toFirst: 3) == .refused)
+        #expect(progress.rejected.isEmpty && progress.hasSuspects)
+        progress.convict()
+        #expect(progress.rejected.count == 3 && progress.isResolved)
     }
 
     // MARK: Refused
@@ -173,12 +181,36 @@ import Testing
     @Test func `a receiver that refuses everything gets nothing rejected`() {
         var progress = BatchProgressTests.progress(5)
         let sent = BatchProgressTests.drive(&progress) { _ in .all(.split(.refused("no"))) }
-        #expect(sent.outcome == .held)
+        #expect(sent.outcome == .refused)
         #expect(progress.rejected.isEmpty)
         #expect(progress.delivered == 0)
+        progress.acquit()
         #expect(BatchProgressTests.numbers(progress.unresolved) == [0, 1, 2, 3, 4])
-        // The next probe is the whole batch again.
-        #expect(progress.nextPart(BatchProgressTests.unlimited).events.count == 5)
+        // The probe is one event.
+        #expect(progress.nextPart(BatchProgressTests.unlimited).events.count == 1)
+    }
+
+    @Test func `eight refused events are enough to think of the receiver, and twice as many at each attempt`() {
+        var progress = BatchProgressTests.progress(100)
+        for attempt in 0..<5 {
+            let sent = BatchProgressTests.drive(&progress) { _ in .all(.split(.refused("no"))) }
+            #expect(sent.outcome == .refused)
+            #expect(sent.parts.filter { $0.count == 1 }.count == min(100, 8 << attempt))
+            progress.acquit()
+            #expect(BatchProgressTests.numbers(progress.unresolved) == Array(0..<100))
+        }
+    }
+
+    @Test func `a receiver that breaks in mid batch costs one event at most`() {
+        var progress = BatchProgressTests.progress(50)
+        var sends = 0
+        let sent = BatchProgressTests.drive(&progress) { batch in
+            sends += 1
+            return sends == 2 ? .all(.accepted) : .all(.split(.refused("no")))
+        }
+        #expect(sent.outcome == .refused)
+        #expect(progress.delivered == 25)
+        #expect(progress.rejected.count == 1)
     }
 
     @Test func `a suspect is not forgotten by a failure in between`() {
@@ -212,7 +244,8 @@ import Testing
                 .hold("h"),
             ]
             let each = part.events.map { _ in verdicts[below(verdicts.count)] }
-            _ = progress.apply(below(3) == 0 ? .all(each[0]) : .each(each), toFirst: part.events.count)
+            let verdict: Verdicts = below(3) == 0 ? .all(each[0]) : .each(each)
+            if progress.apply(verdict, toFirst: part.events.count) == .refused { progress.acquit() }
             let ended = progress.delivered + progress.rejected.count + progress.unresolved.count
             #expect(ended <= 12)
             let lines = BatchProgressTests.numbers(progress.rejected.map(\.line) + progress.unresolved)

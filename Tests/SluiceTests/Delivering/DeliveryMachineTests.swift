@@ -145,8 +145,14 @@ import Testing
             .wait(until: .seconds(160))),
         Row("the probe", [.flush, .answer(.held, at: 10)], at: 235, .send),
         Row(
-            "a probe that fails holds on", [.flush, .answer(.held, at: 10), .answer(.held, at: 235)], at: 236,
-            .wait(until: .seconds(460))),
+            "a probe that fails holds on, twice as long", [.flush, .answer(.held, at: 10), .answer(.held, at: 235)],
+            at: 236, .wait(until: .seconds(685))),
+        Row(
+            "no hold is longer than twelve intervals", Array(repeating: .answer(.held, at: 10), count: 9), at: 10,
+            .wait(until: .seconds(10 + 2_700))),
+        Row(
+            "a success ends the doubling", [.answer(.held, at: 1), .answer(.progress, at: 2), .answer(.held, at: 10)],
+            at: 10, .wait(until: .seconds(235))),
         Row("a flush probes at once", [.answer(.held, at: 10), .flush], at: 10, .send),
         Row(
             "the network does not end a hold", [.flush, .answer(.held, at: 10), .connectivity], at: 10,

@@ -82,7 +82,7 @@ import Testing
         bench.pipeline.signal(.connectivity(.available))
         #expect(bench.ledger.waiting == 21)
         await bench.sends(at: 90)
-        await bench.sends(at: 165)
+        await bench.sends(at: 240)
         await bench.pipeline.flush()
         #expect(bench.ledger.delivered == 21)
         #expect(bench.diagnostics.filter { $0.kind == .held }.map(\.message) == ["HTTP 401", "HTTP 401"])
@@ -126,6 +126,26 @@ import Testing
         #expect(bench.ledger.delivered == 24)
         #expect(bench.ledger.rejected == 1)
         #expect(try store.rejected.flatMap(\.self).map { try $0.line.event().name } == ["Event 7"])
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `a bad event that is alone is rejected when a later one was accepted, and blocks nothing`() async throws
+    {
+        let store = FaultyStore(WatchedStore())
+        let bench = try Bench(
+            ScriptedTransport { _, batch in
+                let isBad = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Event 0") }
+                return .answer(.all(isBad ? .split(.refused("HTTP 400")) : .accepted))
+            }, store: store)
+        bench.track(1)
+        await bench.pipeline.flush()
+        #expect(bench.ledger.waiting == 1)
+        #expect(bench.diagnostics.contains { $0.kind == .held })
+        bench.pipeline.track("Later")
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 1)
+        #expect(bench.ledger.rejected == 1)
+        #expect(try store.rejected.flatMap(\.self).map { try $0.line.event().name } == ["Event 0"])
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
