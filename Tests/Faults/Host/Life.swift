@@ -26,7 +26,7 @@ struct Life {
     mutating func run() async {
         for command in settings.commands { await obey(command) }
         guard settings.isInteractive else { return }
-        while let command = readLine() { await obey(command) }
+        while let command = System.nextLine() { await obey(command) }
     }
 
     private mutating func obey(_ command: String) async {
@@ -57,7 +57,7 @@ struct Life {
 
     private func acknowledge(_ number: Int) {
         if let refusal = store.takeRefusal() {
-            recorder.record("r \(number) \(refusal.code)")
+            recorder.record("r \(number) \(refusal.code.rawValue)")
         } else {
             recorder.record("a \(number) \(System.monotonicMicroseconds())")
         }

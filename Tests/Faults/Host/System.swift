@@ -26,6 +26,13 @@ enum System {
         usleep(microseconds)
     }
 
+    /// The next line of the standard input; nil at its end.
+    static func nextLine() -> String? {
+        // At the end of the input, readLine takes an EINTR that is left from another call for its own, and never ends.
+        errno = 0
+        return readLine()
+    }
+
     /// The clock that Python calls `time.monotonic_ns`.
     static func monotonicMicroseconds() -> Int {
         var time = timespec()

@@ -137,25 +137,33 @@ class Figures:
         for name, value in values.items():
             self.counts[name] = max(value, self.counts.get(name, 0))
 
-    def trial(self, books, seed, *, may_lose=0, problems=()):
+    def trial(self, books, seed, *, may_lose=0, may_revive=False, may_repeat=False, excuse="accounted", problems=()):
         """Judges one trial. Returns whether all is well.
 
-        `may_lose` is how many acknowledged events the store itself has counted as lost, and had a reason to.
+        `may_lose` is how many acknowledged events the store itself has counted as lost, and had a reason to; or
+        whatever else the `excuse` is.
+        `may_revive`: a refused event may be delivered all the same, where nothing could be taken back any more.
+        `may_repeat`: settled events may come again, where the file system may forget what it was told.
         """
         self.trials += 1
         lost = len(books.lost)
         self.count(
             acknowledged=len(books.acknowledged), delivered=len(books.times_received), duplicates=books.duplicates,
-            lost=lost, corrupt=books.corrupt)
+            lost=max(0, lost - may_lose), corrupt=books.corrupt)
+        if books.accounted or may_lose:
+            self.count(**{excuse: min(lost, may_lose)})
         problems = list(problems)
         if lost > may_lose:
             problems.append(f"{lost} acknowledged events lost, {may_lose} of them accounted for: {sorted(books.lost)[:5]}")
         if books.corrupt:
             problems.append(f"{books.corrupt} events delivered that nobody tracked")
-        if books.unexplained:
+        if books.unexplained and not may_repeat:
             problems.append(f"{books.unexplained} duplicates of settled events")
-        if books.refused & books.times_received.keys():
-            problems.append("refused events delivered")
+        revived = len(books.refused & books.times_received.keys())
+        if may_revive:
+            self.count(revived=revived)
+        elif revived:
+            problems.append(f"{revived} refused events delivered")
         if problems:
             self.failures.append((seed, problems))
         return not problems

@@ -63,7 +63,7 @@ class Life:
             number, micros = rest.split()
             self.acknowledged[int(number)] = int(micros) / 1e6
         elif kind == b"r":
-            number, reason = rest.split()
+            number, reason = rest.split(maxsplit=1)
             self.refused[int(number)] = reason.decode()
         elif kind == b"b":
             self._batch = int(rest)

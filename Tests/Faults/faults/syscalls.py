@@ -104,7 +104,6 @@ def trial(machine, figures, number, **options):
         if after.books["waiting"] or after.books["stored"] or after.books["unreadBytes"]:
             problems.append(f"the books do not close: {after.books}")
         problems += misjudged_evictions(books)
-        figures.count(evicted=books.accounted)
         # A segment that is evicted in the moment of the kill is removed, and nobody is left to report it.
         unreported = SEGMENT if books.accounted or len(life.acknowledged) > BEFORE_EVICTION else 0
         well = figures.trial(books, number, may_lose=books.accounted + unreported, problems=problems)
