@@ -55,6 +55,7 @@ struct SuperProperties {
             constant = registered
             constant.fill(from: automatic)
             if let offset = utcOffset(time) { constant.fill(from: ["$utc_offset": .int(offset)]) }
+            constant = constant.shared()
             self.quarter = quarter
         }
         return (constant, dynamic)

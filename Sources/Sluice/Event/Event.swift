@@ -48,21 +48,24 @@ public struct Event: Sendable, Equatable {
 extension Event {
     /// Cuts what could not be stored, and returns all that was cut on the event's way to here.
     mutating func repair() -> Repairs {
-        var repairs = properties.repairs
+        var repairs = properties.summary.repairs
         if name.utf8.count > Event.maximumNameBytes {
             name = name.cut(toBytes: Event.maximumNameBytes)
             repairs.insert(.cutName)
         }
-        for id in [\Event.distinctID, \Event.anonymousID, \Event.loginID] {
-            if let value = self[keyPath: id], value.utf8.count > Event.maximumNameBytes {
-                self[keyPath: id] = nil
-                repairs.insert(.droppedID)
-            }
-        }
+        if Event.dropOverlong(&distinctID) { repairs.insert(.droppedID) }
+        if Event.dropOverlong(&anonymousID) { repairs.insert(.droppedID) }
+        if Event.dropOverlong(&loginID) { repairs.insert(.droppedID) }
         if !Timestamp.writable.contains(time) {
             time = min(max(time, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
             repairs.insert(.unwritableDate)
         }
         return repairs
+    }
+
+    private static func dropOverlong(_ id: inout String?) -> Bool {
+        guard let length = id?.utf8.count, length > maximumNameBytes else { return false }
+        id = nil
+        return true
     }
 }

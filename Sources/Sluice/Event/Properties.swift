@@ -15,9 +15,15 @@ public struct Property: Sendable, Equatable {
 /// and no nesting is deep enough to exhaust a stack. Of a name given twice, the later value stands.
 public struct Properties: Sendable {
     // Pairs rather than Property: the array of a dictionary literal is then taken over as it is, without a copy.
-    private var pairs: [(String, PropertyValue)]
-    private(set) var depth: UInt8 = 1
-    private(set) var repairs: Repairs = []
+    @usableFromInline typealias Pair = (String, PropertyValue)
+
+    /// All but those of ``block``.
+    @usableFromInline var pairs: [Pair]
+    /// Shared with other lists, see Properties+Sharing.swift.
+    @usableFromInline var block: PropertyBlock?
+    /// How many of ``pairs`` stand before the block.
+    @usableFromInline var blockStart = 0
+    var summary = PropertySummary()
 
     public init() {
         pairs = []
@@ -26,11 +32,11 @@ public struct Properties: Sendable {
     /// - Complexity: O(count).
     public init(_ pairs: some Sequence<(String, PropertyValue)>) {
         self.pairs = Array(pairs)
-        if hasDuplicates() { self.pairs = uniquePairs() }
-        for index in self.pairs.indices {
-            keep(at: index)
+        if let summary = PropertySummary(plain: self.pairs) {
+            self.summary = summary
+        } else {
+            makeKeepable()
         }
-        removeOverlongNames()
     }
 
     /// The value under `name`; setting nil removes it, and setting ``PropertyValue/null`` writes a null.
@@ -38,15 +44,21 @@ public struct Properties: Sendable {
     /// - Complexity: O(count).
     public subscript(name: String) -> PropertyValue? {
         get {
-            index(of: name).map { pairs[$0].1 }
+            let isASCII = name.isASCII
+            if let index = index(of: name, isASCII: isASCII) { return pairs[index].1 }
+            guard let block, let index = block.index(of: name, isASCII: isASCII) else { return nil }
+            return block.pairs[index].1
         }
         set {
-            switch (index(of: name), newValue) {
+            let isASCII = name.isASCII
+            if block?.index(of: name, isASCII: isASCII) != nil { copyOutBlock() }
+            switch (index(of: name, isASCII: isASCII), newValue) {
             case (let index?, let value?):
                 pairs[index].1 = value
                 keep(at: index)
             case (let index?, nil):
                 pairs.remove(at: index)
+                if index < blockStart { blockStart -= 1 }
             case (nil, let value?):
                 append(name, value)
             case (nil, nil):
@@ -59,28 +71,34 @@ public struct Properties: Sendable {
     ///
     /// - Complexity: O(count × others.count).
     public mutating func fill(from others: Properties) {
-        pairs.reserveCapacity(pairs.count + others.pairs.count)
-        let own = pairs.count
-        for (name, value) in others.pairs where !pairs[..<own].contains(where: { $0.0 == name }) {
-            pairs.append((name, value))
+        if share(others) { return }
+        let (own, ownBlock, ownSummary) = (pairs.count, block, summary)
+        pairs.reserveCapacity(own + others.count)
+        others.forEachPair { name, value in
+            let isASCII = name.isASCII
+            let isTaken =
+                pairs[..<own].index(of: name, inASCII: isASCII && ownSummary.hasOnlyASCIINames) != nil
+                || ownBlock?.index(of: name, isASCII: isASCII) != nil
+            if !isTaken { pairs.append((name, value)) }
         }
         // The others are keepable already.
-        depth = Swift.max(depth, others.depth)
-        repairs.formUnion(others.repairs)
+        summary.formUnion(others.summary)
     }
 
     /// Removes every property for which `shouldRemove` says so.
     public mutating func removeAll(where shouldRemove: (Property) throws -> Bool) rethrows {
+        copyOutBlock()
         try pairs.removeAll { try shouldRemove(Property($0.0, $0.1)) }
     }
 
-    private func index(of name: String) -> Int? {
-        pairs.firstIndex { $0.0 == name }
+    /// Among the own pairs.
+    private func index(of name: String, isASCII: Bool) -> Int? {
+        pairs[...].index(of: name, inASCII: isASCII && summary.hasOnlyASCIINames)
     }
 
     private mutating func append(_ name: String, _ value: PropertyValue) {
         guard name.utf8.count <= Event.maximumNameBytes else {
-            repairs.insert(.droppedProperty)
+            summary.repairs.insert(.droppedProperty)
             return
         }
         pairs.append((name, value))
@@ -88,9 +106,32 @@ public struct Properties: Sendable {
     }
 
     private mutating func keep(at index: Int) {
-        let value = pairs[index].1.keepable(&repairs)
-        pairs[index].1 = value
-        depth = Swift.max(depth, UInt8(value.depth + 1))
+        pairs[index].1 = pairs[index].1.keepable(&summary.repairs)
+        summary.add(pairs[index].0, pairs[index].1)
+    }
+
+    func cut(toDepth limit: Int, _ wasCut: inout Bool) -> Properties {
+        var result = self
+        result.copyOutBlock()
+        result.summary.depth = 1
+        for index in result.pairs.indices {
+            let value = result.pairs[index].1.cut(toDepth: limit - 1, &wasCut)
+            result.pairs[index].1 = value
+            result.summary.depth = Swift.max(result.summary.depth, UInt8(value.depth + 1))
+        }
+        return result
+    }
+}
+
+// MARK: What is not plain
+
+extension Properties {
+    private mutating func makeKeepable() {
+        if hasDuplicates() { pairs = uniquePairs() }
+        for index in pairs.indices {
+            keep(at: index)
+        }
+        removeOverlongNames()
     }
 
     private func hasDuplicates() -> Bool {
@@ -102,9 +143,9 @@ public struct Properties: Sendable {
         return false
     }
 
-    private func uniquePairs() -> [(String, PropertyValue)] {
+    private func uniquePairs() -> [Pair] {
         var positions: [String: Int] = [:]
-        var result: [(String, PropertyValue)] = []
+        var result: [Pair] = []
         for (name, value) in pairs {
             if let position = positions[name] {
                 result[position].1 = value
@@ -119,35 +160,17 @@ public struct Properties: Sendable {
     private mutating func removeOverlongNames() {
         let count = pairs.count
         pairs.removeAll { $0.0.utf8.count > Event.maximumNameBytes }
-        if pairs.count < count { repairs.insert(.droppedProperty) }
-    }
-
-    func cut(toDepth limit: Int, _ wasCut: inout Bool) -> Properties {
-        var result = Properties(pairs.map { ($0.0, $0.1.cut(toDepth: limit - 1, &wasCut)) })
-        result.repairs.formUnion(repairs)
-        return result
+        if pairs.count < count { summary.repairs.insert(.droppedProperty) }
     }
 }
 
-extension Properties: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { pairs.count }
-    public subscript(position: Int) -> Property { Property(pairs[position].0, pairs[position].1) }
+extension ArraySlice where Element == Properties.Pair {
+    /// - Parameter inASCII: whether the name and those of all pairs are ASCII.
+    func index(of name: String, inASCII: Bool) -> Int? {
+        inASCII ? firstIndex { $0.0.isSameASCII(as: name) } : firstIndex { $0.0 == name }
+    }
 }
 
 extension Properties: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, PropertyValue)...) { self.init(elements) }
-}
-
-extension Properties: Equatable {
-    /// Equal if the same names have the same values, in whatever order.
-    ///
-    /// - Complexity: O(count) if the order is the same, O(count²) if not.
-    public static func == (left: Properties, right: Properties) -> Bool {
-        guard left.count == right.count else { return false }
-        return left.indices.allSatisfy { index in
-            let (name, value) = left.pairs[index]
-            return right.pairs[index].0 == name ? right.pairs[index].1 == value : right[name] == value
-        }
-    }
 }

@@ -10,7 +10,8 @@ public enum PropertyValue: Sendable {
     /// A moment, kept to the millisecond and told apart from a string that looks like one.
     case date(Timestamp)
     case array(PropertyArray)
-    case object(Properties)
+    // Indirect, so that a value is no larger than a string: there are few objects, and many values.
+    indirect case object(Properties)
     case null
 }
 
@@ -31,7 +32,7 @@ extension PropertyValue {
     var depth: Int {
         switch self {
         case .array(let array): Int(array.depth)
-        case .object(let object): Int(object.depth)
+        case .object(let object): Int(object.summary.depth)
         default: 0
         }
     }
@@ -51,7 +52,7 @@ extension PropertyValue {
         case .array(let array):
             repairs.formUnion(array.repairs)
         case .object(let object):
-            repairs.formUnion(object.repairs)
+            repairs.formUnion(object.summary.repairs)
         default:
             return self
         }

@@ -63,14 +63,25 @@ public struct JSONWriter: Sendable {
 
     public mutating func object(_ properties: Properties) {
         raw("{")
-        var isFirst = true
-        for property in properties {
-            if isOverfull { return }
-            name(property.name, isFirst: isFirst)
-            isFirst = false
-            value(property.value)
+        let blockStart = properties.blockStart
+        pairs(properties.pairs[..<blockStart], isFirst: true)
+        if let block = properties.block {
+            if blockStart > 0 { raw(",") }
+            raw(block.json)
         }
+        pairs(properties.pairs[blockStart...], isFirst: blockStart == 0 && properties.block == nil)
         raw("}")
+    }
+
+    /// - Parameter isFirst: whether nothing stands before them in the object.
+    mutating func pairs(_ pairs: ArraySlice<Properties.Pair>, isFirst: Bool) {
+        var isFirst = isFirst
+        for index in pairs.indices {
+            if isOverfull { return }
+            name(pairs[index].0, isFirst: isFirst)
+            isFirst = false
+            value(pairs[index].1)
+        }
     }
 
     public mutating func integer(_ value: some BinaryInteger) {

@@ -49,10 +49,10 @@ import Testing
         #expect(wrong == [])
     }
 
-    @Test(arguments: UInt64(0)..<20)
+    @Test(arguments: UInt64(0)..<5)
     func `random text is written as it is, but for what has to be escaped`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        for _ in 0..<500 {
+        for _ in 0..<200 {
             var text = String()
             for _ in 0..<Int.random(in: 0...40, using: &random) {
                 let range: ClosedRange<UInt32> = Bool.random(using: &random) ? 0...0x7F : 0x80...0xD7FF

@@ -1,0 +1,47 @@
+extension Properties: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { pairs.count + (block?.pairs.count ?? 0) }
+
+    public subscript(position: Int) -> Property {
+        let pair = pair(at: position)
+        return Property(pair.0, pair.1)
+    }
+
+    private func pair(at position: Int) -> Pair {
+        guard let block, position >= blockStart else { return pairs[position] }
+        let inBlock = position - blockStart
+        return inBlock < block.pairs.count ? block.pairs[inBlock] : pairs[position - block.pairs.count]
+    }
+
+    /// Lends each name and value in order: a ``Property`` of its own would cost two pairs of reference counts.
+    @inlinable
+    @inline(__always)
+    package func forEachPair(_ body: (borrowing String, borrowing PropertyValue) -> Void) {
+        var index = 0
+        while index < blockStart {
+            body(pairs[index].0, pairs[index].1)
+            index += 1
+        }
+        if let block {
+            for inBlock in 0..<block.pairs.count { body(block.pairs[inBlock].0, block.pairs[inBlock].1) }
+        }
+        while index < pairs.count {
+            body(pairs[index].0, pairs[index].1)
+            index += 1
+        }
+    }
+}
+
+extension Properties: Equatable {
+    /// Equal if the same names have the same values, in whatever order.
+    ///
+    /// - Complexity: O(count) if the order is the same, O(count²) if not.
+    public static func == (left: Properties, right: Properties) -> Bool {
+        guard left.count == right.count else { return false }
+        return left.indices.allSatisfy { index in
+            let (name, value) = left.pair(at: index)
+            let (otherName, otherValue) = right.pair(at: index)
+            return otherName == name ? otherValue == value : right[name] == value
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// What a plugin adds to every event is the same each time. It is kept once, as a block that the lists of all events
+// refer to: instead of twenty pairs, one reference is copied, and instead of twenty values, some bytes are written.
+//
+// A reader cannot tell. Whoever changes a property of a block gets pairs of its own first.
+
+extension Properties {
+    /// The same properties in a form that is cheap to ``fill(from:)`` many lists from.
+    ///
+    /// - Complexity: O(count), and as much as their JSON takes.
+    package func shared() -> Properties {
+        guard !isEmpty else { return self }
+        var result = Properties()
+        result.block = PropertyBlock(map { ($0.name, $0.value) }, summary)
+        result.summary = summary
+        return result
+    }
+
+    /// Adds all of `others` by reference; false if that cannot be.
+    mutating func share(_ others: Properties) -> Bool {
+        guard block == nil, let block = others.block, others.pairs.isEmpty else { return false }
+        for index in 0..<pairs.count {
+            // Of the two the event's own would win.
+            if block.index(of: pairs[index].0, isASCII: summary.hasOnlyASCIINames) != nil { return false }
+        }
+        self.block = block
+        blockStart = pairs.count
+        summary.formUnion(block.summary)
+        return true
+    }
+
+    /// Turns the block's pairs into own ones, so that they can be changed.
+    mutating func copyOutBlock() {
+        guard let block else { return }
+        pairs.insert(contentsOf: block.pairs, at: blockStart)
+        self.block = nil
+        blockStart = 0
+    }
+}

@@ -1,0 +1,92 @@
+/// What is known of a list of properties without looking at them. All of it holds after removals too, as an upper bound.
+struct PropertySummary: Sendable {
+    /// Levels of arrays and objects, the list's own included.
+    var depth: UInt8 = 1
+    var repairs: Repairs = []
+    /// Names of ASCII are the same if their bytes are; of others, Unicode knows several spellings of the same.
+    var hasOnlyASCIINames = true
+    /// In bytes of UTF-8.
+    var longestName: UInt16 = 0
+    /// Of the strings that stand in the list itself, in bytes of UTF-8.
+    var longestString: UInt32 = 0
+
+    init() {}
+
+    mutating func formUnion(_ other: PropertySummary) {
+        depth = max(depth, other.depth)
+        repairs.formUnion(other.repairs)
+        hasOnlyASCIINames = hasOnlyASCIINames && other.hasOnlyASCIINames
+        longestName = max(longestName, other.longestName)
+        longestString = max(longestString, other.longestString)
+    }
+
+    /// Takes in a pair that is keepable.
+    mutating func add(_ name: String, _ value: PropertyValue) {
+        depth = max(depth, UInt8(value.depth + 1))
+        hasOnlyASCIINames = hasOnlyASCIINames && name.isASCII
+        longestName = max(longestName, UInt16(clamping: name.utf8.count))
+        if case .string(let string) = value { longestString = max(longestString, UInt32(clamping: string.utf8.count)) }
+    }
+}
+
+extension PropertySummary {
+    /// The summary of pairs that can be kept as they are; nil if any needs a closer look.
+    ///
+    /// That is nearly never: names of ASCII, each once, and scalars. One pass, which copies nothing, finds out.
+    init?(plain pairs: [(String, PropertyValue)]) {
+        guard pairs.count <= 32 else { return nil }
+        var (longestName, longestString) = (0, 0)
+        var names: UInt64 = 0
+        for index in 0..<pairs.count {
+            guard pairs[index].0.isASCII else { return nil }
+            longestName = max(longestName, pairs[index].0.utf8.count)
+            switch pairs[index].1 {
+            case .string(let string): longestString = max(longestString, string.utf8.count)
+            case .double(let double): guard double.isFinite else { return nil }
+            case .int, .bool, .null: break
+            case .date, .array, .object: return nil
+            }
+            let bit = pairs[index].0.nameBit
+            if names & bit != 0 {
+                for earlier in 0..<index where pairs[earlier].0.isSameASCII(as: pairs[index].0) { return nil }
+            }
+            names |= bit
+        }
+        guard longestName <= Event.maximumNameBytes, longestString <= PropertyValue.maximumStringBytes
+        else { return nil }
+        self.longestName = UInt16(longestName)
+        self.longestString = UInt32(longestString)
+    }
+}
+
+extension Properties {
+    /// Whether there is certainly no array and no object among the values.
+    package var isFlat: Bool { summary.depth == 1 }
+
+    /// No name is longer.
+    package var longestNameBytes: Int { Int(summary.longestName) }
+
+    /// If ``isFlat``, no string is longer.
+    package var longestStringBytes: Int { Int(summary.longestString) }
+}
+
+extension String {
+    /// Only ASCII takes as many bytes in UTF-8 as it takes units in UTF-16; strings know both numbers.
+    @inline(__always)
+    var isASCII: Bool { utf8.count == utf16.count }
+
+    /// The same as `==` if both are ASCII; most that differ do so in their lengths.
+    @inline(__always)
+    func isSameASCII(as other: String) -> Bool {
+        utf8.count == other.utf8.count && self == other
+    }
+
+    /// One bit of 64, which is the same for the same name of ASCII: a set of them tells most other names from its own.
+    ///
+    /// Names that begin with a letter never share it with those that begin with a mark such as `$`.
+    @inline(__always)
+    var nameBit: UInt64 {
+        let first = utf8.first ?? 0
+        return 1 << UInt64((first & 0x40) >> 1 | (first &+ UInt8(truncatingIfNeeded: utf8.count) &* 5) & 31)
+    }
+}

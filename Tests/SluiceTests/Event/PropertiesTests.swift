@@ -1,0 +1,154 @@
+import SluiceTesting
+import Testing
+
+@testable import Sluice
+
+/// `Properties` has a fast path for what is plain and a block for what is shared: neither may be seen from outside.
+@Suite struct PropertiesTests {
+    /// Everything that can be asked of a list.
+    private func check(_ properties: Properties, _ model: PropertyModel, _ comment: Comment? = nil) throws {
+        // Byte by byte: `==` would take one spelling of a name for the other.
+        let names = properties.map { Array($0.name.utf8) }
+        #expect(names == model.pairs.map { Array($0.0.utf8) }, comment)
+        #expect(properties.count == model.pairs.count, comment)
+        for (property, pair) in zip(properties, model.pairs) {
+            #expect(property.value == pair.1, comment)
+            #expect(properties[property.name] == pair.1, comment)
+        }
+        for name in ["a", "$a", "\u{E9}", "e\u{301}", "K", "\u{212A}", "none"] {
+            #expect(properties[name] == model[name], comment)
+        }
+        var lent: [Property] = []
+        properties.forEachPair { lent.append(Property(copy $0, copy $1)) }
+        #expect(lent == Array(properties), comment)
+
+        let plain = Properties(model.pairs)
+        #expect(properties == plain, comment)
+        #expect(Properties(model.pairs.reversed()) == properties, comment)
+        #expect(try json(properties) == json(plain), comment)
+
+        #expect(properties.longestNameBytes >= plain.map(\.name.utf8.count).max() ?? 0, comment)
+        #expect(!properties.isFlat || plain.isFlat, comment)
+        for case .string(let string) in plain.map(\.value) {
+            #expect(properties.longestStringBytes >= string.utf8.count, comment)
+        }
+    }
+
+    private func json(_ properties: Properties) throws -> String {
+        let event = Event(
+            id: EventID(high: 0, low: 0), name: "n", time: Timestamp(milliseconds: 0), properties: properties)
+        let line = try EventLine(event)
+        #expect(try line.event() == event)
+        return String(decoding: line.bytes, as: UTF8.self)
+    }
+
+    @Test(arguments: UInt64(0)..<8)
+    func `a list behaves the same with and without a shared block`(seed: UInt64) throws {
+        var source = PropertySource(seed: seed)
+        var copies: [(Properties, PropertyModel)] = []
+        for _ in 0..<10 {
+            let start = source.model(upTo: 6)
+            var (properties, model) = (Properties(start.pairs), start)
+            for _ in 0..<12 {
+                let comment: Comment
+                switch source.number(below: 8) {
+                case 0, 1:
+                    let (name, value) = (source.name(), source.value())
+                    properties[name] = value
+                    model[name] = value
+                    comment = "setting \(name)"
+                case 2:
+                    let name = source.name()
+                    properties[name] = nil
+                    model[name] = nil
+                    comment = "removing \(name)"
+                case 3:
+                    let length = source.number(below: 10)
+                    properties.removeAll { $0.name.utf8.count == length }
+                    model.pairs.removeAll { $0.0.utf8.count == length }
+                    comment = "removing names of length \(length)"
+                case 4:
+                    let others = source.model(upTo: 5)
+                    properties.fill(from: Properties(others.pairs))
+                    model.fill(from: others)
+                    comment = "filling"
+                default:
+                    let others = source.model(upTo: 5)
+                    properties.fill(from: Properties(others.pairs).shared())
+                    model.fill(from: others)
+                    comment = "filling from a block"
+                }
+                try check(properties, model, comment)
+                if source.number(below: 4) == 0 { copies.append((properties, model)) }
+            }
+        }
+        // What happened to one list has changed no other.
+        for (properties, model) in copies { try check(properties, model, "a copy") }
+    }
+
+    @Test(arguments: UInt64(0)..<8)
+    func `a list made at once is the same as one made step by step`(seed: UInt64) {
+        var source = PropertySource(seed: seed)
+        for _ in 0..<8 {
+            let pairs = (0..<source.number(below: 40)).map { _ in (source.name(), source.value()) }
+            for count in 0...pairs.count {
+                var model = PropertyModel()
+                for (name, value) in pairs.prefix(count) { model[name] = value }
+                let properties = Properties(pairs.prefix(count))
+                #expect(properties.map { Array($0.name.utf8) } == model.pairs.map { Array($0.0.utf8) })
+                #expect(properties.map(\.value) == model.pairs.map(\.1))
+            }
+        }
+    }
+
+    @Test func `among plain pairs, what cannot be kept is found in each place`() {
+        let longText = String(repeating: "x", count: PropertyValue.maximumStringBytes + 1)
+        let longName = String(repeating: "x", count: Event.maximumNameBytes + 1)
+        let bad: [(String, PropertyValue, Repairs)] = [
+            ("bad", .double(.nan), .nonFiniteNumber), ("bad", .double(.infinity), .nonFiniteNumber),
+            ("bad", .string(longText), .cutString), ("bad", .date(Timestamp(milliseconds: .max)), .unwritableDate),
+            (longName, .null, .droppedProperty),
+        ]
+        for (name, value, repairs) in bad {
+            for count in [1, 2, 12, 13, 32, 33, 34] {
+                for place in 0..<count {
+                    var pairs = (0..<count).map { ("plain\($0)", PropertyValue.string("x")) }
+                    pairs[place] = (name, value)
+                    let properties = Properties(pairs)
+                    #expect(properties.summary.repairs == repairs)
+                    #expect(properties.count == (repairs == .droppedProperty ? count - 1 : count))
+                }
+            }
+        }
+        #expect(Properties([("a", .string(String(longText.dropLast())))]).summary.repairs == [])
+        #expect(Properties([(String(longName.dropLast()), .null)]).summary.repairs == [])
+    }
+
+    @Test func `what was cut is known after sharing, too`() {
+        let cut: Properties = ["a": .double(.nan), "deep": [[1]]]
+        var event: Properties = ["b": 1]
+        event.fill(from: cut.shared())
+        #expect(event.summary.repairs == .nonFiniteNumber)
+        #expect(!event.isFlat)
+        #expect(event == ["b": 1, "a": nil, "deep": [[1]]])
+    }
+
+    @Test func `a list with a block can be a value in another`() throws {
+        var inner: Properties = ["a": 1]
+        inner.fill(from: (["b": 2, "c": [3]] as Properties).shared())
+        inner["d"] = 4
+        let outer: Properties = ["inner": .object(inner), "list": [.object(inner)]]
+        #expect(outer == ["inner": ["a": 1, "b": 2, "c": [3], "d": 4], "list": [["a": 1, "b": 2, "c": [3], "d": 4]]])
+        let object = #"{"a":1,"b":2,"c":[3],"d":4}"#
+        #expect(try json(outer).hasSuffix(#"{"inner":"# + object + #","list":["# + object + "]}}"))
+    }
+
+    @Test func `nothing is shared by an empty list`() throws {
+        var properties = (Properties()).shared()
+        #expect(properties.isEmpty)
+        properties.fill(from: Properties().shared())
+        #expect(try json(properties).hasSuffix(#""properties":{}}"#))
+        properties.fill(from: (["a": 1] as Properties).shared())
+        #expect(try json(properties).hasSuffix(#""properties":{"a":1}}"#))
+    }
+}
