@@ -85,6 +85,7 @@ public final class Limits: Processor {
     }
 
     private func limitProperties(of event: inout Event, _ counts: inout Counts) -> DropReason? {
+        if values.hold(for: event.properties), event.properties.count <= properties?.limit ?? .max { return nil }
         var changes: [(from: Property, to: Property, counts: Counts)] = []
         for property in event.properties {
             var findings = ValueLimits.Findings()

@@ -16,6 +16,8 @@ public import Sluice
 public struct Redaction: Processor {
     private let keys: [[UInt8]]
     private let patterns: [Pattern]
+    /// The lengths of the keys, as bits: of most names the length alone says that they are none of them.
+    private let lengths: UInt64
 
     /// - Parameters:
     ///   - keys: names of properties whose values are secret.
@@ -23,10 +25,12 @@ public struct Redaction: Processor {
     public init(keys: [String] = [], patterns: [Pattern] = []) {
         self.keys = keys.map { $0.utf8.map(lowercased) }
         self.patterns = patterns
+        lengths = keys.reduce(0) { $0 | Redaction.lengthBit($1) }
     }
 
     public func process(_ event: inout Event) -> Disposition {
         if let name = redacted(event.name) { event.name = name }
+        if patterns.isEmpty, event.properties.isFlat, !hasSecret(event.properties) { return .keep }
         // Property by property, because the list also carries what was cut from it before.
         for property in event.properties {
             guard let redacted = redacted(property) else { continue }
@@ -34,6 +38,19 @@ public struct Redaction: Processor {
             event.properties[redacted.name] = redacted.value
         }
         return .keep
+    }
+
+    private func hasSecret(_ properties: Properties) -> Bool {
+        var hasSecret = false
+        properties.forEachPair { name, _ in
+            if lengths & Redaction.lengthBit(name) != 0, isSecret(name) { hasSecret = true }
+        }
+        return hasSecret
+    }
+
+    @inline(__always)
+    private static func lengthBit(_ name: String) -> UInt64 {
+        1 << UInt64(min(name.utf8.count, 63))
     }
 
     /// Nil if nothing is to be changed; so are the others of the name.

@@ -11,6 +11,14 @@ struct ValueLimits: Sendable {
     let name: Limits.Rule?
     let string: Limits.Rule?
 
+    /// Whether nothing in a list can be too long, by what the list knows of itself: bytes are never fewer than characters.
+    func hold(for properties: Properties) -> Bool {
+        if name == nil, string == nil { return true }
+        return properties.isFlat
+            && properties.longestNameBytes <= name?.limit ?? .max
+            && properties.longestStringBytes <= string?.limit ?? .max
+    }
+
     /// The property as it may stay; nil if it needs no change, or is to be dropped by the findings.
     func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
         guard name != nil || string != nil else { return nil }

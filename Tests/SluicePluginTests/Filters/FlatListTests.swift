@@ -1,0 +1,76 @@
+import Sluice
+import SluiceAutoProperties
+import SluiceFilters
+import SluiceTesting
+import Testing
+
+/// Filters take a short way with lists that have no arrays and no objects, and with properties that many events share.
+@Suite("Filters: what is flat or shared is filtered like everything else")
+struct FlatListTests {
+    /// A nested value that no rule changes: with it, a list is looked at value by value.
+    private static let nested: (String, PropertyValue) = ("n", [1])
+
+    private func pairs(_ random: inout SeededRandom) -> [(String, PropertyValue)] {
+        let names = ["password", "PASSWORD", "passwort", "token", "tokens", "é", "名前", "a", "a long name", "$id"]
+        let values: [PropertyValue] = [
+            "", "text", "名前名前名前", "a text that is long", 1, 4_111_111_111_111_111, 0.5, true, nil,
+            .date(Timestamp(milliseconds: 0)),
+        ]
+        return names.shuffled(using: &random).prefix(Int.random(in: 0...6, using: &random))
+            .map { ($0, values.randomElement(using: &random) ?? nil) }
+    }
+
+    private func check(_ processor: some Processor, seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<40 {
+            let (own, others) = (pairs(&random), Properties(pairs(&random)))
+            var flat = Properties(own)
+            var shared = flat
+            flat.fill(from: others)
+            shared.fill(from: others.shared())
+            var slow = flat
+            slow[FlatListTests.nested.0] = FlatListTests.nested.1
+
+            let expected = processor.processed("Event", slow).map { event in
+                var properties = event.properties
+                properties[FlatListTests.nested.0] = nil
+                return properties
+            }
+            for properties in [flat, shared] {
+                let result = processor.processed("Event", properties)?.properties
+                #expect(result == expected)
+                #expect(result?.map(\.name) == expected?.map(\.name))
+            }
+        }
+    }
+
+    @Test("Redaction", arguments: UInt64(0)..<4)
+    func redaction(seed: UInt64) {
+        check(Redaction(keys: ["password", "Token", "é"]), seed: seed)
+        check(Redaction(keys: ["password"], patterns: [.paymentCard]), seed: seed)
+        check(Redaction(keys: []), seed: seed)
+    }
+
+    @Test("Limits", arguments: UInt64(0)..<4)
+    func limits(seed: UInt64) {
+        for limit in [1, 4, 8, 11, 18, 100] {
+            check(Limits(propertyName: .cut(to: limit), string: .dropProperty(over: limit)), seed: seed)
+            check(Limits(propertyName: .dropProperty(over: limit), string: .cut(to: limit)), seed: seed)
+            check(Limits(propertyName: .dropEvent(over: limit), string: .dropEvent(over: limit)), seed: seed)
+        }
+    }
+
+    @Test("a secret is found whatever its type, and among what AutoProperties adds")
+    func secrets() throws {
+        let redaction = Redaction(keys: ["password", "plan"])
+        let own: Properties = ["password": .date(Timestamp(milliseconds: 0)), "a": 1]
+        #expect(try #require(redaction.processed("Event", own)).properties == ["password": "[redacted]", "a": 1])
+        let auto = AutoProperties(system: SystemReader())
+        auto.register(["Plan": "pro"])
+        var event = try #require(auto.processed("Event", own))
+        #expect(redaction.process(&event) == .keep)
+        #expect(event.properties["Plan"] == "[redacted]")
+        // The next event gets the plan as it was registered.
+        #expect(try #require(auto.processed("Event")).properties["Plan"] == "pro")
+    }
+}
