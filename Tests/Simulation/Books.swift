@@ -234,6 +234,8 @@ final class Books: Sendable {
     /// To be called at the very end, when nothing stands in the way of anything any more.
     func close() {
         state.withLock { state in
+            // The processes know the books as well.
+            state.refused = [:]
             for (serial, record) in state.records.sorted(by: { $0.key < $1.key }) {
                 if !record.isDone, record.excuse == nil {
                     state.violations.append("\(serial) of life \(record.life) (\(record.durability)) is lost")
