@@ -30,7 +30,8 @@ let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
 
 let examples: [Target] = [
     "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
-    "JSONLStoreExample", "MemoryStoreExample", "HTTPTransportExample", "StdoutTransportExample", "FiltersExample",
+    "JSONLStoreExample", "SealedStoreExample", "MemoryStoreExample", "HTTPTransportExample", "StdoutTransportExample",
+    "FiltersExample",
     "SwapEnvironments", "CustomPlugin", "AccessLog",
 ].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
 
