@@ -49,7 +49,7 @@ struct PipelineSubject: Subject {
         isAlwaysDelivering = settings.delivers
         let policy = DeliveryPolicy(
             batch: BatchSize(events: settings.batch, bytes: 262_144), flushCount: settings.batch,
-            backOff: .milliseconds(20), maximumBackOff: .milliseconds(200))
+            flushInterval: .seconds(5), backOff: .milliseconds(20), maximumBackOff: .milliseconds(200))
         pipeline = try Pipeline(delivery: policy, onDiagnostic: { System.note($0.message) }) {
             store
             RecordingTransport(recorder: recorder)

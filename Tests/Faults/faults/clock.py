@@ -6,8 +6,8 @@ from .host import HostFailure, Life, live
 
 DAY = 86_400
 OFFSETS = (-30 * DAY, 3_652 * DAY)
-# Twice the shortest interval that a pipeline can be given: what is due must have been sent by then.
-SOON = 10
+# The host's pipeline sends after 5 seconds what is too little for a batch.
+SOON = 20
 
 
 def run(machine):

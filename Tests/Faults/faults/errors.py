@@ -32,7 +32,8 @@ def fail_each_operation(machine):
         operation, error, is_for_good = variants[index]
         control.reset()
         control.fail(operation, FOREVER if is_for_good else operation, error)
-        trial(machine, figures, control, f"{operation} {errno.errorcode[error]} {is_for_good=}", "--direct")
+        seed = f"{operation} {errno.errorcode[error]} {is_for_good=}"
+        trial(machine, figures, control, seed, "--direct", is_single=not is_for_good)
     return figures.report()
 
 
@@ -61,10 +62,10 @@ def fail_at_random(machine):
     return figures.report()
 
 
-def trial(machine, figures, control, seed, *options, level="full", probability=0):
+def trial(machine, figures, control, seed, *options, level="full", probability=0, is_single=False):
     """A life during which the fault is, and goes; what it leaves is for the next one.
 
-    A probability is that of each operation's failure, once the store is open.
+    A probability is that of each operation's failure, once the store is open; otherwise the fault is set already.
     """
     directory = machine.directory("errors")
     books = Books(FILLER)
@@ -93,8 +94,11 @@ def trial(machine, figures, control, seed, *options, level="full", probability=0
         if after.books["waiting"] or after.books["unreadBytes"]:
             problems.append(f"the books of the next life do not close: {after.books}")
         figures.count(refused=len(books.refused))
-        # What was written, and could neither be synchronised nor cut off again, comes to light in the next life.
-        well = figures.trial(books, seed, may_revive=True, problems=problems)
+        # What was written, and could neither be synchronised nor cut off again, comes to light in the next life. One
+        # failure alone leaves nothing of the kind.
+        if is_single and after.dropped:
+            problems.append(f"torn lines left behind: {after.dropped}")
+        well = figures.trial(books, seed, may_revive=not is_single, problems=problems)
     except HostFailure as failure:
         figures.fail(seed, str(failure))
     machine.discard(directory, failed=not well)

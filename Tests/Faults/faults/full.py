@@ -41,15 +41,17 @@ def trial(machine, figures, mount, name, seed):
         if life.answers[0][0] != "open":
             problems.append(f"no life begins on a full file system: {life.stderr}")
         else:
-            problems += fill_and_free(life, mount, name, random)
+            ending = end_while_full if random.random() < 0.3 else fill_and_free
+            problems += ending(life, mount, name, random)
             figures.count(refused=len(life.refused))
         if life.finish() != 0:
             problems.append(f"the life ended with {life.process.returncode}: {life.stderr[-300:]}")
         books.add(life)
-        after = live(machine, root, "deliver", "close")
+        free(mount)
+        after = live(machine, root, "--filler", FILLER, "--first", 100_000, "deliver", "track 20", "deliver", "close")
         books.add(after)
-        if after.received:
-            problems.append("something was left, though all was delivered")
+        if after.dropped or after.refused:
+            problems.append(f"the next life is not well: {after.dropped} {after.refused}")
         figures.trial(books, seed, may_lose=0, problems=problems)
     except HostFailure as failure:
         figures.fail(seed, str(failure))
@@ -57,6 +59,14 @@ def trial(machine, figures, mount, name, seed):
 
 def prepare_backlog(machine, root, books):
     books.add(live(machine, root, "--filler", FILLER, "track 200", "close"))
+    return []
+
+
+def end_while_full(life, mount, name, random):
+    """Nothing is delivered, so that the next life sees what a full disk made of the files. Returns what is wrong."""
+    fill(mount, name, random)
+    life.ask(f"track {random.randint(600, 6_000)}")
+    life.ask("close")
     return []
 
 

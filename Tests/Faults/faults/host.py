@@ -35,7 +35,9 @@ class Life:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE if interactive else subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env=environment, user=user)
-        self._readers = [threading.Thread(target=self._read_records), threading.Thread(target=self._read_notes)]
+        machine.watch(self.process)
+        self._readers = [
+            threading.Thread(target=target, daemon=True) for target in (self._read_records, self._read_notes)]
         for reader in self._readers:
             reader.start()
 
@@ -102,7 +104,7 @@ class Life:
         with self._changed:
             if not self._changed.wait_for(lambda: condition() or self._has_ended, timeout):
                 self.process.kill()
-                raise HostFailure("the host hangs")
+                raise HostFailure(self._hanging())
 
     def wait_for_acknowledged(self, count):
         self.wait_until(lambda: len(self.acknowledged) + len(self.refused) >= count)
@@ -122,12 +124,16 @@ class Life:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise HostFailure("the host hangs") from None
+            raise HostFailure(self._hanging()) from None
         for reader in self._readers:
             reader.join()
         self.process.stdout.close()
         self.process.stderr.close()
         return status
+
+    def _hanging(self):
+        words = " ".join(self.process.args)
+        return f"the host hangs, {len(self.acknowledged)} acknowledged, after {self.answers[-1:]}: {words}"
 
     @property
     def was_killed(self):

@@ -25,6 +25,7 @@ class Machine:
         self._host = None
         self._shim = None
         self._mounts = []
+        self._processes = []
         self._kept = set()
 
     def __enter__(self):
@@ -36,6 +37,10 @@ class Machine:
         return self
 
     def __exit__(self, *_):
+        for process in self._processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
         for mount in list(self._mounts):
             self.unmount(mount)
         if self._kept:
@@ -43,6 +48,10 @@ class Machine:
         else:
             shutil.rmtree(self.place)
             shutil.rmtree(self.disk_place)
+
+    def watch(self, process):
+        """Sees to it that a process does not outlive this script."""
+        self._processes = [old for old in self._processes if old.poll() is None] + [process]
 
     def trials(self, full, default):
         """How often to try: so many times in a full run, and so many otherwise."""

@@ -59,8 +59,8 @@ def fork(machine, figures, directory, seed):
     kind = random.choice((["--direct"], []))
     books = Books()
     life = live(
-        machine, directory, "--durability", level, *kind, f"track {random.choice((0, 1, 50, 700))}",
-        f"fork {random.choice((1, 50))}", f"track {random.choice((0, 50))}", "deliver", "fork 20", "deliver", "close")
+        machine, directory, "--durability", level, *kind, f"track {random.choice((1, 50, 700))}",
+        f"fork {random.choice((1, 50))}", f"track {random.choice((1, 50))}", "deliver", "fork 20", "deliver", "close")
     books.add(life)
     books.add(live(machine, directory, "deliver", "close"))
     # The child's books count as left to its parent what is the parent's; nobody has lost it.
