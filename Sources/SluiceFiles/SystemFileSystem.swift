@@ -1,3 +1,5 @@
+internal import Sluice
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -124,7 +126,7 @@ package struct SystemFileSystem: FileSystem {
         }
     }
 
-    package var processID: Int32 { getpid() }
+    package var processID: Int32 { CurrentProcess.current.id }
 
     package var userID: UInt32 { geteuid() }
 

@@ -24,6 +24,8 @@ package final class Locked<State>: @unchecked Sendable {
 
     // A stable address: a lock that Swift may move is not a lock.
     private let primitive: UnsafeMutablePointer<Primitive>
+    // Unchecked, because the lock is what makes every access exclusive: a second one would wait before it begins.
+    @exclusivity(unchecked)
     private var state: State
 
     package init(_ state: State) {

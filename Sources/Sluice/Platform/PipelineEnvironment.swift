@@ -17,8 +17,5 @@ public struct PipelineEnvironment: Sendable {
     }
 
     /// The operating system's generator, safe across `fork`.
-    public static let systemRandom: @Sendable () -> UInt64 = {
-        var generator = SystemRandomNumberGenerator()
-        return generator.next()
-    }
+    public static let systemRandom: @Sendable () -> UInt64 = { CurrentProcess.current.random() }
 }

@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+@testable import Sluice
+
+/// What is remembered of the process and what is drawn in stock must not be taken over by the child of a `fork`.
+@Suite struct ForkTests {
+    private typealias Fork = @convention(c) () -> Int32
+
+    @Test func `random words are handed out once`() {
+        let words = Locked<Set<UInt64>>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            let mine = (0..<1_000).map { _ in PipelineEnvironment.systemRandom() }
+            words.withLock { $0.formUnion(mine) }
+        }
+        #expect(words.withLock(\.count) == 4_000)
+    }
+
+    @Test func `the child of a fork knows itself, and has random words of its own`() throws {
+        // Swift forbids to call it by its name.
+        let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
+        let fork = unsafeBitCast(symbol, to: Fork.self)
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        // Several stocks' worth, in a buffer that is made before: the child of a process with threads may do little.
+        var words = [UInt64](repeating: 0, count: 100)
+        _ = PipelineEnvironment.systemRandom()
+        let child = fork()
+        if child == 0 {
+            words[0] = UInt64(CurrentProcess.current.id)
+            for index in 1..<words.count { words[index] = PipelineEnvironment.systemRandom() }
+            _ = words.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
+            _exit(0)
+        }
+        try #require(child > 0)
+        close(ends[1])
+        defer { close(ends[0]) }
+        let mine = Set((0..<100).map { _ in PipelineEnvironment.systemRandom() })
+        var answer = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+        let hasAnswered = poll(&answer, 1, 20_000) == 1
+        if !hasAnswered { kill(child, SIGKILL) }
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        try #require(hasAnswered && status == 0)
+        let count = words.withUnsafeMutableBytes { read(ends[0], $0.baseAddress, $0.count) }
+        #expect(count == words.count * 8)
+        #expect(words[0] == UInt64(child))
+        #expect(CurrentProcess.current.id == getpid())
+        #expect(Set(words.dropFirst()).count == words.count - 1)
+        #expect(mine.isDisjoint(with: words))
+    }
+}
