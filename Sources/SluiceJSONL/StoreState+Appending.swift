@@ -19,17 +19,16 @@ extension StoreState {
         }
     }
 
-    private func isFull(_ index: Int, before size: Int) -> Bool {
-        let lane = lanes[index]
-        let events = (lane.writer?.events ?? 0) + lane.bufferedEvents
-        let bytes = (lane.writer?.fileBytes ?? 0) + lane.buffer.count
+    private func isFull(_ lane: Int, before size: Int) -> Bool {
+        let events = (lanes[lane].writer?.events ?? 0) + lanes[lane].bufferedEvents
+        let bytes = (lanes[lane].writer?.fileBytes ?? 0) + lanes[lane].buffer.count
         guard events > 0 else { return false }
         return events >= segmentEvents || bytes + size > segmentBytes || isOld(lane)
     }
 
-    private func isOld(_ lane: Lane) -> Bool {
-        guard let writer = lane.writer else { return false }
-        return configuration.environment.time.continuousTime() - writer.opened > configuration.segmentAge
+    private func isOld(_ lane: Int) -> Bool {
+        guard let opened = lanes[lane].writer?.opened else { return false }
+        return configuration.environment.time.continuousTime() - opened > configuration.segmentAge
     }
 
     private mutating func add(

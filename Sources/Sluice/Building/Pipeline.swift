@@ -102,11 +102,10 @@ public final class Pipeline: Sendable {
         for processor in processors {
             if case .drop(let reason) = processor.process(&event) { return drop(reason) }
         }
-        store(event)
+        store(&event)
     }
 
-    private func store(_ processed: Event) {
-        var event = processed
+    private func store(_ event: inout Event) {
         let repairs = event.repair()
         count(repairs)
         guard !event.name.isEmpty else { return drop(.emptyName) }
@@ -128,7 +127,11 @@ public final class Pipeline: Sendable {
     }
 
     private func encode(_ event: Event) -> Result<EventLine, SluiceError> {
-        Result { () throws(SluiceError) in try EventLine(event, limit: maximumEventBytes) }
+        do throws(SluiceError) {
+            return .success(try EventLine(event, limit: maximumEventBytes))
+        } catch {
+            return .failure(error)
+        }
     }
 
     private func drop(_ reason: DropReason) {

@@ -40,17 +40,23 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
     private static let hyphens = [8, 13, 18, 23]
 
     package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
-        var offset = 0
-        for half in [high, low] {
-            for shift in stride(from: 60, through: 0, by: -4) {
-                if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
-                    buffer[offset] = UInt8(ascii: "-")
-                    offset += 1
-                }
-                let digit = UInt8(truncatingIfNeeded: half >> UInt64(shift)) & 15
-                buffer[offset] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-                offset += 1
-            }
+        write(UInt32(truncatingIfNeeded: high >> 32), 0, 4, into: buffer)
+        buffer[8] = UInt8(ascii: "-")
+        write(UInt32(truncatingIfNeeded: high), 9, 14, into: buffer)
+        buffer[13] = UInt8(ascii: "-")
+        buffer[18] = UInt8(ascii: "-")
+        write(UInt32(truncatingIfNeeded: low >> 32), 19, 24, into: buffer)
+        buffer[23] = UInt8(ascii: "-")
+        write(UInt32(truncatingIfNeeded: low), 28, 32, into: buffer)
+    }
+
+    /// Writes eight digits in two groups of four.
+    @inline(__always)
+    private func write(_ half: UInt32, _ first: Int, _ second: Int, into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        let digits = hexadecimalDigits(half)
+        for index in 0..<4 {
+            buffer[first + index] = UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * index))
+            buffer[second + index] = UInt8(truncatingIfNeeded: digits >> UInt64(24 - 8 * index))
         }
     }
 
@@ -73,6 +79,18 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
         }
         self.init(high: halves.0, low: halves.1)
     }
+}
+
+/// The eight digits of a number in lower case, the first in the highest byte.
+func hexadecimalDigits(_ value: UInt32) -> UInt64 {
+    // Each half byte into a byte of its own.
+    var digits = UInt64(value)
+    digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+    digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+    digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    // Six more than ten and above carries into the next half: those are letters, which stand 39 behind the digits.
+    let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
 }
 
 func hexadecimalDigit(_ character: UInt8) -> UInt8? {

@@ -3,7 +3,7 @@ enum JSONEscaping {
     /// Whether any of the bytes is to be escaped. Nearly no text has one, so this is asked of all before any is copied.
     static func isNeeded(in utf8: UnsafeBufferPointer<UInt8>) -> Bool {
         let bytes = UnsafeRawBufferPointer(utf8)
-        guard bytes.count >= 8 else { return bytes.contains { isEscaped($0) } }
+        guard bytes.count >= 8 else { return isNeeded(inShort: bytes) }
         var offset = 0
         while offset < bytes.count - 8 {
             if hasEscaped(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) { return true }
@@ -11,6 +11,14 @@ enum JSONEscaping {
         }
         // The last eight, some of which may have been looked at already.
         return hasEscaped(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
+    }
+
+    private static func isNeeded(inShort bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count >= 4 else { return bytes.contains { isEscaped($0) } }
+        // The first four and the last four, which may overlap.
+        let first = bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
+        let last = bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
+        return hasEscaped(UInt64(first) << 32 | UInt64(last))
     }
 
     /// Nil for a byte that needs none.

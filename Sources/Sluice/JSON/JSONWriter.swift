@@ -75,12 +75,15 @@ public struct JSONWriter: Sendable {
 
     /// - Parameter isFirst: whether nothing stands before them in the object.
     mutating func pairs(_ pairs: ArraySlice<Properties.Pair>, isFirst: Bool) {
-        var isFirst = isFirst
-        for index in pairs.indices {
-            if isOverfull { return }
-            name(pairs[index].0, isFirst: isFirst)
-            isFirst = false
-            value(pairs[index].1)
+        // Lent, not copied: to write a name and a value leaves their reference counts alone.
+        pairs.withUnsafeBufferPointer { pairs in
+            var isFirst = isFirst
+            for index in 0..<pairs.count {
+                if isOverfull { return }
+                name(pairs[index].0, isFirst: isFirst)
+                isFirst = false
+                value(pairs[index].1)
+            }
         }
     }
 

@@ -31,7 +31,7 @@ import Testing
     }
 
     /// Eight bytes are looked at in one step: each byte has to be found in each place, whatever stands beside it.
-    @Test(arguments: [1, 7, 8, 9, 17])
+    @Test(arguments: [1, 3, 4, 5, 7, 8, 9, 17])
     func `each escaped character and its neighbours are right in each place of a string`(length: Int) {
         let bytes = Array(0..<UInt8(0x24)) + Array(0x5A..<0x5F) + [0x7F]
         var wrong: [String] = []
