@@ -1,9 +1,13 @@
-import Sluice
+public import Sluice
 
-/// What a receiver says of one event, before it is weighed against what it says of the others.
-enum Finding: Sendable, Hashable {
+/// What a receiver says of one event, before it is weighed against what it says of the others: see
+/// ``Sluice/Verdicts/weighing(_:retryAfter:)``.
+public enum Finding: Sendable, Hashable {
+    /// The receiver has it.
     case accepted
+    /// The receiver had it already.
     case duplicate
+    /// It may be taken later.
     case retry
     /// By its own content.
     case refused(String)
@@ -27,7 +31,11 @@ extension Verdicts {
     ///
     /// A refusal is believed beside an acceptance only. A receiver that refuses all it is given may be at fault itself,
     /// and must not empty a store: the events are then sent one by one, and kept if none is taken.
-    static func weighing(_ findings: [Finding], retryAfter: Duration? = nil) -> Verdicts {
+    ///
+    /// - Parameters:
+    ///   - findings: one for each event, in the order of the batch.
+    ///   - retryAfter: how long those that may be taken later are to wait at least, if the receiver has said so.
+    public static func weighing(_ findings: [Finding], retryAfter: Duration? = nil) -> Verdicts {
         let isBelieved = findings.contains { $0 == .accepted || $0 == .duplicate }
         return .each(
             findings.map { finding in

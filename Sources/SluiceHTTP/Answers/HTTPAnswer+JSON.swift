@@ -1,8 +1,8 @@
-import Sluice
+public import Sluice
 
 extension HTTPAnswer {
     /// The body as JSON; nil if it is not whole, or no JSON.
-    var json: PropertyValue? {
+    public var json: PropertyValue? {
         guard isWhole else { return nil }
         do {
             return try JSONReader.value(of: body)
@@ -12,7 +12,7 @@ extension HTTPAnswer {
     }
 
     /// The body as a JSON object; nil if it is anything else.
-    var jsonObject: Properties? { json?.asObject }
+    public var jsonObject: Properties? { json?.asObject }
 }
 
 extension PropertyValue {

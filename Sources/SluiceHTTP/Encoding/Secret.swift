@@ -1,16 +1,17 @@
-/// A key, a token or a password: it goes into requests, and never into anything that is printed, not even by `dump`.
-struct Secret: Sendable, Hashable {
-    let text: String
+/// A key, a token or a password, for formats to keep: it goes into requests, and never into anything that is printed,
+/// not even by `dump`.
+public struct Secret: Sendable, Hashable {
+    public let text: String
 
-    init(_ text: String) {
+    public init(_ text: String) {
         self.text = text
     }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    var description: String { "(secret)" }
-    var debugDescription: String { description }
-    var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
+    public var description: String { "(secret)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
 extension HTTPRequest {

@@ -80,6 +80,18 @@ struct GzipTests {
             ])
     }
 
+    @Test("a compressed body arrives byte for byte")
+    func overTheWire() async throws {
+        let server = try Server(answering: HTTPAnswer.ok)
+        let batch = try Batch.numbered(50)
+        _ = try await openTransport(to: server.url, format: .vector).send(batch)
+        let request = try await server.received.next()
+        let deflater = try #require(Deflater.system)
+        #expect(request.body == Gzip.file(of: NDJSONFormat.lines(of: batch), by: deflater))
+        #expect(request.values("Content-Encoding") == ["gzip"])
+        #expect(request.values("Content-Length") == ["\(request.body.count)"])
+    }
+
     @Test("a signature is made of the body as it is sent")
     func signing() async throws {
         let client = KeepingClient()
