@@ -43,7 +43,8 @@ let tests: [Target] = [
     .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),
-    .testTarget(name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "SluiceMemory", "SluiceTesting"]),
+    .testTarget(
+        name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "SluiceMemory", "SluiceTesting"], exclude: ["bodies.py"]),
     .testTarget(name: "SluicePluginTests", dependencies: plugins),
     .testTarget(
         name: "ExampleTests",

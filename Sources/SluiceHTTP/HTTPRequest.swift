@@ -1,4 +1,4 @@
-import Sluice
+public import Sluice
 
 /// A request as it goes over the wire.
 public struct HTTPRequest: Sendable {
@@ -7,13 +7,19 @@ public struct HTTPRequest: Sendable {
     /// In the order in which they are sent. What the client itself adds, such as `Host`, is not among them.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
+    /// When the request is made, for envelopes that tell their receivers: all in a retry that differs from what was sent
+    /// before. Nothing of it is sent unless a format or a signature does so.
+    public var sendTime: Timestamp
 
-    public init(url: String, method: String = "POST", headers: [(name: String, value: String)] = [], body: [UInt8] = [])
-    {
+    public init(
+        url: String, method: String = "POST", headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+        sendTime: Timestamp = SystemTime().wallTime()
+    ) {
         self.url = url
         self.method = method
         self.headers = headers
         self.body = body
+        self.sendTime = sendTime
     }
 
     /// The first value of a header, whatever the case of its name; nil if there is none.
@@ -32,6 +38,19 @@ public struct HTTPRequest: Sendable {
         }
     }
 
+    /// Adds a path to that of the URL, in front of its query, unless the URL's path ends so already: hosts may write the
+    /// address of a backend, or that of the very endpoint.
+    ///
+    /// - Parameter segments: each percent-encoded here, with a slash in front.
+    public mutating func appendPath(_ segments: String...) {
+        let suffix = segments.map { "/" + $0.percentEncoded }.joined()
+        let end = url.firstIndex(of: "?") ?? url.endIndex
+        var path = url[..<end]
+        while path.hasSuffix("/") { path.removeLast() }
+        if !path.hasSuffix(suffix) { path += suffix }
+        url = String(path) + url[end...]
+    }
+
     /// Adds `name=value` to the URL's query, percent-encoded.
     public mutating func appendQuery(_ name: String, _ value: String) {
         url += url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
@@ -40,9 +59,10 @@ public struct HTTPRequest: Sendable {
 }
 
 /// Only what is no secret.
-extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible {
+extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "\(method) with \(headers.count) headers and \(body.count) bytes" }
     public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
 extension HTTPRequest {
@@ -86,22 +106,5 @@ extension String {
                 default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
                 }
             }
-    }
-
-    /// All but the unreserved characters of RFC 3986 as `%XX`.
-    fileprivate var percentEncoded: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            default:
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

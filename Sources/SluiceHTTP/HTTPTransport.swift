@@ -10,16 +10,22 @@ public import Sluice
 /// ```
 ///
 /// On Linux it uses the system's libcurl, on Apple's platforms `URLSession`. Redirects are not followed, cookies are
-/// not kept, certificates are verified, and proxies are those of the environment or the system.
+/// not kept, certificates are verified, and proxies are those of the environment or the system. Bodies of more than 1 KiB
+/// are compressed where the format's receivers are known to read gzip.
 ///
-/// No URL, header, or body ever gets into an error's or a verdict's text. Safe from any thread.
+/// No URL, header, or body ever gets into an error's or a verdict's text, nor into what is printed of a transport. Safe
+/// from any thread.
 public final class HTTPTransport: Transport {
     private let url: String
     private let format: any WireFormat
     private let headers: [String: String]
+    private let gzip: Bool
+    private let deflater: Deflater?
+    private let time: any TimeSource
     private let client: any HTTPClient
     private let deadlines: HTTPDeadlines
     private let sign: (@Sendable (inout HTTPRequest) throws -> Void)?
+    private let onDiagnostic: (@Sendable (Diagnostic) -> Void)?
 
     /// Nothing is checked or begun before ``open()``.
     ///
@@ -27,24 +33,44 @@ public final class HTTPTransport: Transport {
     ///   - url: where to, with http or https and without user name or fragment; ASCII only.
     ///   - format: how events become a request, and what answers mean.
     ///   - headers: sent with every request, over those of the format.
+    ///   - gzip: whether bodies may be compressed at all.
     ///   - deadlines: how long one request may take. They bind the system's client; a `client` has its own.
     ///   - client: what sends the requests; nil for the system's.
-    ///   - sign: the last to change a request, such as to add a signature or a token that does not live long. What it
-    ///     throws is taken as a retry of the batch.
-    public init(
+    ///   - time: whose wall clock envelopes show as the time of sending.
+    ///   - sign: the last to change a request, such as to add a signature or a token that does not live long; it sees the
+    ///     body as it is sent. What it throws is taken as a retry of the batch.
+    ///   - onDiagnostic: called by ``open()``, once, if bodies would be compressed but the system has no zlib.
+    public convenience init(
         to url: String,
         format: any WireFormat = .jsonArray,
         headers: [String: String] = [:],
+        gzip: Bool = true,
         deadlines: HTTPDeadlines = HTTPDeadlines(),
         client: (any HTTPClient)? = nil,
-        sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
+        time: any TimeSource = SystemTime(),
+        sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
+        onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
+    ) {
+        self.init(
+            to: url, format: format, headers: headers, gzip: gzip, deflater: .system, deadlines: deadlines,
+            client: client, time: time, sign: sign, onDiagnostic: onDiagnostic)
+    }
+
+    init(
+        to url: String, format: any WireFormat, headers: [String: String], gzip: Bool, deflater: Deflater?,
+        deadlines: HTTPDeadlines, client: (any HTTPClient)?, time: any TimeSource,
+        sign: (@Sendable (inout HTTPRequest) throws -> Void)?, onDiagnostic: (@Sendable (Diagnostic) -> Void)?
     ) {
         self.url = url
         self.format = format
         self.headers = headers
+        self.gzip = gzip && format.acceptsGzip
+        self.deflater = deflater
         self.deadlines = deadlines
         self.client = client ?? SystemClient(deadlines)
+        self.time = time
         self.sign = sign
+        self.onDiagnostic = onDiagnostic
     }
 
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
@@ -58,18 +84,38 @@ public final class HTTPTransport: Transport {
         }
         try deadlines.check()
         try client.open()
+        if gzip, deflater == nil {
+            onDiagnostic?(
+                Diagnostic(
+                    kind: .note, route: "",
+                    message: "bodies are sent uncompressed: HTTPTransport found no zlib (libz.so.1) on this system"))
+        }
     }
 
     public func send(_ batch: Batch) async throws -> Verdicts {
-        var request = HTTPRequest(url: url)
-        try format.encode(batch, into: &request)
+        var request = HTTPRequest(url: url, sendTime: time.wallTime())
+        do {
+            try format.encode(batch, into: &request)
+        } catch let error as SluiceError where error.code == .malformedLine {
+            // One line that cannot be read must not hold up the others: sent in parts, it ends up alone.
+            return .all(.split(.refused("the stored line of an event cannot be read")))
+        }
+        guard request.body.count <= format.maximumBodyBytes else { return .all(.split(.tooLarge)) }
         // Sorted, since the same batch is to become the same request each time.
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             request.setHeader(name, value)
         }
         if request.header("User-Agent") == nil { request.setHeader("User-Agent", "Sluice") }
+        if gzip, let deflater { request.gzip(by: deflater) }
         try sign?(&request)
         try request.check()
         return format.classify(try await client.send(request), batch)
     }
+}
+
+/// Only what is no secret.
+extension HTTPTransport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "HTTPTransport(\(type(of: format)))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }

@@ -13,10 +13,14 @@ public import Sluice
 /// ```
 ///
 /// ## Conforming
-/// - ``encode(_:into:)`` writes the same bytes for the same batch, so that a retry can be known as one.
+/// - ``encode(_:into:)`` writes the same bytes for the same batch, so that a retry can be known as one. Only an envelope
+///   may tell ``HTTPRequest/sendTime``.
 /// - ``classify(_:_:)`` calls events accepted only if the answer says so: its word is what the store forgets by. If the
 ///   answer's body decides, look at ``HTTPAnswer/isWhole`` first.
-/// - Texts in verdicts hold nothing of the events, of the answer's body, or of any credential.
+/// - An event is called rejected only beside others that are not: a receiver that refuses everything is at fault itself,
+///   and ``Sluice/Verdict/split(_:)`` finds out.
+/// - Texts in verdicts hold nothing of the events, of the answer's body, or of any credential. Nor does what is printed of
+///   the format.
 public protocol WireFormat: Sendable {
     /// Fills in the body and its content type, and whatever else of the request is the format's: method, path, query.
     ///
@@ -24,7 +28,8 @@ public protocol WireFormat: Sendable {
     ///   - batch: never empty.
     ///   - request: comes with the transport's URL and the method POST. Headers that were given to the
     ///     transport go over those that are set here.
-    /// - Throws: any error; the batch is then retried, not rejected.
+    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if an event's line cannot be read; the batch is then split until
+    ///   that event stands alone. After any other error the batch is retried.
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws
 
     /// What the answer means for the events of the batch. By default, ``HTTPAnswer/verdict`` for all of them.
@@ -33,6 +38,13 @@ public protocol WireFormat: Sendable {
     /// The largest batch that its receivers are known to take. By default 1,000,000 bytes of events, since many servers
     /// take no body above 1 MiB unless told to.
     var maximumBatchSize: BatchSize { get }
+
+    /// The longest body that is sent, before its compression: a batch that turns out longer is split. By default there is
+    /// no such limit.
+    var maximumBodyBytes: Int { get }
+
+    /// Whether the receivers are known to read bodies with `Content-Encoding: gzip`. By default they are not.
+    var acceptsGzip: Bool { get }
 }
 
 extension WireFormat {
@@ -43,4 +55,8 @@ extension WireFormat {
     public var maximumBatchSize: BatchSize {
         BatchSize(events: .max, bytes: 1_000_000)
     }
+
+    public var maximumBodyBytes: Int { .max }
+
+    public var acceptsGzip: Bool { false }
 }

@@ -26,11 +26,11 @@ struct ContractTests {
     #endif
 
     @Test(
-        "the contract of every transport is kept, whatever the server answers", arguments: formats.indices,
+        "the contract of every transport is kept, whatever the server answers", arguments: FormatSample.all,
         ["200 OK", "302 Found", "400 Bad", "413 Large", "429 Many", "500 Bad", "600 Odd"])
-    func answers(format: Int, status: String) async throws {
+    func answers(sample: FormatSample, status: String) async throws {
         let server = try Server(answering: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
-        try await TransportContract.check { HTTPTransport(to: server.url, format: Self.formats[format]) }
+        try await TransportContract.check { HTTPTransport(to: server.url, format: sample.format) }
     }
 
     @Test("… and if it answers nothing at all", arguments: formats.indices)

@@ -27,9 +27,10 @@ public struct HTTPAnswer: Sendable {
 }
 
 /// Only what is no secret.
-extension HTTPAnswer: CustomStringConvertible, CustomDebugStringConvertible {
+extension HTTPAnswer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "HTTP \(status) with \(headers.count) headers and \(body.count) bytes" }
     public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
 extension HTTPAnswer {

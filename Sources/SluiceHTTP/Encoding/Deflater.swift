@@ -1,0 +1,81 @@
+#if canImport(Compression)
+    import Compression
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// Something that turns bytes into a raw DEFLATE stream (RFC 1951), the same bytes always into the same stream.
+struct Deflater: Sendable {
+    /// Nil if memory is short.
+    let deflate: @Sendable ([UInt8]) -> [UInt8]?
+
+    /// Compresses nothing, for bodies that must be gzip where there is no zlib: blocks of the bytes as they are.
+    static let storing = Deflater { bytes in
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + bytes.count / 0xFFFF * 5 + 5)
+        var start = 0
+        repeat {
+            let block = bytes[start..<min(start + 0xFFFF, bytes.count)]
+            start = block.endIndex
+            let count = UInt16(block.count)
+            result.append(start == bytes.count ? 1 : 0)
+            for half in [count, ~count] { result += [UInt8(truncatingIfNeeded: half), UInt8(half >> 8)] }
+            result += block
+        } while start < bytes.count
+        return result
+    }
+}
+
+#if canImport(Compression)
+    extension Deflater {
+        /// The system's own, which every system of Apple's has.
+        static let system: Deflater? = Deflater { bytes in
+            let capacity = bytes.count + bytes.count / 0xFFFF * 5 + 1_024
+            let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+                guard let base = buffer.baseAddress else { return }
+                count = compression_encode_buffer(base, capacity, bytes, bytes.count, nil, COMPRESSION_ZLIB)
+            }
+            return result.isEmpty ? nil : result
+        }
+    }
+#else
+    extension Deflater {
+        // Its interface of two functions without structures is enough, and needs no header to compile.
+        private typealias Compress =
+            @convention(c) (
+                UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CUnsignedLong>, UnsafePointer<UInt8>, CUnsignedLong,
+                CInt
+            ) -> CInt
+        private typealias Bound = @convention(c) (CUnsignedLong) -> CUnsignedLong
+
+        #if canImport(Android)
+            private static let libraryName = "libz.so"
+        #else
+            private static let libraryName = "libz.so.1"
+        #endif
+
+        /// The system's zlib, loaded when it is first needed and never unloaded; nil where there is none.
+        static let system: Deflater? = {
+            guard let library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL),
+                let compressSymbol = dlsym(library, "compress2"), let boundSymbol = dlsym(library, "compressBound")
+            else { return nil }
+            let compress = unsafeBitCast(compressSymbol, to: Compress.self)
+            let bound = unsafeBitCast(boundSymbol, to: Bound.self)
+            return Deflater { bytes in
+                var count = bound(CUnsignedLong(bytes.count))
+                var isDone = false
+                let stream = [UInt8](unsafeUninitializedCapacity: Int(count)) { buffer, initialized in
+                    isDone = compress(buffer.baseAddress, &count, bytes, CUnsignedLong(bytes.count), 6) == 0
+                    initialized = isDone ? Int(count) : 0
+                }
+                // Around the raw stream it puts 2 bytes of zlib's header and 4 of its checksum.
+                guard isDone, stream.count > 6 else { return nil }
+                return Array(stream[2..<stream.count - 4])
+            }
+        }()
+    }
+#endif

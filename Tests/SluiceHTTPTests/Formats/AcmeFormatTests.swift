@@ -1,0 +1,37 @@
+import Foundation
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite("The format that Docs/WireFormats.md shows", .timeLimit(.minutes(1)))
+struct AcmeFormatTests {
+    private let format = AcmeFormat(key: Secret("s3cr3t-key"))
+
+    @Test("is the one in the documentation, in no more than 40 lines")
+    func documented() throws {
+        let file = URL(fileURLWithPath: #filePath)
+        let root = (0..<4).reduce(file) { url, _ in url.deletingLastPathComponent() }
+        let page = try String(contentsOf: root.appendingPathComponent("Docs/WireFormats.md"), encoding: .utf8)
+        let source = try String(
+            contentsOf: file.deletingLastPathComponent().appendingPathComponent("AcmeFormat.swift"), encoding: .utf8)
+        #expect(page.contains("```swift\n" + source + "```"))
+        #expect(source.split(separator: "\n").count <= 40)
+    }
+
+    @Test("encodes, and weighs its answers")
+    func works() throws {
+        var request = HTTPRequest(url: "https://acme.example", sendTime: Timestamp(milliseconds: 5))
+        try format.encode(.of("{}", "[]"), into: &request)
+        #expect(request.url == "https://acme.example/ingest")
+        #expect(String(decoding: request.body, as: UTF8.self) == #"{"sent":5,"events":[{},[]]}"#)
+        func fates(_ body: String) -> [Fate] {
+            format.classify(HTTPAnswer(status: 200, body: Array(body.utf8)), .of("{}", "[]")).fates(of: 2)
+        }
+        #expect(fates(#"{"results":["ok","bad"]}"#) == [.accepted, .rejected])
+        #expect(fates(#"{"results":["bad","bad"]}"#) == [.refused, .refused])
+        #expect(fates(#"{"results":["known","later"]}"#) == [.duplicate, .retry])
+        #expect(fates("OK") == [.retry, .retry])
+        SecrecyTests.expectNothing(in: SecrecyTests.texts(of: format))
+    }
+}

@@ -1,0 +1,161 @@
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite("What each format makes of a batch", .timeLimit(.minutes(1)))
+struct BodyTests {
+    static let json = "Content-Type: application/json"
+    static let ndjson = "Content-Type: application/x-ndjson"
+    static let insert =
+        "?query=INSERT%20INTO%20%7Bdatabase%3AIdentifier%7D.%7Btable%3AIdentifier%7D%20FORMAT%20JSONEachRow"
+        + "&param_database=my%20db&param_table=events&input_format_skip_unknown_fields=1"
+        + "&date_time_input_format=best_effort"
+        + "&insert_deduplication_token=019b7705-8c00-7000-8000-0000ffff0001-46f4e8ba8e83d52d"
+
+    static let table: [(name: String, url: String, headers: [String], body: String)] = [
+        ("jsonArray", "https://host/events", [json], ExpectedBodies.array),
+        ("ndjson", "https://host/events", [ndjson], ExpectedBodies.newlines),
+        ("fluentBit", "https://host:9880/app.events", [json], ExpectedBodies.array),
+        ("vector", "https://host/", [ndjson], ExpectedBodies.newlines),
+        (
+            "clickHouse", "https://host:8443/" + insert,
+            ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.newlines
+        ),
+        (
+            "elasticsearch", "https://host:9200/events/_bulk?filter_path=errors%2Citems.%2A.status", [ndjson],
+            ExpectedBodies.elasticsearch
+        ),
+        ("otlp", "https://host:4318/v1/logs", [json], ExpectedBodies.otlp),
+        (
+            "segment", "https://api.segment.io/v1/batch", ["Authorization: Basic czNjcjN0LWtleTo=", json],
+            ExpectedBodies.segment
+        ),
+        ("postHog", "https://us.i.posthog.com/batch", [json], ExpectedBodies.postHog),
+        ("loki", "https://host:3100/loki/api/v1/push", [json, "X-Scope-OrgID: t1"], ExpectedBodies.loki),
+        (
+            "kafka", "https://host:8082/topics/my%20topic",
+            ["Content-Type: application/vnd.kafka.json.v2+json", "Accept: application/vnd.kafka.v2+json"],
+            ExpectedBodies.kafka
+        ),
+        ("kafkaV3", "https://host/kafka/v3/clusters/c-1/topics/events/records", [json], ExpectedBodies.kafkaV3),
+        (
+            "mixpanel", "https://api.mixpanel.com/import?strict=1", ["Authorization: Basic czNjcjN0LWtleTo=", json],
+            ExpectedBodies.mixpanel
+        ),
+        (
+            "mixpanelAccount", "https://api.mixpanel.com/import?strict=1&project_id=7",
+            ["Authorization: Basic c3ZjOnMzY3IzdC1rZXk=", json], ExpectedBodies.mixpanel
+        ),
+        ("amplitude", "https://api2.amplitude.com/2/httpapi", [json], ExpectedBodies.amplitude),
+        (
+            "datadog", "https://http-intake.logs.datadoghq.com/api/v2/logs", ["DD-API-KEY: s3cr3t-key", json],
+            ExpectedBodies.datadog
+        ),
+    ]
+
+    @Test("the request is these bytes and no others", arguments: table.indices)
+    func exact(row: Int) throws {
+        let (name, url, headers, body) = Self.table[row]
+        let request = try FormatSample.named(name).request(.allKinds())
+        #expect(request.method == "POST")
+        #expect(request.url == url)
+        #expect(request.headers.map { "\($0.name): \($0.value)" } == headers)
+        #expect(String(decoding: request.body, as: UTF8.self) == body)
+        #expect(throws: Never.self) { try request.check() }
+    }
+
+    @Test("Sensors gets a form of the checksum and the packed events")
+    func sensors() throws {
+        let request = try FormatSample.named("sensors").request(.allKinds())
+        #expect(request.url == "https://host:8106/sa?project=p&token=s3cr3t-key")
+        #expect(
+            request.headers.map { "\($0.name): \($0.value)" } == ["Content-Type: application/x-www-form-urlencoded"])
+        // The same without zlib, so that the bytes do not depend on its version.
+        var stored = HTTPRequest(url: "https://host/sa", sendTime: Timestamp(milliseconds: 1_767_225_660_000))
+        try SensorsFormat(token: nil, deflater: .storing).encode(.allKinds(), into: &stored)
+        let file = try #require(Gzip.file(of: Array(ExpectedBodies.sensors.utf8), by: .storing))
+        let list = file.base64
+        let form = "crc=\(list.javaHashCode)&gzip=1&data_list=" + String(decoding: list.percentEncoded, as: UTF8.self)
+        #expect(String(decoding: stored.body, as: UTF8.self) == form)
+    }
+
+    @Test("every format has a row here")
+    func complete() {
+        #expect(Set(Self.table.map(\.name) + ["sensors"]) == Set(FormatSample.all.map(\.name)))
+    }
+
+    @Test(
+        "a URL may be that of the endpoint itself",
+        arguments: [
+            ("segment", "https://h/v1/batch", "https://h/v1/batch"),
+            ("segment", "https://h/v1/batch/", "https://h/v1/batch"),
+            ("segment", "https://h/base/?a=b", "https://h/base/v1/batch?a=b"),
+            ("otlp", "http://h:4318/v1/logs", "http://h:4318/v1/logs"),
+            ("amplitude", "https://h/batch", "https://h/batch"),
+            ("loki", "https://h/loki/api/v1/push?x=1", "https://h/loki/api/v1/push?x=1"),
+            ("kafka", "https://h/topics/my%20topic", "https://h/topics/my%20topic"),
+        ])
+    func endpoint(name: String, url: String, expected: String) throws {
+        var request = HTTPRequest(url: url)
+        try FormatSample.named(name).format.encode(.allKinds(), into: &request)
+        #expect(request.url == expected)
+    }
+
+    @Test("a retry is the same request but for the envelope's send time", arguments: FormatSample.all)
+    func retry(sample: FormatSample) throws {
+        let batch = try Batch.allKinds()
+        let first = try sample.request(batch)
+        let again = try sample.request(Batch(id: Batch.ID(rawValue: 77), events: batch.events))
+        #expect(again.url == first.url)
+        #expect(again.headers.map(\.value) == first.headers.map(\.value))
+        #expect(again.body == first.body)
+
+        let later = try sample.request(batch, sentAt: Timestamp(milliseconds: 1_767_225_720_000))
+        #expect(later.url == first.url)
+        let text = String(decoding: later.body, as: UTF8.self)
+        let original = String(decoding: first.body, as: UTF8.self)
+        switch sample.name {
+        case "segment", "postHog":
+            #expect(text.replacing("2026-01-01T00:02:00.000Z", with: "2026-01-01T00:01:00.000Z") == original)
+            #expect(text != original)
+        case "sensors": #expect(text != original)
+        default: #expect(text == original)
+        }
+    }
+
+    @Test("ClickHouse's token differs if any of the events does")
+    func token() throws {
+        let sample = try FormatSample.named("clickHouse")
+        let batch = try Batch.numbered(4)
+        var tokens: Set<String> = []
+        for events in [batch.events, batch.events.dropLast(), [batch.events[0]] + batch.events[2...], []] {
+            tokens.insert(try sample.request(Batch(id: batch.id, events: Array(events))).url)
+        }
+        #expect(tokens.count == 4)
+    }
+
+    @Test(
+        "a line that cannot be read is an error by which the transport finds it",
+        arguments: ["elasticsearch", "otlp", "sensors", "segment", "postHog", "loki", "kafka", "kafkaV3", "mixpanel"]
+            + ["mixpanelAccount", "amplitude", "datadog"])
+    func unreadable(name: String) throws {
+        let sample = try FormatSample.named(name)
+        let lines = try Batch.numbered(1).events + Batch.of(#"{"n":1}"#).events
+        let error = #expect(throws: SluiceError.self) {
+            try sample.request(Batch(id: Batch.ID(rawValue: 1), events: lines))
+        }
+        #expect(error?.code == .malformedLine)
+    }
+
+    @Test("times beyond what a receiver can count are the nearest that it can")
+    func extremeTimes() throws {
+        for (milliseconds, nanoseconds) in [
+            (-62_167_219_200_000, "0"), (253_402_300_799_999, "18446744073709000000"),
+        ] as [(Int64, String)] {
+            var writer = JSONWriter()
+            writer.unixNanoseconds(Timestamp(milliseconds: milliseconds))
+            #expect(String(decoding: writer.bytes, as: UTF8.self) == "\"\(nanoseconds)\"")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+/// Bodies read with Python's own JSON, Base64, gzip and CRC, and held against the published shapes.
+@Suite("Another reader finds the events in each body", .timeLimit(.minutes(2)))
+struct IndependentReaderTests {
+    struct Case: Encodable {
+        let format: String
+        let url: String
+        let headers: [String: String]
+        let body: Data
+        let lines: [Data]
+
+        init(_ sample: FormatSample, _ batch: Batch, deflater: Deflater?) throws {
+            var request = try sample.request(batch)
+            if let deflater, sample.format.acceptsGzip { request.gzip(by: deflater) }
+            format = sample.name
+            url = request.url
+            headers = Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 }
+            body = Data(request.body)
+            lines = batch.events.map { Data($0.bytes) }
+        }
+    }
+
+    static var hasPython: Bool {
+        ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: $0 + "/python3")
+        } == true
+    }
+    static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+
+    @Test("the bodies of every format, plain and compressed", .enabled(if: hasPython || isCI, "there is no python3"))
+    func bodies() throws {
+        var cases: [Case] = []
+        for sample in FormatSample.all {
+            for batch in [try Batch.allKinds(), try Batch.numbered(50)] {
+                cases.append(try Case(sample, batch, deflater: nil))
+                cases.append(try Case(sample, batch, deflater: .system))
+            }
+        }
+        let output = try Self.run(cases)
+        let expected = cases.map { "\($0.format) \($0.lines.count) \($0.headers["Content-Encoding"] ?? "plain")" }
+        #expect(output.split(separator: "\n").map(String.init) == expected)
+        let accepting = FormatSample.all.filter { $0.format.acceptsGzip }
+        #expect(accepting.allSatisfy { expected.contains("\($0.name) 50 gzip") })
+    }
+
+    @Test("Sensors' body where there is no zlib", .enabled(if: hasPython || isCI, "there is no python3"))
+    func stored() throws {
+        let sample = try FormatSample.named("sensors")
+        let batch = try Batch.numbered(50)
+        var request = HTTPRequest(url: "https://host/sa")
+        try SensorsFormat(token: nil, deflater: .storing).encode(batch, into: &request)
+        let stored = try Case(sample, batch, request)
+        #expect(try Self.run([stored]) == "sensors 50 plain\n")
+    }
+
+    /// - Returns: what the reader has printed.
+    private static func run(_ cases: [Case]) throws -> String {
+        let folder = FileManager.default.temporaryDirectory
+        let input = folder.appendingPathComponent("sluice-bodies-\(UUID().uuidString).json")
+        try JSONEncoder().encode(cases).write(to: input)
+        defer {
+            do { try FileManager.default.removeItem(at: input) } catch { Issue.record(error) }
+        }
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("bodies.py")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", script.path]
+        process.standardInput = try FileHandle(forReadingFrom: input)
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        let complaint = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(String(decoding: complaint, as: UTF8.self))")
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension IndependentReaderTests.Case {
+    init(_ sample: FormatSample, _ batch: Batch, _ request: HTTPRequest) throws {
+        format = sample.name
+        url = request.url
+        headers = [:]
+        body = Data(request.body)
+        lines = batch.events.map { Data($0.bytes) }
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Sluice
+import SluiceMemory
+import Testing
+
+@testable import SluiceHTTP
+
+/// A backend within the process: answers by what is in the body.
+struct BackendClient: HTTPClient {
+    let answer: @Sendable (_ body: String) throws -> HTTPAnswer
+
+    func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+        try answer(String(decoding: request.body, as: UTF8.self))
+    }
+
+    static func ok(_ status: Int, _ body: String, headers: [(name: String, value: String)] = []) -> HTTPAnswer {
+        HTTPAnswer(status: status, headers: headers, body: Array(body.utf8))
+    }
+
+    /// The elements of a body's array, each as text, to look for the poison in.
+    static func elements(of body: String, under key: String? = nil) throws -> [String] {
+        let json = try JSONSerialization.jsonObject(with: Data(body.utf8))
+        let array = key.map { (json as? [String: Any])?[$0] as? [Any] } ?? json as? [Any]
+        return try (array ?? []).map {
+            String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self)
+        }
+    }
+}
+
+@Suite("Bad events and bad backends, in a pipeline", .timeLimit(.minutes(1)))
+struct PoisonTests {
+    static func ledger(
+        _ sample: FormatSample, events: Int, _ answer: @escaping @Sendable (String) throws -> HTTPAnswer
+    ) async throws -> RouteLedger {
+        // Without jitter nobody waits.
+        let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
+            MemoryStore()
+            HTTPTransport(to: sample.url, format: sample.format, gzip: false, client: BackendClient(answer: answer))
+        }
+        for number in 0..<events {
+            pipeline.track(number == 17 ? "poison" : "Event", ["number": .int(number)])
+        }
+        return await pipeline.shutdown(deadline: .seconds(30)).routes[0]
+    }
+
+    /// How the backends say that they do not like one of the events.
+    static let backends: [(name: String, answer: @Sendable (String) throws -> HTTPAnswer)] = [
+        (
+            "elasticsearch",
+            { body in
+                let documents = body.split(separator: "\n").filter { $0.hasPrefix(#"{"@"#) }
+                let items = documents.map { #"{"create":{"status":\#($0.contains("poison") ? 400 : 201)}}"# }
+                return BackendClient.ok(200, #"{"errors":true,"items":[\#(items.joined(separator: ","))]}"#)
+            }
+        ),
+        (
+            "mixpanel",
+            { body in
+                let bad = try BackendClient.elements(of: body).enumerated().filter { $0.element.contains("poison") }
+                guard !bad.isEmpty else { return BackendClient.ok(200, #"{"code":200}"#) }
+                let records = bad.map { #"{"index":\#($0.offset)}"# }.joined(separator: ",")
+                return BackendClient.ok(400, #"{"code":400,"failed_records":[\#(records)]}"#)
+            }
+        ),
+        (
+            "amplitude",
+            { body in
+                let bad = try BackendClient.elements(of: body, under: "events").enumerated().filter {
+                    $0.element.contains("poison")
+                }
+                guard !bad.isEmpty else { return BackendClient.ok(200, #"{"code":200}"#) }
+                let indices = bad.map { "\($0.offset)" }.joined(separator: ",")
+                return BackendClient.ok(400, #"{"events_with_invalid_fields":{"event_type":[\#(indices)]}}"#)
+            }
+        ),
+        (
+            "kafka",
+            { body in
+                let offsets = try BackendClient.elements(of: body, under: "records").map {
+                    $0.contains("poison") ? #"{"error_code":1}"# : #"{"offset":1}"#
+                }
+                return BackendClient.ok(200, #"{"offsets":[\#(offsets.joined(separator: ","))]}"#)
+            }
+        ),
+        (
+            "clickHouse",
+            { body in
+                body.contains("poison")
+                    ? BackendClient.ok(400, "Code: 27. DB::Exception: Cannot parse input")
+                    : BackendClient.ok(200, "", headers: AnswerTables.summary)
+            }
+        ),
+        (
+            "segment",
+            { body in body.contains("poison") ? BackendClient.ok(400, "") : BackendClient.ok(200, #"{"success":true}"#)
+            }
+        ),
+    ]
+
+    @Test("one event that is refused is set aside alone", arguments: backends.indices)
+    func poison(row: Int) async throws {
+        let backend = Self.backends[row]
+        let route = try await Self.ledger(.named(backend.name), events: 200, backend.answer)
+        #expect(route.delivered == 199)
+        #expect(route.rejected == 1)
+        #expect(route.waiting == 0)
+        #expect(route.dropped.isEmpty)
+    }
+
+    @Test("a backend that refuses everything empties no store", arguments: FormatSample.all)
+    func refusal(sample: FormatSample) async throws {
+        for status in [302, 400, 401, 403, 404, 415, 422] {
+            let route = try await Self.ledger(sample, events: 20) { _ in BackendClient.ok(status, "<refused>") }
+            #expect(route.waiting == 20)
+            #expect(route.delivered == 0)
+            #expect(route.rejected == 0)
+        }
+    }
+
+    @Test(
+        "… nor one that refuses each of them by name",
+        arguments: ["elasticsearch", "mixpanel", "amplitude", "kafka", "otlp", "kafkaV3"])
+    func namedRefusal(name: String) async throws {
+        let route = try await Self.ledger(.named(name), events: 20) { body in
+            switch name {
+            case "elasticsearch":
+                let count = body.split(separator: "\n").count / 2
+                let items = Array(repeating: #"{"create":{"status":400}}"#, count: count).joined(separator: ",")
+                return BackendClient.ok(200, #"{"items":[\#(items)]}"#)
+            case "mixpanel":
+                let indices = try BackendClient.elements(of: body).indices.map { #"{"index":\#($0)}"# }
+                return BackendClient.ok(400, #"{"failed_records":[\#(indices.joined(separator: ","))]}"#)
+            case "amplitude":
+                let indices = try BackendClient.elements(of: body, under: "events").indices.map { "\($0)" }
+                return BackendClient.ok(400, #"{"silenced_events":[\#(indices.joined(separator: ","))]}"#)
+            case "kafka":
+                let count = try BackendClient.elements(of: body, under: "records").count
+                let offsets = Array(repeating: #"{"error_code":1}"#, count: count).joined(separator: ",")
+                return BackendClient.ok(200, #"{"offsets":[\#(offsets)]}"#)
+            case "kafkaV3":
+                let count = body.split(separator: "\n").count
+                return BackendClient.ok(200, String(repeating: #"{"error_code":42201}"#, count: count))
+            default:
+                let count = body.split(separator: #""eventName""#).count - 1
+                return BackendClient.ok(200, #"{"partialSuccess":{"rejectedLogRecords":"\#(count)"}}"#)
+            }
+        }
+        #expect(route.waiting == 20)
+        #expect(route.rejected == 0)
+    }
+}

@@ -1,0 +1,95 @@
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+/// Every format, with a secret wherever one can be.
+struct FormatSample: Sendable, CustomTestStringConvertible {
+    let name: String
+    let format: any WireFormat
+    /// Such as a host would write it.
+    let url: String
+
+    var testDescription: String { name }
+
+    static let secret = "s3cr3t-key"
+
+    static let all: [FormatSample] = [
+        FormatSample("jsonArray", .jsonArray, "https://host/events"),
+        FormatSample("ndjson", .ndjson, "https://host/events"),
+        FormatSample("fluentBit", .fluentBit, "https://host:9880/app.events"),
+        FormatSample("vector", .vector, "https://host/"),
+        FormatSample(
+            "clickHouse", .clickHouse(table: "events", database: "my db", user: "writer", password: secret),
+            "https://host:8443/"),
+        FormatSample("elasticsearch", .elasticsearch(index: "events"), "https://host:9200"),
+        FormatSample("otlp", .otlp(service: "shop"), "https://host:4318"),
+        FormatSample("sensors", .sensors(token: secret), "https://host:8106/sa?project=p"),
+        FormatSample("segment", .segment(writeKey: secret), "https://api.segment.io"),
+        FormatSample("postHog", .postHog(apiKey: secret), "https://us.i.posthog.com"),
+        FormatSample("loki", .loki(labels: ["env": "prod", "app": "shop"], tenant: "t1"), "https://host:3100"),
+        FormatSample("kafka", .kafka(topic: "my topic"), "https://host:8082"),
+        FormatSample("kafkaV3", .kafkaV3(cluster: "c-1", topic: "events"), "https://host/kafka"),
+        FormatSample("mixpanel", .mixpanel(token: secret), "https://api.mixpanel.com"),
+        FormatSample(
+            "mixpanelAccount", .mixpanel(project: "7", user: "svc", secret: secret), "https://api.mixpanel.com/import"),
+        FormatSample("amplitude", .amplitude(apiKey: secret), "https://api2.amplitude.com"),
+        FormatSample(
+            "datadog", .datadog(apiKey: secret, service: "shop", tags: "env:prod"),
+            "https://http-intake.logs.datadoghq.com"),
+    ]
+
+    static func named(_ name: String) throws -> FormatSample {
+        guard let sample = all.first(where: { $0.name == name }) else {
+            throw SluiceError(.invalidArgument, "no format \(name)")
+        }
+        return sample
+    }
+
+    private init(_ name: String, _ format: any WireFormat, _ url: String) {
+        self.name = name
+        self.format = format
+        self.url = url
+    }
+
+    /// The request for a batch, as if it were sent at 2026-01-01T00:01:00.000Z.
+    func request(
+        _ batch: Batch, sentAt sendTime: Timestamp = Timestamp(milliseconds: 1_767_225_660_000)
+    ) throws -> HTTPRequest {
+        var request = HTTPRequest(url: url, sendTime: sendTime)
+        try format.encode(batch, into: &request)
+        return request
+    }
+}
+
+extension Batch {
+    /// One event with everything, one with next to nothing, and one of a person who has not logged in.
+    static func allKinds() throws -> Batch {
+        try Batch(id: ID(rawValue: 9), events: [Event.full, .bare, .anonymous].map { try EventLine($0) })
+    }
+
+    static func numbered(_ count: Int) throws -> Batch {
+        try Batch(id: ID(rawValue: 3), events: (0..<count).map { try EventLine(Event.numbered($0)) })
+    }
+}
+
+extension Event {
+    private static func sampleID(_ number: UInt64) -> EventID {
+        EventID(high: 0x019B_7705_8C00_7000, low: 0x8000_0000_FFFF_0000 | number)
+    }
+
+    static let full = Event(
+        id: sampleID(1), name: "Kauf \"é😀\"", time: Timestamp(milliseconds: 1_767_225_600_123), priority: .critical,
+        distinctID: "u/1", anonymousID: "a1", loginID: "u/1",
+        properties: [
+            "s": "a\n\"\\\u{1}é", "int": -5, "double": 2.5, "true": true, "none": nil,
+            "at": .date(Timestamp(milliseconds: 1_767_139_200_000)), "list": [1, ["x", nil], ["k": 2.0]],
+            "object": ["inner": ["deep": "y"]], "time": "own", "event.id": "own",
+        ])
+
+    static let bare = Event(id: sampleID(2), name: "Bare", time: Timestamp(milliseconds: 1_767_225_600_000))
+
+    static let anonymous = Event(
+        id: sampleID(3), name: "Seen", time: Timestamp(milliseconds: 1_767_225_601_000), distinctID: "a2",
+        anonymousID: "a2", properties: ["n": 1])
+}

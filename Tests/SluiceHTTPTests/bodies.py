@@ -1,0 +1,256 @@
+"""Reads the bodies of all wire formats with nothing of this package, and compares them with the events.
+
+Standard input: a JSON array of {"format", "url", "headers", "body", "lines"}, bodies and canonical lines in Base64.
+Standard output: one line for each case that is as it must be. Anything else is an exception.
+"""
+
+import base64, binascii, gzip, json, re, struct, sys, zlib
+from urllib.parse import parse_qs, urlsplit
+
+ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+UUID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
+
+
+def strict(text):
+    """JSON without repeated names, which Python's reader would let pass."""
+
+    def pairs(items):
+        assert len({name for name, _ in items}) == len(items), "a name twice"
+        return dict(items)
+
+    def no_constant(name):
+        raise AssertionError("no JSON: " + name)
+
+    return json.loads(text, object_pairs_hook=pairs, parse_constant=no_constant)
+
+
+def check(value, schema, at="body"):
+    """A schema: a type, a compiled pattern, a literal, a list of one, or an object; names with ? may be missing."""
+    if isinstance(schema, dict):
+        assert isinstance(value, dict), at
+        known = {name.rstrip("?") for name in schema}
+        assert set(value) <= known, f"{at}: unknown {set(value) - known}"
+        for name, inner in schema.items():
+            if name.rstrip("?") in value:
+                check(value[name.rstrip("?")], inner, f"{at}.{name}")
+            else:
+                assert name.endswith("?"), f"{at}: no {name}"
+    elif isinstance(schema, list):
+        assert isinstance(value, list) and value, at
+        for index, element in enumerate(value):
+            check(element, schema[0], f"{at}[{index}]")
+    elif isinstance(schema, re.Pattern):
+        assert isinstance(value, str) and schema.match(value), f"{at}: {value!r}"
+    elif callable(schema) and not isinstance(schema, type):
+        schema(value, at)
+    elif isinstance(schema, type):
+        assert type(value) is schema, f"{at}: {value!r}"
+    else:
+        assert value == schema and type(value) is type(schema), f"{at}: {value!r}"
+
+
+def iso(milliseconds):
+    from datetime import datetime, timedelta
+
+    return (datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds") + "Z"
+
+
+def any_id(event):
+    return event.get("distinct_id") or event.get("login_id") or event.get("anonymous_id") or event["id"]
+
+
+def same(found, expected):
+    assert json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True), f"{found}\n{expected}"
+
+
+def lines(case, text, events):
+    assert text.endswith("\n")
+    same([strict(line) for line in text[:-1].split("\n")], events)
+
+
+def array(case, text, events):
+    same(strict(text), events)
+
+
+def click_house(case, text, events):
+    query = parse_qs(urlsplit(case["url"]).query, strict_parsing=True)
+    assert query["query"] == ["INSERT INTO {database:Identifier}.{table:Identifier} FORMAT JSONEachRow"]
+    assert query["param_database"] == ["my db"] and query["param_table"] == ["events"]
+    assert query["insert_deduplication_token"][0].startswith(events[0]["id"] + "-")
+    lines(case, text, events)
+
+
+def elasticsearch(case, text, events):
+    rows = [strict(line) for line in text.removesuffix("\n").split("\n")]
+    assert text.endswith("\n") and len(rows) == 2 * len(events)
+    for action, document, event in zip(rows[::2], rows[1::2], events):
+        same(action, {"create": {"_id": event["id"]}})
+        same(document, {"@timestamp": iso(event["time"]), **event})
+
+
+def any_value(value, at):
+    """`AnyValue` of opentelemetry/proto/common/v1, in the JSON of protocol buffers."""
+    assert isinstance(value, dict) and len(value) <= 1, at
+    for kind, inner in value.items():
+        if kind == "arrayValue":
+            check(inner, {"values": list}, at)
+            for element in inner["values"]:
+                any_value(element, at)
+        elif kind == "kvlistValue":
+            check(inner, {"values": list}, at)
+            for pair in inner["values"]:
+                check(pair, {"key": str, "value": any_value}, at)
+        else:
+            kinds = {"stringValue": str, "intValue": re.compile(r"^-?\d{1,19}$"), "doubleValue": float, "boolValue": bool}
+            check(inner, kinds[kind], f"{at}.{kind}")
+
+
+def plain(value):
+    for kind, inner in value.items():
+        if kind == "arrayValue":
+            return [plain(element) for element in inner["values"]]
+        if kind == "kvlistValue":
+            return {pair["key"]: plain(pair["value"]) for pair in inner["values"]}
+        return int(inner) if kind == "intValue" else inner
+    return None
+
+
+def otlp(case, text, events):
+    attributes = [{"key": str, "value": any_value}]
+    nanoseconds = re.compile(r"^\d{1,20}$")
+    record = {
+        "timeUnixNano": nanoseconds, "observedTimeUnixNano": nanoseconds, "severityNumber": 9, "eventName": str,
+        "body": any_value, "attributes": attributes,
+    }
+    logs = {"scope": {"name": "Sluice"}, "logRecords": [record]}
+    body = strict(text)
+    check(body, {"resourceLogs": [{"resource": {"attributes": attributes}, "scopeLogs": [logs]}]})
+    for log, event in zip(body["resourceLogs"][0]["scopeLogs"][0]["logRecords"], events, strict=True):
+        found = {pair["key"]: plain(pair["value"]) for pair in log["attributes"]}
+        assert len(found) == len(log["attributes"])
+        own = {"event.id": event["id"]}
+        own |= {name: event[name] for name in ("distinct_id", "anonymous_id", "login_id") if name in event}
+        given = {("properties." + name if name in own else name): value for name, value in event["properties"].items()}
+        same(found, own | given)
+        assert int(log["timeUnixNano"]) == event["time"] * 1_000_000 and log["eventName"] == event["event"]
+
+
+def sensors(case, text, events):
+    form = parse_qs(text, strict_parsing=True)
+    assert list(form) == ["crc", "gzip", "data_list"] and form["gzip"] == ["1"]
+    packed = form["data_list"][0]
+    code = 0
+    for character in packed:
+        code = (code * 31 + ord(character)) & 0xFFFFFFFF
+    assert int(form["crc"][0]) == (code - (1 << 32) if code >> 31 else code), "crc"
+    rows = strict(gzip.decompress(base64.b64decode(packed, validate=True)))
+    item = {
+        "type": "track", "event": str, "time": int, "distinct_id": str, "anonymous_id?": str, "login_id?": str,
+        "lib": {"$lib": "Sluice", "$lib_method": "code"}, "_track_id": int, "_flush_time": int, "properties": dict,
+    }
+    check(rows, [item])
+    assert len({row["_track_id"] for row in rows}) == len(rows)
+    for row, event in zip(rows, events, strict=True):
+        same(row["properties"], event["properties"])
+        assert (row["event"], row["time"], row["distinct_id"]) == (event["event"], event["time"], any_id(event))
+
+
+def segment(case, text, events):
+    item = {
+        "type": "track", "messageId": UUID, "anonymousId?": str, "userId?": str, "event": str, "properties": dict,
+        "context": {"library": {"name": "Sluice"}}, "timestamp": ISO,
+    }
+    body = strict(text)
+    check(body, {"batch": [item], "sentAt": ISO})
+    for row, event in zip(body["batch"], events, strict=True):
+        assert "anonymousId" in row or "userId" in row
+        assert row.get("userId") == event.get("login_id")
+        same([row["messageId"], row["event"], row["properties"]], [event["id"], event["event"], event["properties"]])
+        assert row["timestamp"] == iso(event["time"]) and len(json.dumps(row)) <= 32_768
+
+
+def post_hog(case, text, events):
+    item = {"event": str, "distinct_id": str, "uuid": UUID, "properties": dict, "timestamp": ISO}
+    body = strict(text)
+    check(body, {"api_key": "s3cr3t-key", "historical_migration": False, "sent_at": ISO, "batch": [item]})
+    for row, event in zip(body["batch"], events, strict=True):
+        same(
+            row,
+            {
+                "event": event["event"], "distinct_id": any_id(event), "uuid": event["id"],
+                "properties": event["properties"], "timestamp": iso(event["time"]),
+            },
+        )
+
+
+def loki(case, text, events):
+    body = strict(text)
+    check(body, {"streams": [{"stream": {"app": "shop", "env": "prod"}, "values": [list]}]})
+    for (time, line, metadata), event in zip(body["streams"][0]["values"], events, strict=True):
+        assert int(time) == event["time"] * 1_000_000
+        same(strict(line), event)
+        same(metadata, {"event_id": event["id"]})
+
+
+def kafka(case, text, events):
+    records = strict(text)["records"]
+    same(records, [{"key": event.get("distinct_id"), "value": event} for event in events])
+
+
+def kafka_v3(case, text, events):
+    decoder, position, records = json.JSONDecoder(), 0, []
+    while text[position:].strip():
+        record, position = decoder.raw_decode(text, position)
+        records.append(record)
+        position += len(text[position:]) - len(text[position:].lstrip())
+    for record, event in zip(records, events, strict=True):
+        same(record["value"], {"type": "JSON", "data": event})
+        assert record.get("key", {}).get("data") == event.get("distinct_id")
+        assert base64.b64decode(record["headers"][0]["value"]).decode() == event["id"]
+
+
+def mixpanel(case, text, events):
+    for row, event in zip(strict(text), events, strict=True):
+        own = {"time": event["time"], "distinct_id": any_id(event), "$insert_id": event["id"]}
+        own |= {"$device_id": event["anonymous_id"]} if "anonymous_id" in event else {}
+        own |= {"$user_id": event["login_id"]} if "login_id" in event else {}
+        given = {("properties." + name if name in own else name): value for name, value in event["properties"].items()}
+        same(row, {"event": event["event"], "properties": own | given})
+        assert len(row["properties"]["$insert_id"]) <= 36
+
+
+def amplitude(case, text, events):
+    item = {
+        "event_type": str, "user_id?": str, "device_id?": str, "time": int, "insert_id": UUID, "event_properties": dict,
+    }
+    body = strict(text)
+    check(body, {"api_key": "s3cr3t-key", "options": {"min_id_length": 1}, "events": [item]})
+    for row, event in zip(body["events"], events, strict=True):
+        assert "user_id" in row or "device_id" in row
+        same([row["insert_id"], row["time"], row["event_properties"]], [event["id"], event["time"], event["properties"]])
+
+
+def datadog(case, text, events):
+    for row, event in zip(strict(text), events, strict=True):
+        assert (row["ddsource"], row["service"], row["ddtags"]) == ("sluice", "shop", "env:prod")
+        same([row["event_id"], row["timestamp"], row["message"]], [event["id"], event["time"], event["event"]])
+        same(row["properties"], event["properties"])
+
+
+READERS = {
+    "jsonArray": array, "fluentBit": array, "ndjson": lines, "vector": lines, "clickHouse": click_house,
+    "elasticsearch": elasticsearch, "otlp": otlp, "sensors": sensors, "segment": segment, "postHog": post_hog,
+    "loki": loki, "kafka": kafka, "kafkaV3": kafka_v3, "mixpanel": mixpanel, "mixpanelAccount": mixpanel,
+    "amplitude": amplitude, "datadog": datadog,
+}
+
+for case in json.load(sys.stdin):
+    body = base64.b64decode(case["body"])
+    if case["headers"].get("Content-Encoding") == "gzip":
+        # The checksum and the length by hand, too: a lenient reader would not look at them.
+        crc, length = struct.unpack("<II", body[-8:])
+        body = gzip.decompress(body)
+        assert binascii.crc32(body) == zlib.crc32(body) == crc and len(body) == length
+    events = [strict(base64.b64decode(line)) for line in case["lines"]]
+    READERS[case["format"]](case, body.decode(), events)
+    print(case["format"], len(events), case["headers"].get("Content-Encoding", "plain"))
