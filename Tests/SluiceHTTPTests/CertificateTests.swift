@@ -5,7 +5,7 @@
 
     @testable import SluiceHTTP
 
-    @Suite("Certificates", .timeLimit(.minutes(1)))
+    @Suite("Certificates", .timeLimit(.minutes(10)))
     struct CertificateTests {
         private static let tool = "/usr/bin/openssl"
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Connections", .timeLimit(.minutes(1)))
+@Suite("Connections", .timeLimit(.minutes(10)))
 struct ConnectionTests {
     @Test("sends that follow each other share a connection")
     func reuse() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What counts as no answer", .timeLimit(.minutes(1)))
+@Suite("What counts as no answer", .timeLimit(.minutes(10)))
 struct FailureTests {
     /// - Returns: the message of the error that a send throws.
     @discardableResult

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What goes over the wire", .timeLimit(.minutes(1)))
+@Suite("What goes over the wire", .timeLimit(.minutes(10)))
 struct RequestTests {
     @Test("a JSON array holds each event's bytes, in order, and nothing else")
     func jsonArray() async throws {

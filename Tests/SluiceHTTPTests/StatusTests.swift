@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What each status means", .timeLimit(.minutes(1)))
+@Suite("What each status means", .timeLimit(.minutes(10)))
 struct StatusTests {
     enum Kind: Equatable {
         case accepted, retry, hold, tooLarge, refused, none

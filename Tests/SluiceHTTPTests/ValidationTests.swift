@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What is refused before anything is sent", .timeLimit(.minutes(1)))
+@Suite("What is refused before anything is sent", .timeLimit(.minutes(10)))
 struct ValidationTests {
     static let wrongURLs = [
         "", " ", "http", "http:", "http:/", "http://", "https://", "http:///path", "http:////host/", "//host/",

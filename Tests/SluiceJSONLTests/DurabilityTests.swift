@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceJSONL
 
 /// Which system calls stand behind each promise. What the promises are worth is for a killed process to show.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct DurabilityTests {
     private let directory: TemporaryDirectory
     private let files = FaultyFileSystem()

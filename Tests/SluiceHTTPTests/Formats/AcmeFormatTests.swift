@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("The format that Docs/WireFormats.md shows", .timeLimit(.minutes(1)))
+@Suite("The format that Docs/WireFormats.md shows", .timeLimit(.minutes(10)))
 struct AcmeFormatTests {
     private let format = AcmeFormat(key: Secret("s3cr3t-key"))
 

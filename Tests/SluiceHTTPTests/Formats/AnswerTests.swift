@@ -60,7 +60,7 @@ extension Verdicts {
     }
 }
 
-@Suite("What each format makes of an answer", .timeLimit(.minutes(1)))
+@Suite("What each format makes of an answer", .timeLimit(.minutes(10)))
 struct AnswerTests {
     @Test("a row of the backends' documentation", arguments: AnswerTables.all)
     func row(row: AnswerRow) throws {

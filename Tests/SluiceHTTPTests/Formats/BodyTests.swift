@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What each format makes of a batch", .timeLimit(.minutes(1)))
+@Suite("What each format makes of a batch", .timeLimit(.minutes(10)))
 struct BodyTests {
     static let json = "Content-Type: application/json"
     static let ndjson = "Content-Type: application/x-ndjson"

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceHTTP
 
 /// Bodies read with Python's own JSON, Base64, gzip and CRC, and held against the published shapes.
-@Suite("Another reader finds the events in each body", .timeLimit(.minutes(2)))
+@Suite("Another reader finds the events in each body", .timeLimit(.minutes(10)))
 struct IndependentReaderTests {
     struct Case: Encodable {
         let format: String

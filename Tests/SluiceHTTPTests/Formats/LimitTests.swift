@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Limits of batches and bodies", .timeLimit(.minutes(1)))
+@Suite("Limits of batches and bodies", .timeLimit(.minutes(10)))
 struct LimitTests {
     /// Events, bytes of a body: what the backends document.
     static let limits: [(name: String, events: Int, bytes: Int)] = [
@@ -84,7 +84,7 @@ final class KeepingClient: HTTPClient {
     }
 }
 
-@Suite("The envelope", .timeLimit(.minutes(1)))
+@Suite("The envelope", .timeLimit(.minutes(10)))
 struct EnvelopeTests {
     @Test("tells the time of each sending by the transport's clock, and the events keep their own")
     func sendTime() async throws {

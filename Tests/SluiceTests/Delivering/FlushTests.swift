@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// `flush()`, pausing, and stores that fail.
-@Suite(.timeLimit(.minutes(1))) struct FlushTests {
+@Suite(.timeLimit(.minutes(10))) struct FlushTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
     @Test func `a flush returns when what waited is delivered`() async throws {

@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 /// What makes a route send of itself, and when.
-@Suite(.timeLimit(.minutes(1))) struct FlushTriggerTests {
+@Suite(.timeLimit(.minutes(10))) struct FlushTriggerTests {
     @Test func `the first event goes when the interval is over`() async throws {
         let bench = try Bench()
         bench.track(1)

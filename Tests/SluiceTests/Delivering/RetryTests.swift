@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 /// Failures and their waits, exact to the millisecond of virtual time.
-@Suite(.timeLimit(.minutes(1))) struct RetryTests {
+@Suite(.timeLimit(.minutes(10))) struct RetryTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
     @Test(arguments: [

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// What the loop does with a store that fails, and that it never uses one behind its back.
-@Suite(.timeLimit(.minutes(1))) struct StoreFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct StoreFaultTests {
     static let broken = SluiceError(.inputOutput, "the disk is gone")
 
     @Test func `a batch that cannot be read is asked for again, with back-off`() async throws {

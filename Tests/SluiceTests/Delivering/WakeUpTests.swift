@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Without virtual time: thousands of rounds in which a lost wake-up or continuation would hang the test.
-@Suite(.timeLimit(.minutes(2))) struct WakeUpTests {
+@Suite(.timeLimit(.minutes(10))) struct WakeUpTests {
     /// Accepts, and now and then fails or is slow by a turn of the scheduler.
     private struct Restless: Transport {
         let random: @Sendable () -> UInt64

@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Pipelines that cannot be built: what is thrown, and what is left behind.
-@Suite(.timeLimit(.minutes(1))) struct BuildTests {
+@Suite(.timeLimit(.minutes(10))) struct BuildTests {
     final class Plugin: Processor {
         func process(_ event: inout Event) -> Disposition { .keep }
     }

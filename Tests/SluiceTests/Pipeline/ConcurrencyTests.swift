@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// The ledger under eight threads, while everything else that a host can do is done at random.
-@Suite(.timeLimit(.minutes(3))) struct ConcurrencyTests {
+@Suite(.timeLimit(.minutes(10))) struct ConcurrencyTests {
     static let events = 10_000
     static let threads = 8
 

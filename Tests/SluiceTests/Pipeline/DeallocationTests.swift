@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 /// A pipeline that is let go without a shutdown takes everything with it.
-@Suite(.timeLimit(.minutes(1))) struct DeallocationTests {
+@Suite(.timeLimit(.minutes(10))) struct DeallocationTests {
     final class Plugin: Processor {
         let outlet = Locked<EventOutlet?>(nil)
         func attach(to outlet: EventOutlet) { self.outlet.withLock { $0 = outlet } }

@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Where events end before the store, and under which reason they are counted.
-@Suite(.timeLimit(.minutes(1))) struct DropTests {
+@Suite(.timeLimit(.minutes(10))) struct DropTests {
     /// Drops the events of one name.
     struct Bouncer: Processor {
         let name: String

@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Events that plugins make themselves.
-@Suite(.timeLimit(.minutes(1))) struct EventOutletTests {
+@Suite(.timeLimit(.minutes(10))) struct EventOutletTests {
     /// Answers a signal by an event, and marks every event that it sees.
     final class Reporter: Processor {
         private let outlet = Locked<EventOutlet?>(nil)

@@ -5,7 +5,7 @@ import SluiceTesting
 import Testing
 
 /// The order of stages, of events and of signals.
-@Suite(.timeLimit(.minutes(1))) struct OrderTests {
+@Suite(.timeLimit(.minutes(10))) struct OrderTests {
     /// Writes down, in one book for several stages, who saw what.
     final class Book: Sendable {
         private let lines = Locked<[String]>([])

@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// What fails in one route does not touch another.
-@Suite(.timeLimit(.minutes(1))) struct RouteIsolationTests {
+@Suite(.timeLimit(.minutes(10))) struct RouteIsolationTests {
     static let broken = SluiceError(.inputOutput, "broken")
 
     static let failures: [(name: String, steps: ScriptedTransport.Step)] = [

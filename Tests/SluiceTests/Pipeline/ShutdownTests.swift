@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// The end of a pipeline.
-@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
     /// A transport that answers only when the test says so, and hears no cancellation.
     final class Deaf: Transport {
         private struct State {
