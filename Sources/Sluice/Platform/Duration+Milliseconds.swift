@@ -1,6 +1,6 @@
 extension Duration {
     /// Milliseconds with three decimals, rounded to the nearest; a negative duration is 0.
-    var inMilliseconds: Double {
+    package var inMilliseconds: Double {
         guard self > .zero else { return 0 }
         let (seconds, attoseconds) = components
         let microseconds = (attoseconds + 500_000_000_000) / 1_000_000_000_000
