@@ -50,7 +50,7 @@ struct Damage {
         }
         Recorder().record(
             "damage trials=\(trials) bytes=\(segment.bytes.count) events=\(segment.lines.count)"
-                + " delivered=\(total.delivered) lost=\(total.lost) most=\(total.mostLost) counted=\(total.counted)"
+                + " delivered=\(total.delivered) missing=\(total.lost) most=\(total.mostLost) counted=\(total.counted)"
                 + " altered=\(total.altered) faults=\(total.faults)")
     }
 

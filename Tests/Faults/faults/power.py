@@ -36,7 +36,8 @@ def trial(machine, figures, level, seed):
             delivery = ["--delivers", "--batch", "50"] if random.random() < 0.4 else []
             life = Life(machine, root, "--durability", level, *delivery, f"track 0 {random.choice((50, 200))}")
             life.wait_for_acknowledged(random.choice((1, 20, 200)))
-            time.sleep(random.uniform(0, LONGEST))
+            # Soon, while files and directories are new; or late, when a synchronisation that is missing can be seen.
+            time.sleep(random.choice((random.uniform(0, 0.3), random.uniform(2 * GRACE, LONGEST))))
             moment = time.monotonic()
             volume.lose_power()
             time.sleep(0.01)
