@@ -199,7 +199,8 @@ struct dirent *readdir(DIR *directory) {
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
     int result = CALL(clock_gettime, clock, time);
-    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) time->tv_sec += control->wall_offset;
+    int is_wall = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+    if (result == 0 && is_wall) time->tv_sec += control->wall_offset;
     return result;
 }
 

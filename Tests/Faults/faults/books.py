@@ -154,7 +154,8 @@ class Figures:
             self.count(**{excuse: min(lost, may_lose)})
         problems = list(problems)
         if lost > may_lose:
-            problems.append(f"{lost} acknowledged events lost, {may_lose} of them accounted for: {sorted(books.lost)[:5]}")
+            first = sorted(books.lost)[:5]
+            problems.append(f"{lost} acknowledged events lost, {may_lose} of them accounted for: {first}")
         if books.corrupt:
             problems.append(f"{books.corrupt} events delivered that nobody tracked")
         if books.unexplained and not may_repeat:

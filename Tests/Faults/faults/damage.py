@@ -1,5 +1,6 @@
 """Segments that are cut, overwritten with NULs, with one bit flipped, or with a block of something else."""
 
+import os
 import re
 import subprocess
 
@@ -19,7 +20,7 @@ def run(machine):
 def damage(machine, kind, step):
     """All variants of one kind, in processes of some thousands each. Prints a line of figures."""
     directory = machine.directory("damage")
-    subprocess.run(["mkdir", "-p", directory], check=True)
+    os.mkdir(directory)
     command = [machine.host, "damage", directory, kind]
     figures = {}
     failures = []
@@ -41,7 +42,8 @@ def damage(machine, kind, step):
             break
         add(counts, figures)
         first = end
-        subprocess.run(["rm", "-rf", directory + "/made", directory + "/foreign"], check=True)
+        for sample in ("made", "foreign"):
+            machine.discard(os.path.join(directory, sample))
     verdict = f"FAILED ({len(failures)})" if failures else "ok"
     print(f"damage/{kind} {' '.join(f'{name}={count}' for name, count in figures.items())} : {verdict}", flush=True)
     for failure in failures[:5]:
