@@ -13,6 +13,7 @@ public final class FaultyStore: Store {
     private let fault: @Sendable (_ operation: Operation, _ number: Int) -> SluiceError?
     private let counts = Locked<[Operation: Int]>([:])
     private let settlements = Locked<[[RejectedEvent]]>([])
+    private let kept = Locked<[EventLine]>([])
 
     /// - Parameters:
     ///   - base: does the work whenever there is no fault.
@@ -33,6 +34,13 @@ public final class FaultyStore: Store {
     /// The rejected events of each settlement, in order.
     public var rejected: [[RejectedEvent]] { settlements.withLock { $0 } }
 
+    /// The events that it has kept, in that order, whatever became of them since.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line is none.
+    public func stored() throws -> [Event] {
+        try kept.withLock { $0 }.map { try $0.event() }
+    }
+
     private func note(_ operation: Operation) throws(SluiceError) {
         let number = counts.withLock { counts in
             defer { counts[operation, default: 0] += 1 }
@@ -49,6 +57,7 @@ public final class FaultyStore: Store {
     public func append(_ line: EventLine) throws(SluiceError) {
         try note(.append)
         try base.append(line)
+        kept.withLock { $0.append(line) }
     }
 
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {

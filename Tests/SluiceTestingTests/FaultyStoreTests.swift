@@ -1,0 +1,21 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+@Suite struct FaultyStoreTests {
+    @Test func `it remembers what it kept, and not what it refused`() async throws {
+        let store = FaultyStore(MemoryStore()) { operation, number in
+            operation == .append && number == 1 ? SluiceError(.storageFull, "full") : nil
+        }
+        let pipeline = try Pipeline(environment: .virtual(VirtualTime())) {
+            store
+            ScriptedTransport()
+        }
+        for name in ["First", "Second", "Third"] { pipeline.track(name) }
+        await pipeline.flush()
+        #expect(try store.stored().map(\.name) == ["First", "Third"])
+        #expect(store.count(of: .append) == 3)
+        #expect(pipeline.ledger.routes[0].dropped == [.storeFull: 1])
+    }
+}
