@@ -63,6 +63,11 @@ def same(found, expected):
     assert json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True), f"{found}\n{expected}"
 
 
+def together(rows, events):
+    assert len(rows) == len(events), f"{len(rows)} of {len(events)} events"
+    return zip(rows, events)
+
+
 def lines(case, text, events):
     assert text.endswith("\n")
     same([strict(line) for line in text[:-1].split("\n")], events)
@@ -125,7 +130,7 @@ def otlp(case, text, events):
     logs = {"scope": {"name": "Sluice"}, "logRecords": [record]}
     body = strict(text)
     check(body, {"resourceLogs": [{"resource": {"attributes": attributes}, "scopeLogs": [logs]}]})
-    for log, event in zip(body["resourceLogs"][0]["scopeLogs"][0]["logRecords"], events, strict=True):
+    for log, event in together(body["resourceLogs"][0]["scopeLogs"][0]["logRecords"], events):
         found = {pair["key"]: plain(pair["value"]) for pair in log["attributes"]}
         assert len(found) == len(log["attributes"])
         own = {"event.id": event["id"]}
@@ -150,7 +155,7 @@ def sensors(case, text, events):
     }
     check(rows, [item])
     assert len({row["_track_id"] for row in rows}) == len(rows)
-    for row, event in zip(rows, events, strict=True):
+    for row, event in together(rows, events):
         same(row["properties"], event["properties"])
         assert (row["event"], row["time"], row["distinct_id"]) == (event["event"], event["time"], any_id(event))
 
@@ -162,7 +167,7 @@ def segment(case, text, events):
     }
     body = strict(text)
     check(body, {"batch": [item], "sentAt": ISO})
-    for row, event in zip(body["batch"], events, strict=True):
+    for row, event in together(body["batch"], events):
         assert "anonymousId" in row or "userId" in row
         assert row.get("userId") == event.get("login_id")
         same([row["messageId"], row["event"], row["properties"]], [event["id"], event["event"], event["properties"]])
@@ -173,7 +178,7 @@ def post_hog(case, text, events):
     item = {"event": str, "distinct_id": str, "uuid": UUID, "properties": dict, "timestamp": ISO}
     body = strict(text)
     check(body, {"api_key": "s3cr3t-key", "historical_migration": False, "sent_at": ISO, "batch": [item]})
-    for row, event in zip(body["batch"], events, strict=True):
+    for row, event in together(body["batch"], events):
         same(
             row,
             {
@@ -186,7 +191,7 @@ def post_hog(case, text, events):
 def loki(case, text, events):
     body = strict(text)
     check(body, {"streams": [{"stream": {"app": "shop", "env": "prod"}, "values": [list]}]})
-    for (time, line, metadata), event in zip(body["streams"][0]["values"], events, strict=True):
+    for (time, line, metadata), event in together(body["streams"][0]["values"], events):
         assert int(time) == event["time"] * 1_000_000
         same(strict(line), event)
         same(metadata, {"event_id": event["id"]})
@@ -203,14 +208,14 @@ def kafka_v3(case, text, events):
         record, position = decoder.raw_decode(text, position)
         records.append(record)
         position += len(text[position:]) - len(text[position:].lstrip())
-    for record, event in zip(records, events, strict=True):
+    for record, event in together(records, events):
         same(record["value"], {"type": "JSON", "data": event})
         assert record.get("key", {}).get("data") == event.get("distinct_id")
         assert base64.b64decode(record["headers"][0]["value"]).decode() == event["id"]
 
 
 def mixpanel(case, text, events):
-    for row, event in zip(strict(text), events, strict=True):
+    for row, event in together(strict(text), events):
         own = {"time": event["time"], "distinct_id": any_id(event), "$insert_id": event["id"]}
         own |= {"$device_id": event["anonymous_id"]} if "anonymous_id" in event else {}
         own |= {"$user_id": event["login_id"]} if "login_id" in event else {}
@@ -225,13 +230,13 @@ def amplitude(case, text, events):
     }
     body = strict(text)
     check(body, {"api_key": "s3cr3t-key", "options": {"min_id_length": 1}, "events": [item]})
-    for row, event in zip(body["events"], events, strict=True):
+    for row, event in together(body["events"], events):
         assert "user_id" in row or "device_id" in row
         same([row["insert_id"], row["time"], row["event_properties"]], [event["id"], event["time"], event["properties"]])
 
 
 def datadog(case, text, events):
-    for row, event in zip(strict(text), events, strict=True):
+    for row, event in together(strict(text), events):
         assert (row["ddsource"], row["service"], row["ddtags"]) == ("sluice", "shop", "env:prod")
         same([row["event_id"], row["timestamp"], row["message"]], [event["id"], event["time"], event["event"]])
         same(row["properties"], event["properties"])

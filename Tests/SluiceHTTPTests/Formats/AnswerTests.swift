@@ -120,6 +120,12 @@ struct AnswerTests {
         }
     }
 
+    @Test("Loki's own way to say that it takes nothing in is told from an answer that is not Loki's")
+    func blockedLoki() throws {
+        let reasons = try [260, 200].map { "\(try AnswerRow("loki", $0, .hold).verdicts())" }
+        #expect(reasons[0].contains("260") && !reasons[1].contains("260"))
+    }
+
     @Test("an answer that lists more results than there were events says nothing that can be trusted")
     func tooMany() throws {
         for (format, item) in [
