@@ -32,8 +32,9 @@ struct PoisonTests {
     static func ledger(
         _ sample: FormatSample, events: Int, _ answer: @escaping @Sendable (String) throws -> HTTPAnswer
     ) async throws -> RouteLedger {
-        // Without jitter nobody waits.
-        let pipeline = try Pipeline(environment: PipelineEnvironment(random: { 0 })) {
+        // Without jitter nobody waits, and a route on hold would probe after the deadline: so it stops at once.
+        let policy = DeliveryPolicy(holdInterval: .seconds(86_400))
+        let pipeline = try Pipeline(delivery: policy, environment: PipelineEnvironment(random: { 0 })) {
             MemoryStore()
             HTTPTransport(to: sample.url, format: sample.format, gzip: false, client: BackendClient(answer: answer))
         }
