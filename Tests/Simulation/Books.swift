@@ -16,6 +16,8 @@ final class Books: Sendable {
         var isRejected = false
         /// Its batch was settled, and the file removed.
         var isSettled = false
+        /// Who has written it. If a write of theirs could not be taken back, it may lie in two files.
+        let process: SimulatedProcess
         /// Why it may be missing without anybody's fault.
         var excuse: String?
 
@@ -31,6 +33,7 @@ final class Books: Sendable {
         var delayed: Set<Int> = []
         var refused: [Int: SimulatedProcess] = [:]
         var violations: [String] = []
+        var acknowledged = 0
         var duplicates = 0
         var delivered = 0
         var evicted = 0
@@ -47,7 +50,7 @@ final class Books: Sendable {
     var violations: [String] { state.withLock { $0.violations } }
 
     var summary: (acknowledged: Int, delivered: Int, duplicates: Int, evicted: Int, expired: Int) {
-        state.withLock { ($0.records.count, $0.delivered, $0.duplicates, $0.evicted, $0.expired) }
+        state.withLock { ($0.acknowledged, $0.delivered, $0.duplicates, $0.evicted, $0.expired) }
     }
 
     func violated(_ text: String) {
@@ -90,7 +93,7 @@ final class Books: Sendable {
             if let process = state.refused[serial], !process.failedToTruncate {
                 state.violations.append("\(serial) is sent by life \(life), although it was refused")
             }
-            guard let record = state.records[serial] else { return }
+            guard let record = state.records[serial], !record.process.failedToTruncate else { return }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
         }
@@ -134,7 +137,9 @@ final class Books: Sendable {
                 }
                 switch verdict {
                 case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
-                case .retry, .split, .hold, .rejected: state.delayed.insert(serial)
+                case .retry, .hold: state.delayed.insert(serial)
+                // Others of its batch may have to wait for the next batch to show whose fault it is.
+                case .split, .rejected: state.delayed.formUnion(state.handedOut[life]?[batch.id.rawValue] ?? [])
                 }
             }
         }
@@ -227,6 +232,8 @@ final class Books: Sendable {
     func powerLost() {
         state.withLock { state in
             for serial in state.records.keys { state.records[serial]?.isSettled = false }
+            // What was taken back in vain may be there again as well.
+            state.refused = [:]
             state.handedOut = [:]
         }
     }
@@ -234,13 +241,15 @@ final class Books: Sendable {
     /// To be called at the very end, when nothing stands in the way of anything any more.
     func close() {
         state.withLock { state in
-            // The processes know the books as well.
-            state.refused = [:]
             for (serial, record) in state.records.sorted(by: { $0.key < $1.key }) {
                 if !record.isDone, record.excuse == nil {
                     state.violations.append("\(serial) of life \(record.life) (\(record.durability)) is lost")
                 }
             }
+            // The processes that they know know the books as well.
+            state.refused = [:]
+            state.acknowledged = state.records.count
+            state.records = [:]
         }
     }
 

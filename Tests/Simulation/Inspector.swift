@@ -25,7 +25,8 @@ struct Inspector: Sendable {
         judge(segment, lost, process, &disk)
     }
 
-    private func judge(_ segment: SegmentFile, _ lost: [Int], _ process: SimulatedProcess, _ disk: inout SimulatedDisk) {
+    private func judge(_ segment: SegmentFile, _ lost: [Int], _ process: SimulatedProcess, _ disk: inout SimulatedDisk)
+    {
         // A file that could not be removed when its time had come goes at any later moment.
         guard !process.hadFaults else { return }
         let mine = disk.segments(of: process.processID)

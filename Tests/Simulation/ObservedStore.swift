@@ -42,7 +42,7 @@ final class ObservedStore: Store {
             serial,
             Books.Record(
                 life: life, priority: line.priority, durability: durability, trackedAt: time.continuousTime(),
-                line: Array(line.bytes),
+                line: Array(line.bytes), process: process,
                 // With the directory deleted and the disk out of order, nobody can tell at once.
                 excuse: process.isUnreliable ? "deleted unnoticed" : nil))
     }

@@ -33,6 +33,7 @@ extension World {
         }
         SerialTasks.run()
         bury()
+        lastQuiet = time.continuousTime()
         for life in lives { check(life) }
     }
 

@@ -17,6 +17,8 @@ final class World {
     /// Lives in which a synchronisation may have failed.
     private var faultyLives: Set<Int> = []
     private var lifeEnds: [Int: Duration] = [:]
+    /// When there was nothing left to do: a process that dies while time passes may have died at any moment since.
+    var lastQuiet = Duration.zero
     let isVerbose: Bool
     private let maximumAge: Duration
 
@@ -79,7 +81,7 @@ final class World {
 
     private func leave(_ life: Life) {
         lives.removeAll { $0 === life }
-        lifeEnds[life.number] = time.continuousTime()
+        lifeEnds[life.number] = lastQuiet
         if life.process.hadFaults { faultyLives.insert(life.number) }
     }
 
