@@ -177,7 +177,8 @@ final class World {
         let files = disk.withLock { $0.files(below: "/data/events") }
             .filter { $0.path.hasSuffix(".jsonl") && !$0.file.bytes.isEmpty && !$0.path.contains("/rejected/") }
         guard let (path, file) = files.randomElement(using: &random) else { return }
-        let index = number(0...file.bytes.count - 1)
+        // Not the last newline: the line that it would spoil may be yet to come.
+        let index = number(0...max(0, file.bytes.count - 2))
         say("a bit of \(path) flips at \(index)")
         let touched = Set(SegmentFile.serials(around: index, in: file.bytes))
         let bit = UInt8(1) << number(0...7)
