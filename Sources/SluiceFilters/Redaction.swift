@@ -16,8 +16,9 @@ public import Sluice
 public struct Redaction: Processor {
     private let keys: [[UInt8]]
     private let patterns: [Pattern]
-    /// The lengths of the keys, as bits: of most names the length alone says that they are none of them.
+    /// The lengths of the keys and their first bytes, as bits: most names are none of the keys by one of the two.
     private let lengths: UInt64
+    private let initials: UInt64
 
     /// - Parameters:
     ///   - keys: names of properties whose values are secret.
@@ -26,6 +27,7 @@ public struct Redaction: Processor {
         self.keys = keys.map { $0.utf8.map(lowercased) }
         self.patterns = patterns
         lengths = keys.reduce(0) { $0 | Redaction.lengthBit($1) }
+        initials = keys.reduce(0) { $0 | Redaction.initialBit($1) }
     }
 
     public func process(_ event: inout Event) -> Disposition {
@@ -43,7 +45,8 @@ public struct Redaction: Processor {
     private func hasSecret(_ properties: Properties) -> Bool {
         var hasSecret = false
         properties.forEachPair { name, _ in
-            if lengths & Redaction.lengthBit(name) != 0, isSecret(name) { hasSecret = true }
+            guard lengths & Redaction.lengthBit(name) != 0, initials & Redaction.initialBit(name) != 0 else { return }
+            if isSecret(name) { hasSecret = true }
         }
         return hasSecret
     }
@@ -51,6 +54,11 @@ public struct Redaction: Processor {
     @inline(__always)
     private static func lengthBit(_ name: String) -> UInt64 {
         1 << UInt64(min(name.utf8.count, 63))
+    }
+
+    /// The same in either case of a letter.
+    private static func initialBit(_ name: String) -> UInt64 {
+        1 << UInt64((name.utf8.first ?? 0) & 31)
     }
 
     /// Nil if nothing is to be changed; so are the others of the name.

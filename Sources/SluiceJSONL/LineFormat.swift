@@ -31,13 +31,16 @@ enum LineFormat {
     }
 
     static func append(_ line: ArraySlice<UInt8>, checksum: UInt32, to buffer: inout [UInt8]) {
-        buffer.append(contentsOf: line.dropLast())
-        buffer.append(contentsOf: suffixStart)
-        for shift in stride(from: UInt32(28), through: 0, by: -4) {
-            buffer.append(hexadecimal(UInt8(truncatingIfNeeded: checksum >> shift) & 15))
+        buffer.reserveCapacity(buffer.count + line.count + overhead)
+        buffer.append(contentsOf: line)
+        // The checksum takes the place of the brace, and brings one of its own.
+        buffer.removeLast()
+        buffer.append(contentsOf: #","crc":""#.utf8)
+        let digits = hexadecimalDigits(checksum)
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            buffer.append(UInt8(truncatingIfNeeded: digits >> shift))
         }
-        buffer.append(contentsOf: suffixEnd)
-        buffer.append(newline)
+        buffer.append(contentsOf: "\"}\n".utf8)
     }
 
     /// The event's bytes within the stored line at `range`, which is without its newline; nil if they are not what was
@@ -66,10 +69,6 @@ enum LineFormat {
             }
             return UnsafeRawPointer(found) - base
         }
-    }
-
-    private static func hexadecimal(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     // Upper case is not what was written.

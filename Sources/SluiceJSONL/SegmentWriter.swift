@@ -6,8 +6,8 @@ struct SegmentWriter {
     let name: SegmentName
     let folder: InstanceFolder
     let file: OpenFile
-    /// By the continuous clock.
-    let opened: Duration
+    /// When nothing is to be appended any more, by the continuous clock.
+    let deadline: Duration
     /// All of it whole lines.
     private(set) var fileBytes = 0
     private(set) var events = 0
@@ -15,11 +15,11 @@ struct SegmentWriter {
     var isSynchronized = true
 
     init(
-        _ name: SegmentName, in folder: InstanceFolder, at opened: Duration, files: any FileSystem
+        _ name: SegmentName, in folder: InstanceFolder, until deadline: Duration, files: any FileSystem
     ) throws(FileError) {
         self.name = name
         self.folder = folder
-        self.opened = opened
+        self.deadline = deadline
         file = try OpenFile(folder.path(of: name), [.write, .append, .create, .exclusive], in: files)
     }
 

@@ -27,8 +27,8 @@ extension StoreState {
     }
 
     private func isOld(_ lane: Int) -> Bool {
-        guard let opened = lanes[lane].writer?.opened else { return false }
-        return configuration.environment.time.continuousTime() - opened > configuration.segmentAge
+        guard let deadline = lanes[lane].writer?.deadline else { return false }
+        return configuration.environment.time.continuousTime() > deadline
     }
 
     private mutating func add(
@@ -121,8 +121,9 @@ extension StoreState {
             let name = SegmentName(priority: priority, sequence: nextSequence, created: clock.now)
             nextSequence &+= 1
             do throws(FileError) {
+                let now = configuration.environment.time.continuousTime()
                 let writer = try SegmentWriter(
-                    name, in: folder, at: configuration.environment.time.continuousTime(), files: files)
+                    name, in: folder, until: now + configuration.segmentAge, files: files)
                 changed(folder.path)
                 folder.segments += 1
                 return writer

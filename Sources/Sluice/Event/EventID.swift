@@ -82,7 +82,7 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
 }
 
 /// The eight digits of a number in lower case, the first in the highest byte.
-func hexadecimalDigits(_ value: UInt32) -> UInt64 {
+package func hexadecimalDigits(_ value: UInt32) -> UInt64 {
     // Each half byte into a byte of its own.
     var digits = UInt64(value)
     digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF

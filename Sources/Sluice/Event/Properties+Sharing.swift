@@ -18,14 +18,18 @@ extension Properties {
     /// Adds all of `others` by reference; false if that cannot be.
     mutating func share(_ others: Properties) -> Bool {
         guard block == nil, let block = others.block, others.pairs.isEmpty else { return false }
-        for index in 0..<pairs.count {
-            // Of the two the event's own would win.
-            if block.index(of: pairs[index].0, isASCII: summary.hasOnlyASCIINames) != nil { return false }
-        }
+        // Of two with the same name, the event's own would win.
+        guard hasNoName(of: block) else { return false }
         self.block = block
         blockStart = pairs.count
         summary.formUnion(block.summary)
         return true
+    }
+
+    private func hasNoName(of block: PropertyBlock) -> Bool {
+        let isASCII = summary.hasOnlyASCIINames && block.summary.hasOnlyASCIINames
+        if isASCII, summary.nameBits & block.summary.nameBits == 0 { return true }
+        return !pairs.contains { block.index(of: $0.0, isASCII: isASCII) != nil }
     }
 
     /// Turns the block's pairs into own ones, so that they can be changed.

@@ -77,7 +77,7 @@ public struct Properties: Sendable {
         others.forEachPair { name, value in
             let isASCII = name.isASCII
             let isTaken =
-                pairs[..<own].index(of: name, inASCII: isASCII && ownSummary.hasOnlyASCIINames) != nil
+                pairs[..<own].index(of: name, isASCII: isASCII, ownSummary) != nil
                 || ownBlock?.index(of: name, isASCII: isASCII) != nil
             if !isTaken { pairs.append((name, value)) }
         }
@@ -93,7 +93,7 @@ public struct Properties: Sendable {
 
     /// Among the own pairs.
     private func index(of name: String, isASCII: Bool) -> Int? {
-        pairs[...].index(of: name, inASCII: isASCII && summary.hasOnlyASCIINames)
+        pairs[...].index(of: name, isASCII: isASCII, summary)
     }
 
     private mutating func append(_ name: String, _ value: PropertyValue) {
@@ -165,9 +165,13 @@ extension Properties {
 }
 
 extension ArraySlice where Element == Properties.Pair {
-    /// - Parameter inASCII: whether the name and those of all pairs are ASCII.
-    func index(of name: String, inASCII: Bool) -> Int? {
-        inASCII ? firstIndex { $0.0.isSameASCII(as: name) } : firstIndex { $0.0 == name }
+    /// - Parameters:
+    ///   - isASCII: whether the name is.
+    ///   - summary: of these pairs, or of these and others.
+    func index(of name: String, isASCII: Bool, _ summary: PropertySummary) -> Int? {
+        guard isASCII, summary.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
+        guard summary.nameBits & name.nameBit != 0 else { return nil }
+        return firstIndex { $0.0.isSameASCII(as: name) }
     }
 }
 

@@ -5,7 +5,6 @@ final class PropertyBlock: Sendable {
     let summary: PropertySummary
     /// As they stand in an object, without its braces: `"a":1,"b":2`.
     let json: [UInt8]
-    private let names: UInt64
 
     init(_ pairs: [(String, PropertyValue)], _ summary: PropertySummary) {
         self.pairs = pairs
@@ -13,12 +12,10 @@ final class PropertyBlock: Sendable {
         var writer = JSONWriter()
         writer.pairs(pairs[...], isFirst: true)
         json = writer.bytes
-        names = pairs.reduce(0) { $0 | $1.0.nameBit }
     }
 
     /// - Parameter isASCII: whether the name is.
     func index(of name: String, isASCII: Bool) -> Int? {
-        if isASCII, summary.hasOnlyASCIINames, names & name.nameBit == 0 { return nil }
-        return pairs[...].index(of: name, inASCII: isASCII && summary.hasOnlyASCIINames)
+        pairs[...].index(of: name, isASCII: isASCII, summary)
     }
 }

@@ -5,6 +5,8 @@ struct PropertySummary: Sendable {
     var repairs: Repairs = []
     /// Names of ASCII are the same if their bytes are; of others, Unicode knows several spellings of the same.
     var hasOnlyASCIINames = true
+    /// The bits of all names, by which most lists can be told to have none in common.
+    var nameBits: UInt64 = 0
     /// In bytes of UTF-8.
     var longestName: UInt16 = 0
     /// Of the strings that stand in the list itself, in bytes of UTF-8.
@@ -16,6 +18,7 @@ struct PropertySummary: Sendable {
         depth = max(depth, other.depth)
         repairs.formUnion(other.repairs)
         hasOnlyASCIINames = hasOnlyASCIINames && other.hasOnlyASCIINames
+        nameBits |= other.nameBits
         longestName = max(longestName, other.longestName)
         longestString = max(longestString, other.longestString)
     }
@@ -24,6 +27,7 @@ struct PropertySummary: Sendable {
     mutating func add(_ name: String, _ value: PropertyValue) {
         depth = max(depth, UInt8(value.depth + 1))
         hasOnlyASCIINames = hasOnlyASCIINames && name.isASCII
+        nameBits |= name.nameBit
         longestName = max(longestName, UInt16(clamping: name.utf8.count))
         if case .string(let string) = value { longestString = max(longestString, UInt32(clamping: string.utf8.count)) }
     }
@@ -36,7 +40,6 @@ extension PropertySummary {
     init?(plain pairs: [(String, PropertyValue)]) {
         guard pairs.count <= 32 else { return nil }
         var (longestName, longestString) = (0, 0)
-        var names: UInt64 = 0
         for index in 0..<pairs.count {
             guard pairs[index].0.isASCII else { return nil }
             longestName = max(longestName, pairs[index].0.utf8.count)
@@ -47,10 +50,10 @@ extension PropertySummary {
             case .date, .array, .object: return nil
             }
             let bit = pairs[index].0.nameBit
-            if names & bit != 0 {
+            if nameBits & bit != 0 {
                 for earlier in 0..<index where pairs[earlier].0.isSameASCII(as: pairs[index].0) { return nil }
             }
-            names |= bit
+            nameBits |= bit
         }
         guard longestName <= Event.maximumNameBytes, longestString <= PropertyValue.maximumStringBytes
         else { return nil }

@@ -5,7 +5,7 @@ extension EventLine {
     ///
     /// - Throws: ``SluiceError/Code/eventTooLarge`` if the line would be longer than `limit` bytes.
     public init(_ event: Event, limit: Int = .max) throws(SluiceError) {
-        var writer = JSONWriter(limit: limit)
+        var writer = JSONWriter(capacity: EventLine.estimate(event), limit: limit)
         writer.raw(#"{"id":"#)
         writer.id(event.id)
         writer.raw(#","event":"#)
@@ -32,6 +32,11 @@ extension EventLine {
             throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
         }
         self.init(bytes: writer.written, priority: event.priority)
+    }
+
+    /// Bytes that nearly always suffice, so that the buffer seldom has to grow and is seldom much too large.
+    private static func estimate(_ event: Event) -> Int {
+        320 + event.properties.pairs.count * 48 + (event.properties.block?.json.count ?? 0)
     }
 
     /// Turns the line back into the event that it was written from.
