@@ -1,4 +1,4 @@
-import Sluice
+public import Sluice
 public import SluiceHTTP
 
 #if canImport(FoundationEssentials)
@@ -14,11 +14,15 @@ extension HTTPTransport {
         to url: URL,
         format: any WireFormat = .jsonArray,
         headers: [String: String] = [:],
+        gzip: Bool = true,
         deadlines: HTTPDeadlines = HTTPDeadlines(),
         client: (any HTTPClient)? = nil,
-        sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
+        time: any TimeSource = SystemTime(),
+        sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
+        onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
     ) {
         self.init(
-            to: url.absoluteString, format: format, headers: headers, deadlines: deadlines, client: client, sign: sign)
+            to: url.absoluteString, format: format, headers: headers, gzip: gzip, deadlines: deadlines, client: client,
+            time: time, sign: sign, onDiagnostic: onDiagnostic)
     }
 }

@@ -83,7 +83,8 @@ public final class JSONLStore: Store {
     ///
     /// - Throws: ``SluiceError/Code/storageFull`` when nothing may make room for it; ``SluiceError/Code/eventTooLarge``;
     ///   ``SluiceError/Code/malformedLine`` for bytes that are no object on one line; ``SluiceError/Code/inputOutput``
-    ///   when the file system refused. Nothing of the event is left then, and the next one may go well again.
+    ///   when the file system refused; the next event may go well again. Nothing of the refused one is left then, unless
+    ///   the file system would not even take back what it had taken: then a later life may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
         guard line.bytes.count <= configuration.maximumEventBytes else {
             throw SluiceError(
