@@ -64,6 +64,7 @@ while let line = readLine(of: input) {
         if lines % 10_000 == 0 { await pipeline.flush() }
     }
 }
+if ferror(input) != 0 { say("AccessLog: \(file) could not be read to its end\n") }
 await pipeline.flush()
 let ledger = await pipeline.shutdown(deadline: .seconds(30))
 let route = ledger.routes[0]
@@ -80,4 +81,5 @@ guard ledger.isBalanced, lines == ledger.tracked + strange else {
     say("AccessLog: events are unaccounted for: \(ledger)\n")
     exit(1)
 }
+if ferror(input) != 0 { exit(66) }
 exit(route.delivered == ledger.tracked + route.recovered ? 0 : 2)

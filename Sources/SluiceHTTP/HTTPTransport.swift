@@ -4,7 +4,7 @@ public import Sluice
 ///
 /// ```swift
 /// Route("backend") {
-///     JSONLStore(directory)
+///     JSONLStore(at: directory)
 ///     HTTPTransport(to: "https://collector.example/events", format: .ndjson, headers: ["Authorization": "Bearer …"])
 /// }
 /// ```

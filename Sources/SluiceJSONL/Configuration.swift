@@ -16,6 +16,9 @@ struct Configuration: Sendable {
         return min(16_384, maximum)...maximum
     }
 
+    /// A thousand years: long enough to mean for ever, and short enough to be counted with.
+    static let longestAge = Duration.seconds(1_000 * 365 * 86_400)
+
     /// How long a segment is appended to at most: its name tells the age of its first event only, and all of it is to
     /// expire at once. A day in 25.
     var segmentAge: Duration { maximumAge / 25 }
@@ -36,6 +39,10 @@ struct Configuration: Sendable {
     var isFull: Bool { durability == .full }
 
     var interval: Duration? {
-        if case .interval(let milliseconds) = durability { .milliseconds(max(1, milliseconds)) } else { nil }
+        if case .interval(let milliseconds) = durability {
+            .milliseconds(min(max(1, milliseconds), 86_400_000))
+        } else {
+            nil
+        }
     }
 }

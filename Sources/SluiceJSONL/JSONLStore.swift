@@ -58,7 +58,8 @@ public final class JSONLStore: Store {
     ) {
         configuration = Configuration(
             directory: directory, durability: durability, capacity: max(0, capacity),
-            maximumAge: max(.zero, maximumAge), maximumEventBytes: min(max(0, maximumEventBytes), 1 << 29),
+            maximumAge: min(max(.zero, maximumAge), Configuration.longestAge),
+            maximumEventBytes: min(max(0, maximumEventBytes), 1 << 29),
             sealing: sealing, environment: environment)
         self.files = files
         state = Locked(StoreState(configuration, files: files))

@@ -83,6 +83,12 @@ import Testing
         #expect(result.errors.contains("usage: AccessLog"))
     }
 
+    @Test func `what cannot be read is no success`() async throws {
+        let folder = TemporaryFolder()
+        let result = try await Program.run("AccessLog", [folder.url.path])
+        #expect(result.status == 66, "\(result.errors)")
+    }
+
     private func compare(_ output: [Data], with log: [[UInt8]]) throws {
         #expect(output.count == log.count)
         let pattern = try NSRegularExpression(

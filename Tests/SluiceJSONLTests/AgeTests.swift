@@ -73,6 +73,16 @@ struct AgeTests {
         #expect(third.dropped.isEmpty)
     }
 
+    @Test("an age limit beyond all time means never", arguments: [Duration.seconds(Int64.max), .seconds(Int64.min)])
+    func absurd(age: Duration) throws {
+        let store = try TestedStore.opened(
+            JSONLStore(
+                at: directory.path, durability: .interval(milliseconds: .max), maximumAge: age,
+                environment: time.environment))
+        try store.append(EventLine(0))
+        #expect(try store.drain() == texts([0]))
+    }
+
     @Test("a batch in flight does not expire")
     func inFlight() throws {
         let store = try opened()

@@ -108,9 +108,11 @@ final class RunningRoute: Sendable {
     }
 
     private func synchronize() {
-        guard isOpen.withLock(\.self) else { return }
         do throws(SluiceError) {
-            try store.synchronize()
+            // With the lock held: another shutdown must not close the store meanwhile.
+            try isOpen.withLock { isOpen throws(SluiceError) in
+                if isOpen { try store.synchronize() }
+            }
         } catch {
             account.storeFailed("what is stored could not be made safe against a loss of power", error)
         }

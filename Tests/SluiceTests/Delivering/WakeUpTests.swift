@@ -45,7 +45,7 @@ import Testing
         while await pipeline.flush().waiting > 0 {}
         #expect(pipeline.ledger.routes[0].delivered == 16_000)
         #expect(pipeline.ledger.isBalanced)
-        await pipeline.shutdown()
+        await pipeline.shutdown(deadline: .seconds(600))
         #expect(store.offences.isEmpty)
     }
 
@@ -69,7 +69,7 @@ import Testing
             pipeline.track("Event")
             #expect(await arrivals.next() == 1)
         }
-        await pipeline.shutdown()
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 
     /// Pipelines that end in the middle of everything: no flush and no shutdown may be left behind.

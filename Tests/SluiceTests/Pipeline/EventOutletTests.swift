@@ -69,7 +69,7 @@ import Testing
             transport
         }
         for signal in [Signal.launched(.foreground), .didBecomeActive, .willTerminate] { pipeline.signal(signal) }
-        await pipeline.shutdown()
+        await pipeline.shutdown(deadline: .seconds(600))
         let names = try transport.accepted().map(\.name)
         #expect(
             names

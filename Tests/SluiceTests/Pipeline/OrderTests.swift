@@ -55,7 +55,7 @@ import Testing
                 == ["willResignActive", "didEnterBackground"].flatMap { signal in
                     ["a", "b", "c", "d", "e"].map { "\($0) \(signal)" }
                 })
-        await pipeline.shutdown()
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 
     @Test func `every route gets the event as its own processors made it`() async throws {
@@ -77,7 +77,7 @@ import Testing
             }
         }
         pipeline.track("Event", ["p": 1])
-        await pipeline.shutdown()
+        await pipeline.shutdown(deadline: .seconds(600))
         let events = try transports.map { try $0.accepted() }
         #expect(events.map { $0.map(\.name) } == [["Event"], ["Eventx"], ["Event"]])
         // One event, wherever it goes.
@@ -115,7 +115,7 @@ import Testing
                 continuation.resume()
             }
         }
-        await pipeline.shutdown()
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 
     @Test func `one caller's events arrive in their order, through failures and parts`() async throws {
@@ -149,7 +149,7 @@ import Testing
             #expect(numbers == numbers.sorted())
             #expect(Set(numbers).count == numbers.count)
         }
-        await pipeline.shutdown()
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 }
 

@@ -7,12 +7,15 @@
 import Foundation
 import Sluice
 
-/// Runs `body` with a folder of its own.
-func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-benchmarks-\(UUID().uuidString)")
+/// The folder of all rounds, which is removed when the last is over: for a while ext4 looks at every inode that was freed
+/// just before it gives a new file one, so that whoever makes files next would pay for what another one removed.
+let root = FileManager.default.temporaryDirectory.appending(path: "sluice-benchmarks-\(UUID().uuidString)")
+
+/// Makes an empty folder.
+func newFolder() throws -> String {
+    let folder = root.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(folder.path)
+    return folder.path
 }
 
 func candidates(_ workload: Workload) -> [any Candidate] {
@@ -33,7 +36,7 @@ func candidates(_ workload: Workload) -> [any Candidate] {
 }
 
 func measure(_ options: Options) async throws {
-    let workload = try await withFolder { try await Workload(events: options.events, in: $0) }
+    let workload = try await Workload(events: options.events, in: newFolder())
     let chosen = candidates(workload).filter { candidate in
         candidate.row == BareWrite.name || options.filter.isEmpty || candidate.row.contains(options.filter)
     }
@@ -48,12 +51,11 @@ func measure(_ options: Options) async throws {
     // Before the first round that counts, one that warms up caches and allocators.
     for round in 0...options.rounds {
         for (index, candidate) in chosen.enumerated() {
-            let nanoseconds = try await withFolder { folder in
-                do {
-                    return try await candidate.nanoseconds(for: options.events, in: folder)
-                } catch {
-                    throw Failure("\(candidate.row): \(error)")
-                }
+            let nanoseconds: Int
+            do {
+                nanoseconds = try await candidate.nanoseconds(for: options.events, in: newFolder())
+            } catch {
+                throw Failure("\(candidate.row): \(error)")
             }
             if round > 0 { report.rows[index].rounds.append(Double(nanoseconds) / Double(options.events)) }
         }
@@ -62,7 +64,14 @@ func measure(_ options: Options) async throws {
 }
 
 do {
-    try await measure(Options(CommandLine.arguments.dropFirst()))
+    let outcome: Result<Void, any Error>
+    do {
+        outcome = .success(try await measure(Options(CommandLine.arguments.dropFirst())))
+    } catch {
+        outcome = .failure(error)
+    }
+    if FileManager.default.fileExists(atPath: root.path) { try FileManager.default.removeItem(at: root) }
+    try outcome.get()
 } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))
     exit(1)
