@@ -11,18 +11,23 @@ package struct StateFile: Sendable {
     /// Makes the temporary files of one process differ.
     private static let writes = Locked<UInt64>(0)
 
-    private let givenPath: String
+    package let path: String
     private let fileSystem: any FileSystem
 
     package init(path: String, fileSystem: any FileSystem = SystemFileSystem()) {
-        givenPath = path
+        self.path = path
         self.fileSystem = fileSystem
+    }
+
+    /// A file in a directory; of an empty path, one that is refused when it is used, and not one in the root.
+    package init(_ name: String, in directory: String) {
+        self.init(path: directory.isEmpty ? "" : "\(directory)/\(name)")
     }
 
     /// What was written last; nil if there is no such file.
     package func read() throws(SluiceError) -> [UInt8]? {
         do throws(FileError) {
-            let file = try OpenFile(try path(), [], in: fileSystem)
+            let file = try OpenFile(try normalizedPath(), [], in: fileSystem)
             let status = try file.status()
             guard status.kind == .file else { throw .invalidArgument }
             let bytes = try file.read(upTo: min(status.size, StateFile.maximumBytes) + 1)
@@ -37,7 +42,7 @@ package struct StateFile: Sendable {
     /// Replaces the contents; on a throw the old ones are still there.
     package func write(_ bytes: [UInt8]) throws(SluiceError) {
         do throws(FileError) {
-            let path = try path()
+            let path = try normalizedPath()
             try refuseLink(path)
             let directory = FilePath.parent(of: path)
             try fileSystem.makeDirectories(directory)
@@ -59,8 +64,8 @@ package struct StateFile: Sendable {
         }
     }
 
-    private func path() throws(FileError) -> String {
-        try FilePath.normalized(givenPath, in: fileSystem)
+    private func normalizedPath() throws(FileError) -> String {
+        try FilePath.normalized(path, in: fileSystem)
     }
 
     private func refuseLink(_ path: String) throws(FileError) {
@@ -87,6 +92,6 @@ package struct StateFile: Sendable {
             case .noSpace, .quotaExceeded: "free some space"
             default: "choose another path if it persists"
             }
-        return SluiceError(.storageUnavailable, "the file \(givenPath) \(what): \(advice)", cause: error)
+        return SluiceError(.storageUnavailable, "the file \(path) \(what): \(advice)", cause: error)
     }
 }

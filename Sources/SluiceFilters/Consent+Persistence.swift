@@ -4,13 +4,8 @@ import SluiceFiles
 extension Consent {
     /// Where the user's answer is kept.
     public struct Persistence: Sendable {
-        private struct File {
-            let path: String
-            let contents: StateFile
-        }
-
         // Nil keeps nothing.
-        private let file: File?
+        private let file: StateFile?
 
         /// Nowhere: the next launch has to ask again.
         public static let memory = Persistence(file: nil)
@@ -20,13 +15,11 @@ extension Consent {
         /// - Parameter directory: the path of a directory. Several plugins of one host may share it; each has a file
         ///   name of its own.
         public static func file(_ directory: String) -> Persistence {
-            // Not "/consent.json" for an empty path: an empty path is refused when it is read.
-            let path = directory.isEmpty ? "" : "\(directory)/consent.json"
-            return Persistence(file: File(path: path, contents: StateFile(path: path)))
+            Persistence(file: StateFile("consent.json", in: directory))
         }
 
         func read() throws(SluiceError) -> Status {
-            guard let file, let bytes = try file.contents.read() else { return .pending }
+            guard let file, let bytes = try file.read() else { return .pending }
             switch bytes {
             case Status.granted.record: return .granted
             case Status.denied.record: return .denied
@@ -38,7 +31,7 @@ extension Consent {
         }
 
         func write(_ status: Status) throws(SluiceError) {
-            try file?.contents.write(status.record)
+            try file?.write(status.record)
         }
     }
 }

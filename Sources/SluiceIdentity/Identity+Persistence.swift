@@ -4,13 +4,8 @@ import SluiceFiles
 extension Identity {
     /// Where an identity is kept.
     public struct Persistence: Sendable {
-        private struct File {
-            let path: String
-            let contents: StateFile
-        }
-
         // Nil keeps nothing.
-        private let file: File?
+        private let file: StateFile?
 
         /// Nowhere: the next launch has another anonymous id, and nobody is logged in.
         public static let memory = Persistence(file: nil)
@@ -23,13 +18,11 @@ extension Identity {
         /// - Parameter directory: the path of a directory. Several plugins of one host may share it; each has a file
         ///   name of its own.
         public static func file(_ directory: String) -> Persistence {
-            // Not "/identity.json" for an empty path: an empty path is refused when it is read.
-            let path = directory.isEmpty ? "" : "\(directory)/identity.json"
-            return Persistence(file: File(path: path, contents: StateFile(path: path)))
+            Persistence(file: StateFile("identity.json", in: directory))
         }
 
         func read() throws(SluiceError) -> UserIDs? {
-            guard let file, let bytes = try file.contents.read() else { return nil }
+            guard let file, let bytes = try file.read() else { return nil }
             do throws(SluiceError) {
                 return try IdentityRecord.decode(bytes)
             } catch {
@@ -42,11 +35,11 @@ extension Identity {
         }
 
         func write(_ ids: UserIDs) throws(SluiceError) {
-            try file?.contents.write(IdentityRecord.encode(ids))
+            try file?.write(IdentityRecord.encode(ids))
         }
 
         func setAside() throws(SluiceError) {
-            guard let file, let bytes = try file.contents.read() else { return }
+            guard let file, let bytes = try file.read() else { return }
             try StateFile(path: "\(file.path).corrupt").write(bytes)
         }
     }
