@@ -1,11 +1,8 @@
-import Foundation
 import Sluice
 
 /// The simplest store there can be: two arrays. (It is not bounded; a real one has to be.)
 final class ArrayStore: Store {
-    // @unchecked: guarded by the lock beside it.
-    private final class State: @unchecked Sendable {
-        let lock = NSLock()
+    private struct State {
         var isOpen = false
         var isClosed = false
         var waiting: [EventLine] = []
@@ -13,10 +10,10 @@ final class ArrayStore: Store {
         var batches: UInt64 = 0
     }
 
-    private let state = State()
+    private let state = Locked(State())
 
     func open(_ observer: StoreObserver) throws(SluiceError) {
-        let wasOpen = state.lock.withLock {
+        let wasOpen = state.withLock { state in
             defer { state.isOpen = true }
             return state.isOpen
         }
@@ -24,7 +21,7 @@ final class ArrayStore: Store {
     }
 
     func append(_ line: EventLine) throws(SluiceError) {
-        let isClosed = state.lock.withLock {
+        let isClosed = state.withLock { state in
             if !state.isClosed { state.waiting.append(line) }
             return state.isClosed
         }
@@ -32,7 +29,7 @@ final class ArrayStore: Store {
     }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        state.lock.withLock {
+        state.withLock { state in
             guard let priority = state.waiting.map(\.priority).max() else { return nil }
             var bytes = 0
             var events: [EventLine] = []
@@ -51,15 +48,15 @@ final class ArrayStore: Store {
     }
 
     func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
-        state.lock.withLock { state.handedOut[batch] = nil }
+        state.withLock { $0.handedOut[batch] = nil }
     }
 
     func release(_ batch: Batch.ID) {
-        state.lock.withLock { state.waiting = (state.handedOut.removeValue(forKey: batch) ?? []) + state.waiting }
+        state.withLock { $0.waiting = ($0.handedOut.removeValue(forKey: batch) ?? []) + $0.waiting }
     }
 
     var backlog: Backlog {
-        state.lock.withLock {
+        state.withLock { state in
             let all = state.waiting + state.handedOut.values.joined()
             return Backlog(events: all.count, bytes: all.reduce(0) { $0 + $1.bytes.count })
         }
@@ -67,5 +64,5 @@ final class ArrayStore: Store {
 
     func synchronize() throws(SluiceError) {}
 
-    func close() { state.lock.withLock { state.isClosed = true } }
+    func close() { state.withLock { $0.isClosed = true } }
 }

@@ -14,25 +14,20 @@ public import Sluice
 /// Ids are left as they are: pass a hash to `login` instead of an e-mail address. What a stage below it adds is not
 /// redacted, so let it stand below those. Let it stand above `Limits`: half a card number is not known for one.
 public struct Redaction: Processor {
-    private let keys: [[UInt8]]
+    private let keys: PropertyNameSet
     private let patterns: [Pattern]
-    /// The lengths of the keys and their first bytes, as bits: most names are none of the keys by one of the two.
-    private let lengths: UInt64
-    private let initials: UInt64
 
     /// - Parameters:
     ///   - keys: names of properties whose values are secret.
     ///   - patterns: what is secret wherever it stands, applied in the order given.
     public init(keys: [String] = [], patterns: [Pattern] = []) {
-        self.keys = keys.map { $0.utf8.map(lowercased) }
+        self.keys = PropertyNameSet(keys)
         self.patterns = patterns
-        lengths = keys.reduce(0) { $0 | Redaction.lengthBit($1) }
-        initials = keys.reduce(0) { $0 | Redaction.initialBit($1) }
     }
 
     public func process(_ event: inout Event) -> Disposition {
         if let name = redacted(event.name) { event.name = name }
-        if patterns.isEmpty, event.properties.isFlat, !hasSecret(event.properties) { return .keep }
+        if patterns.isEmpty, event.properties.isFlat, !event.properties.hasName(among: keys) { return .keep }
         // Property by property, because the list also carries what was cut from it before.
         for property in event.properties {
             guard let redacted = redacted(property) else { continue }
@@ -42,29 +37,10 @@ public struct Redaction: Processor {
         return .keep
     }
 
-    private func hasSecret(_ properties: Properties) -> Bool {
-        var hasSecret = false
-        properties.forEachPair { name, _ in
-            guard lengths & Redaction.lengthBit(name) != 0, initials & Redaction.initialBit(name) != 0 else { return }
-            if isSecret(name) { hasSecret = true }
-        }
-        return hasSecret
-    }
-
-    @inline(__always)
-    private static func lengthBit(_ name: String) -> UInt64 {
-        1 << UInt64(min(name.utf8.count, 63))
-    }
-
-    /// The same in either case of a letter.
-    private static func initialBit(_ name: String) -> UInt64 {
-        1 << UInt64((name.utf8.first ?? 0) & 31)
-    }
-
     /// Nil if nothing is to be changed; so are the others of the name.
     private func redacted(_ property: Property) -> Property? {
         let name = redacted(property.name)
-        let value = isSecret(property.name) ? .string("[redacted]") : redacted(property.value)
+        let value = keys.contains(property.name) ? .string("[redacted]") : redacted(property.value)
         guard name != nil || value != nil else { return nil }
         return Property(name ?? property.name, value ?? property.value)
     }
@@ -115,15 +91,4 @@ public struct Redaction: Processor {
         }
         return result
     }
-
-    private func isSecret(_ name: String) -> Bool {
-        keys.contains { key in
-            key.count == name.utf8.count && zip(key, name.utf8).allSatisfy { $0 == lowercased($1) }
-        }
-    }
-}
-
-/// Only ASCII: the rest has no case that is the same in every language.
-private func lowercased(_ byte: UInt8) -> UInt8 {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
 }

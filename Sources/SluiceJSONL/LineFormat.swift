@@ -16,6 +16,9 @@ internal import Sluice
 enum LineFormat {
     private static let suffixStart = Array(#","crc":""#.utf8)
     private static let suffixEnd = Array(#""}"#.utf8)
+    /// What follows the comma, with room for the checksum.
+    private static let suffixTemplate =
+        suffixStart.dropFirst() + Array(repeating: 0, count: 8) + suffixEnd + [newline]
     private static let suffixLength = suffixStart.count + 8 + suffixEnd.count
 
     static let newline = UInt8(ascii: "\n")
@@ -33,14 +36,13 @@ enum LineFormat {
     static func append(_ line: ArraySlice<UInt8>, checksum: UInt32, to buffer: inout [UInt8]) {
         buffer.reserveCapacity(buffer.count + line.count + overhead)
         buffer.append(contentsOf: line)
-        // The checksum takes the place of the brace, and brings one of its own.
-        buffer.removeLast()
-        buffer.append(contentsOf: #","crc":""#.utf8)
-        let digits = hexadecimalDigits(checksum)
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            buffer.append(UInt8(truncatingIfNeeded: digits >> shift))
+        // The comma takes the place of the brace, which comes again behind the checksum.
+        buffer[buffer.count - 1] = suffixStart[0]
+        let digits = buffer.count + suffixStart.count - 1
+        buffer.append(contentsOf: suffixTemplate)
+        buffer.withUnsafeMutableBytes { bytes in
+            bytes.storeBytes(of: hexadecimalDigits(checksum).bigEndian, toByteOffset: digits, as: UInt64.self)
         }
-        buffer.append(contentsOf: "\"}\n".utf8)
     }
 
     /// The event's bytes within the stored line at `range`, which is without its newline; nil if they are not what was

@@ -2,7 +2,7 @@ internal import Sluice
 internal import SluiceFiles
 
 /// The segment of one priority that is being appended to: a file that this life has created.
-struct SegmentWriter {
+final class SegmentWriter {
     let name: SegmentName
     let folder: InstanceFolder
     let file: OpenFile
@@ -43,11 +43,11 @@ struct SegmentWriter {
     }
 
     /// Counts what ``write(_:)`` has written.
-    mutating func accept(bytes: Int, events: Int, eventBytes: Int) {
+    func accept(bytes: Int, events: Int, eventBytes: Int, isSynchronized: Bool) {
         fileBytes += bytes
         self.events += events
         self.eventBytes += eventBytes
-        isSynchronized = false
+        self.isSynchronized = isSynchronized
     }
 
     /// Whether someone has deleted the file: writes go on succeeding then, into nothing.

@@ -11,35 +11,33 @@ extension StoreState {
         let size = line.count + LineFormat.overhead
         let lane = Int(priority.rawValue)
         try makeRoom(for: size, priority: priority)
+        let now = now
         do throws(FileError) {
-            if isFull(lane, before: size) { try seal(lane) }
-            try add(line, checksum: checksum, size: size, eventBytes: eventBytes, to: lane)
+            if isFull(lane, before: size, at: now) { try seal(lane) }
+            try add(line, checksum: checksum, size: size, eventBytes: eventBytes, to: lane, at: now)
         } catch {
             throw SluiceError(.inputOutput, "the event could not be written: see the cause", cause: error)
         }
     }
 
-    private func isFull(_ lane: Int, before size: Int) -> Bool {
+    private func isFull(_ lane: Int, before size: Int, at now: Duration) -> Bool {
         let events = (lanes[lane].writer?.events ?? 0) + lanes[lane].bufferedEvents
         let bytes = (lanes[lane].writer?.fileBytes ?? 0) + lanes[lane].buffer.count
         guard events > 0 else { return false }
-        return events >= segmentEvents || bytes + size > segmentBytes || isOld(lane)
+        return events >= segmentEvents || bytes + size > segmentBytes || now > lanes[lane].writer?.deadline ?? now
     }
 
-    private func isOld(_ lane: Int) -> Bool {
-        guard let deadline = lanes[lane].writer?.deadline else { return false }
-        return configuration.environment.time.continuousTime() > deadline
-    }
+    private var now: Duration { configuration.environment.time.continuousTime() }
 
     private mutating func add(
-        _ line: ArraySlice<UInt8>, checksum: UInt32, size: Int, eventBytes: Int, to lane: Int
+        _ line: ArraySlice<UInt8>, checksum: UInt32, size: Int, eventBytes: Int, to lane: Int, at now: Duration
     ) throws(FileError) {
         LineFormat.append(line, checksum: checksum, to: &lanes[lane].buffer)
         lanes[lane].bufferedEvents += 1
         lanes[lane].bufferedEventBytes += eventBytes
         if !configuration.isBuffered || lanes[lane].buffer.count >= configuration.bufferBytes {
             do throws(FileError) {
-                try flush(lane)
+                try flush(lane, at: now)
             } catch {
                 // Only this line is refused; others in the buffer were accepted, and stay.
                 lanes[lane].buffer.removeLast(size)
@@ -58,7 +56,7 @@ extension StoreState {
     mutating func flushAll() throws(SluiceError) {
         for lane in lanes.indices {
             do throws(FileError) {
-                try flush(lane)
+                try flush(lane, at: now)
             } catch {
                 throw SluiceError(.inputOutput, "what is buffered could not be written: see the cause", cause: error)
             }
@@ -66,44 +64,53 @@ extension StoreState {
     }
 
     /// Writes out what is buffered. On a throw all of it is still in the buffer, and none in a file.
-    mutating func flush(_ lane: Int) throws(FileError) {
+    private mutating func flush(_ lane: Int, at now: Duration) throws(FileError) {
         guard !lanes[lane].buffer.isEmpty else { return }
-        if try writeBuffer(lane) { return }
-        // The directory was deleted underneath: make it anew, once.
-        vanish()
-        guard try writeBuffer(lane) else {
-            vanish()
-            throw .noSuchFile
+        var attempts = 8
+        while true {
+            do throws(FileError) {
+                return try writeBuffer(lane, at: now)
+            } catch {
+                // The directory was deleted underneath: make it anew, and again while the deletion goes on.
+                if error == .noSuchFile { vanish() }
+                attempts -= 1
+                guard error == .noSuchFile, attempts > 0 else { throw error }
+            }
         }
     }
 
-    /// - Returns: false if the file or its directory is not there any more; the buffer is unchanged then.
-    private mutating func writeBuffer(_ lane: Int) throws(FileError) -> Bool {
-        if lanes[lane].writer == nil { lanes[lane].writer = try makeWriter(lanes[lane].priority) }
-        guard var writer = lanes[lane].writer else { return false }
+    /// - Throws: ``FileError/noSuchFile`` if the file or its directory is not there any more. The buffer is unchanged
+    ///   on a throw.
+    private mutating func writeBuffer(_ lane: Int, at now: Duration) throws(FileError) {
+        let writer = try writer(lane)
         do throws(FileError) {
             try writer.write(lanes[lane].buffer)
-            if writer.folder.isDeleted {
+            if writer.folder.isDeleted(at: now) {
                 writer.cutBack()
-                return false
+                throw .noSuchFile
             }
-            if configuration.isFull { try synchronize(&writer) }
+            if configuration.isFull { try synchronize(writer) }
         } catch {
-            closeWriter(lane)
+            // What was deleted is accounted for by vanish().
+            if error != .noSuchFile { closeWriter(lane) }
             throw error
         }
         writer.accept(
             bytes: lanes[lane].buffer.count, events: lanes[lane].bufferedEvents,
-            eventBytes: lanes[lane].bufferedEventBytes)
-        writer.isSynchronized = configuration.isFull
-        lanes[lane].writer = writer
+            eventBytes: lanes[lane].bufferedEventBytes, isSynchronized: configuration.isFull)
         lanes[lane].buffer.removeAll(keepingCapacity: true)
         lanes[lane].bufferedEvents = 0
         lanes[lane].bufferedEventBytes = 0
-        return true
     }
 
-    private mutating func synchronize(_ writer: inout SegmentWriter) throws(FileError) {
+    private mutating func writer(_ lane: Int) throws(FileError) -> SegmentWriter {
+        if let writer = lanes[lane].writer { return writer }
+        let writer = try makeWriter(lanes[lane].priority)
+        lanes[lane].writer = writer
+        return writer
+    }
+
+    private mutating func synchronize(_ writer: SegmentWriter) throws(FileError) {
         do throws(FileError) {
             try writer.file.synchronize()
             if writer.fileBytes == 0 { try synchronizeDirectories() }
@@ -113,26 +120,20 @@ extension StoreState {
         }
     }
 
-    /// - Returns: nil if there is no directory to make it in.
-    private mutating func makeWriter(_ priority: Event.Priority) throws(FileError) -> SegmentWriter? {
+    private mutating func makeWriter(_ priority: Event.Priority) throws(FileError) -> SegmentWriter {
         let folder = try homeFolder()
         // A name can be taken only by somebody else's doing: a few attempts are plenty.
         for _ in 0..<8 {
             let name = SegmentName(priority: priority, sequence: nextSequence, created: clock.now)
             nextSequence &+= 1
             do throws(FileError) {
-                let now = configuration.environment.time.continuousTime()
                 let writer = try SegmentWriter(
                     name, in: folder, until: now + configuration.segmentAge, files: files)
                 changed(folder.path)
                 folder.segments += 1
                 return writer
             } catch {
-                switch error {
-                case .exists: continue
-                case .noSuchFile: return nil
-                default: throw error
-                }
+                if error != .exists { throw error }
             }
         }
         throw .exists
@@ -165,7 +166,7 @@ extension StoreState {
 
     /// Turns what is being written into a segment that can be handed out, if there is anything.
     mutating func seal(_ lane: Int) throws(FileError) {
-        try flush(lane)
+        try flush(lane, at: now)
         closeWriter(lane)
     }
 

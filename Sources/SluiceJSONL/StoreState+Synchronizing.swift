@@ -5,7 +5,7 @@ extension StoreState {
     /// What is to be synchronised while the lock is free.
     struct Unsynchronized {
         /// Nil: the segment is sealed.
-        fileprivate var writers: [(lane: Int, writer: SegmentWriter)] = []
+        fileprivate var writers: [(lane: Int, writer: SegmentWriter, fileBytes: Int)] = []
         fileprivate var segments: [(segment: Segment, file: OpenFile)] = []
         fileprivate var directories: [String: Int] = [:]
         fileprivate let files: any FileSystem
@@ -25,7 +25,9 @@ extension StoreState {
     mutating func unsynchronized(includingClosed: Bool) -> Unsynchronized {
         var result = Unsynchronized(files: files)
         for lane in lanes.indices {
-            if let writer = lanes[lane].writer, !writer.isSynchronized { result.writers.append((lane, writer)) }
+            if let writer = lanes[lane].writer, !writer.isSynchronized {
+                result.writers.append((lane, writer, writer.fileBytes))
+            }
             for segment in lanes[lane].sealed where !segment.isSynchronized && segment.condition != .done {
                 do throws(FileError) {
                     if let file = segment.file {
@@ -45,13 +47,13 @@ extension StoreState {
     /// Notes what has become safe. What failed is never tried again on the same file: the system may have dropped the
     /// bytes and would report a success then.
     mutating func finish(_ work: Unsynchronized, _ outcome: Synchronized) {
-        for (lane, writer) in work.writers {
+        for (lane, writer, fileBytes) in work.writers {
             let error = outcome.failures[ObjectIdentifier(writer.file)]
-            if let current = lanes[lane].writer, current.file === writer.file {
-                if error != nil || current.fileBytes == writer.fileBytes { lanes[lane].writer?.isSynchronized = true }
+            if lanes[lane].writer === writer {
+                if error != nil || writer.fileBytes == fileBytes { writer.isSynchronized = true }
                 if error != nil { closeWriter(lane) }
             } else if let segment = lanes[lane].sealed.first(where: { $0.name == writer.name }) {
-                if error != nil || segment.fileBytes == writer.fileBytes { markSynchronized(segment) }
+                if error != nil || segment.fileBytes == fileBytes { markSynchronized(segment) }
             }
         }
         for (segment, _) in work.segments { markSynchronized(segment) }

@@ -27,8 +27,10 @@ import Testing
 
     static let strangeLines = ["", "hello", #"1.2.3.4 - - [17/Foo/2015:10:05:03 +0000] "GET" 200 1 "-" "-""#]
 
-    @Test(.enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
-    func `10,000 real lines come out once, in order, field for field`() async throws {
+    @Test(
+        "10,000 real lines come out once, in order, field for field",
+        .enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
+    func n10000Real() async throws {
         let result = try await Program.run("AccessLog", [Self.realLog.path, "--to", "stdout"])
         #expect(result.status == 0, "\(result.errors)")
         let log = try Data(contentsOf: Self.realLog).split(separator: UInt8(ascii: "\n")).map { Array($0) }
@@ -37,8 +39,10 @@ import Testing
         #expect(result.errors.contains("10000 lines: 10000 events, 0 not understood"))
     }
 
-    @Test(.enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
-    func `the same through a store on disk, which is empty afterwards`() async throws {
+    @Test(
+        "the same through a store on disk, which is empty afterwards",
+        .enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
+    func sameThroughStore() async throws {
         let folder = TemporaryFolder()
         let store = folder.url.appending(path: "store").path
         let log = try Data(contentsOf: Self.realLog)
@@ -49,7 +53,8 @@ import Testing
         #expect(again.status == 0 && again.lines.isEmpty, "\(again.errors)")
     }
 
-    @Test func `odd lines come out field for field, strange ones are counted and shown`() async throws {
+    @Test("odd lines come out field for field, strange ones are counted and shown")
+    func oddLinesCome() async throws {
         let strange = Self.strangeLines.map { Array($0.utf8) }
         let input = Data((Self.oddLines + strange).joined(separator: [0x0A]))
         let result = try await Program.run("AccessLog", ["-"], input: input)
@@ -59,7 +64,8 @@ import Testing
         #expect(result.errors.contains("line 8 is not in the combined format: hello"))
     }
 
-    @Test func `what cannot be delivered waits for the next run`() async throws {
+    @Test("what cannot be delivered waits for the next run")
+    func whatCannotDelivered() async throws {
         let folder = TemporaryFolder()
         let store = folder.url.appending(path: "store").path
         let input = Data(Self.oddLines.joined(separator: [0x0A]))
@@ -73,17 +79,20 @@ import Testing
         try compare(next.lines, with: Self.oddLines)
     }
 
-    @Test(arguments: [
-        ["--nonsense"], ["/no/such/file"], ["-", "--to", "gopher://x"], ["-", "--store"],
-        ["-", "--store", "/dev/null"],
-    ])
-    func `what cannot work is refused with a usage line`(arguments: [String]) async throws {
+    @Test(
+        "what cannot work is refused with a usage line",
+        arguments: [
+            ["--nonsense"], ["/no/such/file"], ["-", "--to", "gopher://x"], ["-", "--store"],
+            ["-", "--store", "/dev/null"],
+        ])
+    func whatCannotWork(arguments: [String]) async throws {
         let result = try await Program.run("AccessLog", arguments)
         #expect(result.status == 64)
         #expect(result.errors.contains("usage: AccessLog"))
     }
 
-    @Test func `what cannot be read is no success`() async throws {
+    @Test("what cannot be read is no success")
+    func whatCannotRead() async throws {
         let folder = TemporaryFolder()
         let result = try await Program.run("AccessLog", [folder.url.path])
         #expect(result.status == 66, "\(result.errors)")

@@ -4,7 +4,8 @@ import SluiceTesting
 import Testing
 
 @Suite struct FaultyStoreTests {
-    @Test func `it remembers what it kept, and not what it refused`() async throws {
+    @Test("it remembers what it kept, and not what it refused")
+    func remembersWhatKept() async throws {
         let store = FaultyStore(MemoryStore()) { operation, number in
             operation == .append && number == 1 ? SluiceError(.storageFull, "full") : nil
         }

@@ -23,17 +23,20 @@ import Testing
         }
     }
 
-    @Test func `processors that keep or drop keep the contract`() async throws {
+    @Test("processors that keep or drop keep the contract")
+    func processorsKeepOr() async throws {
         try await ProcessorContract.check { Keep() }
         try await ProcessorContract.check { DropAll() }
     }
 
-    @Test func `a drop without a reason is found`() async throws {
+    @Test("a drop without a reason is found")
+    func dropWithoutReason() async throws {
         let error = await #expect(throws: SluiceError.self) { try await ProcessorContract.check { DropWithoutName() } }
         #expect(error?.code == .brokenContract)
     }
 
-    @Test func `an event that loses its id is found`() async throws {
+    @Test("an event that loses its id is found")
+    func eventLosesId() async throws {
         let error = await #expect(throws: SluiceError.self) { try await ProcessorContract.check { SameID() } }
         #expect(error?.code == .brokenContract)
     }

@@ -4,31 +4,36 @@ import SluiceTesting
 import Testing
 
 @Suite struct StoreContractTests {
-    @Test func `MemoryStore keeps the contract`() async throws {
+    @Test("MemoryStore keeps the contract")
+    func memoryStoreKeepsContract() async throws {
         try await StoreContract.check { MemoryStore() }
     }
 
-    @Test func `a faulty store without faults keeps the contract`() async throws {
+    @Test("a faulty store without faults keeps the contract")
+    func faultyStoreWithout() async throws {
         try await StoreContract.check { FaultyStore(MemoryStore()) }
     }
 
-    @Test func `a store that outlives its process keeps the contract`() async throws {
+    @Test("a store that outlives its process keeps the contract")
+    func storeOutlivesProcess() async throws {
         let place = Place()
         try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false) }) {
             LastingStore(at: place, isNew: true)
         }
     }
 
-    @Test(arguments: BrokenStore.Defect.allCases)
-    func `every broken promise is found`(defect: BrokenStore.Defect) async throws {
+    @Test("every broken promise is found", arguments: BrokenStore.Defect.allCases)
+    func everyBrokenPromise(defect: BrokenStore.Defect) async throws {
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check { BrokenStore(defect) }
         }
         #expect(error?.code == .brokenContract, "\(defect): \(String(describing: error))")
     }
 
-    @Test(arguments: [LastingStore.Defect.losesOne, .keepsSilent])
-    func `a store that does not outlive its process well is found`(defect: LastingStore.Defect) async throws {
+    @Test(
+        "a store that does not outlive its process well is found",
+        arguments: [LastingStore.Defect.losesOne, .keepsSilent])
+    func storeDoesNot(defect: LastingStore.Defect) async throws {
         let place = Place()
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false, defect) }) {

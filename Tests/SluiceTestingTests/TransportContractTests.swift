@@ -5,31 +5,37 @@ import SluiceTesting
 import Testing
 
 @Suite struct TransportContractTests {
-    @Test func `StdoutTransport keeps the contract`() async throws {
+    @Test("StdoutTransport keeps the contract")
+    func stdoutTransportKeepsContract() async throws {
         let null = try FileHandle(forWritingTo: URL(filePath: "/dev/null"))
         try await TransportContract.check { StdoutTransport(descriptor: null.fileDescriptor) }
     }
 
-    @Test func `StdoutTransport onto a closed descriptor keeps the contract`() async throws {
+    @Test("StdoutTransport onto a closed descriptor keeps the contract")
+    func stdoutTransportOntoClosed() async throws {
         try await TransportContract.check { StdoutTransport(descriptor: -1) }
     }
 
-    @Test(arguments: [
-        ScriptedTransport.Step.answer(.all(.accepted)), .answer(.all(.hold("no"))),
-        .failure(SluiceError(.shutDown, "no")),
-    ])
-    func `ScriptedTransport keeps the contract, whatever it answers`(step: ScriptedTransport.Step) async throws {
+    @Test(
+        "ScriptedTransport keeps the contract, whatever it answers",
+        arguments: [
+            ScriptedTransport.Step.answer(.all(.accepted)), .answer(.all(.hold("no"))),
+            .failure(SluiceError(.shutDown, "no")),
+        ])
+    func scriptedTransportKeepsContract(step: ScriptedTransport.Step) async throws {
         try await TransportContract.check { ScriptedTransport(then: step) }
     }
 
-    @Test func `a wrong number of verdicts is found`() async throws {
+    @Test("a wrong number of verdicts is found")
+    func wrongNumberVerdicts() async throws {
         let error = await #expect(throws: SluiceError.self) {
             try await TransportContract.check { ScriptedTransport(then: .answer(.each([.accepted]))) }
         }
         #expect(error?.code == .brokenContract)
     }
 
-    @Test func `a send that does not return when it is cancelled is found`() async throws {
+    @Test("a send that does not return when it is cancelled is found")
+    func sendDoesNot() async throws {
         let deaf = DeafTransport()
         let error = await #expect(throws: SluiceError.self) {
             try await TransportContract.check(patience: .zero) { deaf }

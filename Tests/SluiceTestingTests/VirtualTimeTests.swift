@@ -3,7 +3,8 @@ import SluiceTesting
 import Testing
 
 @Suite struct VirtualTimeTests {
-    @Test func `clocks stand still until they are moved`() {
+    @Test("clocks stand still until they are moved")
+    func clocksStandStill() {
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_000))
         time.advance(by: .milliseconds(1_500))
         #expect(time.wallTime() == Timestamp(milliseconds: 2_500))
@@ -11,8 +12,8 @@ import Testing
         #expect(time.suspendingTime() == .milliseconds(1_500))
     }
 
-    @Test func `the suspending clock stands while the machine sleeps, and no monotonic one knows of a set wall clock`()
-    {
+    @Test("the suspending clock stands while the machine sleeps, and no monotonic one knows of a set wall clock")
+    func suspendingClockStands() {
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 0))
         time.suspendMachine(for: .seconds(60))
         time.setWallTime(Timestamp(milliseconds: -5))
@@ -21,7 +22,8 @@ import Testing
         #expect(time.wallTime() == Timestamp(milliseconds: -5))
     }
 
-    @Test func `sleepers are woken when their deadline has come, and not before`() async throws {
+    @Test("sleepers are woken when their deadline has come, and not before")
+    func sleepersWokenWhen() async throws {
         let time = VirtualTime()
         let sleeper = Task { try await time.sleep(until: .seconds(10)) }
         await time.waitForSleeper()
@@ -33,11 +35,14 @@ import Testing
         #expect(time.deadlines.isEmpty)
     }
 
-    @Test func `a deadline that has passed is no sleep`() async throws {
+    @Test("a deadline that has passed is no sleep")
+    func deadlinePassedNo() async throws {
         try await VirtualTime().sleep(until: .zero)
     }
 
-    @Test(arguments: 0..<50) func `a cancelled sleep ends at once, whenever the cancellation comes`(round: Int) async {
+    @Test("a cancelled sleep ends at once, whenever the cancellation comes", arguments: 0..<50) func cancelledSleepEnds(
+        round: Int
+    ) async {
         let time = VirtualTime()
         let sleeper = Task { try await time.sleep(until: .seconds(10)) }
         if round.isMultiple(of: 2) { await time.waitForSleeper() }
@@ -46,7 +51,8 @@ import Testing
         #expect(time.deadlines.isEmpty)
     }
 
-    @Test func `seeded randomness repeats itself`() {
+    @Test("seeded randomness repeats itself")
+    func seededRandomnessRepeats() {
         var one = SeededRandom(seed: 7)
         var other = SeededRandom(seed: 7)
         var third = SeededRandom(seed: 8)

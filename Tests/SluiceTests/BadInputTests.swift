@@ -244,8 +244,10 @@ import Testing
         },
     ]
 
-    @Test(arguments: nan + text + names + overlong + many + moments)
-    func `bad input is kept, cut or dropped, and counted by cause`(input: Input) throws {
+    @Test(
+        "bad input is kept, cut or dropped, and counted by cause",
+        arguments: nan + text + names + overlong + many + moments)
+    func badInputKept(input: Input) throws {
         let store = MemoryStore()
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 0))
         let pipeline = try Pipeline(environment: .virtual(time)) {

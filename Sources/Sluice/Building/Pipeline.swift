@@ -24,6 +24,7 @@ public final class Pipeline: Sendable {
     }
 
     private let processors: [any Processor]
+    private let chain: ProcessorChain?
     private let routes: [RunningRoute]
     private let maximumEventBytes: Int
     private let environment: PipelineEnvironment
@@ -51,6 +52,7 @@ public final class Pipeline: Sendable {
         let plan = try stages()
         try plan.validate()
         processors = plan.processors
+        chain = ProcessorChain(plan.processors)
         self.maximumEventBytes = maximumEventBytes
         self.environment = environment
         routes = try plan.routes.map { route in
@@ -86,8 +88,8 @@ public final class Pipeline: Sendable {
     ///   - shape: may change the event before the first processor sees it: set its time or its ids, for example,
     ///     where an event is taken from a record of the past.
     public func track(
-        _ name: String,
-        _ properties: Properties = [:],
+        _ name: consuming String,
+        _ properties: consuming Properties = [:],
         priority: Event.Priority = .normal,
         shape: (inout Event) -> Void = { _ in }
     ) {
@@ -99,15 +101,13 @@ public final class Pipeline: Sendable {
         guard isOpen else { return drop(.shutDown) }
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         shape(&event)
-        for processor in processors {
-            if case .drop(let reason) = processor.process(&event) { return drop(reason) }
-        }
-        store(&event)
-    }
-
-    private func store(_ event: inout Event) {
+        if let reason = chain?.process(&event) { return drop(reason) }
         let repairs = event.repair()
         count(repairs)
+        store(consume event, repairs)
+    }
+
+    private func store(_ event: Event, _ repairs: Repairs) {
         guard !event.name.isEmpty else { return drop(.emptyName) }
         // One line does for all routes that leave the event as it is.
         var sharedLine: Result<EventLine, SluiceError>?

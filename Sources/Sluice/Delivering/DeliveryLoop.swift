@@ -7,7 +7,8 @@ final class DeliveryLoop: Sendable {
         var machine: DeliveryMachine
         /// What was taken from the store. It stays here through back-off, so that its delivered part is not sent again.
         var underway = Underway()
-        var sleeper: CheckedContinuation<Void, Never>?
+        /// One at most. An array, because to hand on an empty one costs nothing, and every append does.
+        var sleepers: [CheckedContinuation<Void, Never>] = []
         var isWoken = false
         /// Counts the inputs, so that a look at the store can be known to be out of date.
         var inputs = 0
@@ -58,7 +59,7 @@ final class DeliveryLoop: Sendable {
     // MARK: Inputs
 
     func appended(_ priority: Event.Priority) {
-        update { $0.machine.appended(priority, at: environment.time.continuousTime) }
+        update { $0.machine.appended(priority, at: { environment.time.continuousTime() }) }
     }
 
     /// Starts sending what waits, and returns at once.
@@ -145,14 +146,14 @@ final class DeliveryLoop: Sendable {
     }
 
     private func update(_ change: (inout State) -> Bool) {
-        let sleeper: CheckedContinuation<Void, Never>? = state.withLock { state in
+        let sleepers: [CheckedContinuation<Void, Never>] = state.withLock { state in
             state.inputs += 1
-            guard change(&state) else { return nil }
+            guard change(&state) else { return [] }
             state.isWoken = true
-            defer { state.sleeper = nil }
-            return state.sleeper
+            defer { state.sleepers = [] }
+            return state.sleepers
         }
-        sleeper?.resume()
+        for sleeper in sleepers { sleeper.resume() }
     }
 
     // MARK: The loop
@@ -199,7 +200,7 @@ final class DeliveryLoop: Sendable {
         await withCheckedContinuation { continuation in
             let isWoken = state.withLock { state in
                 let isWoken = state.isWoken || state.isStopped
-                if !isWoken { state.sleeper = continuation }
+                if !isWoken { state.sleepers = [continuation] }
                 return isWoken
             }
             if isWoken { continuation.resume() }
@@ -290,9 +291,9 @@ final class DeliveryLoop: Sendable {
         state.withLock { state in
             guard state.isStopped, !state.isAtStore else { return }
             swap(&closers, &state.closers)
-            waiting = state.stoppers + state.flushes.takeAll() + [state.sleeper].compactMap(\.self)
+            waiting = state.stoppers + state.flushes.takeAll() + state.sleepers
             state.stoppers = []
-            state.sleeper = nil
+            state.sleepers = []
         }
         for close in closers { close() }
         for continuation in waiting { continuation.resume() }

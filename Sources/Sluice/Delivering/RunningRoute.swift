@@ -1,6 +1,7 @@
 /// A ``Route`` at work: the place where an event leaves the caller's thread for the store, and where delivery begins.
 final class RunningRoute: Sendable {
     let processors: [any Processor]
+    private let chain: ProcessorChain?
     private let store: any Store
     private let transport: any Transport
     private let account: RouteAccount
@@ -18,6 +19,7 @@ final class RunningRoute: Sendable {
         self.store = store
         self.transport = transport
         processors = route.stages.processors
+        chain = ProcessorChain(route.stages.processors)
         account = RouteAccount(name: route.name, onDiagnostic: onDiagnostic)
         loop = DeliveryLoop(
             store: store, transport: transport, policy: route.delivery ?? defaultPolicy, environment: environment,
@@ -62,11 +64,9 @@ final class RunningRoute: Sendable {
 
     /// Whether the event is to be stored; if not, it has been counted.
     func process(_ event: inout Event) -> Bool {
-        for processor in processors {
-            if case .drop(let reason) = processor.process(&event) {
-                account.dropped(1, reason)
-                return false
-            }
+        if let reason = chain?.process(&event) {
+            account.dropped(1, reason)
+            return false
         }
         if event.name.isEmpty { account.dropped(1, .emptyName) }
         return !event.name.isEmpty

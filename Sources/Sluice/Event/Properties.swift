@@ -170,7 +170,7 @@ extension ArraySlice where Element == Properties.Pair {
     ///   - summary: of these pairs, or of these and others.
     func index(of name: String, isASCII: Bool, _ summary: PropertySummary) -> Int? {
         guard isASCII, summary.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
-        guard summary.nameBits & name.nameBit != 0 else { return nil }
+        guard summary.nameBits & PropertyNameTraits(name).bit != 0 else { return nil }
         return firstIndex { $0.0.isSameASCII(as: name) }
     }
 }

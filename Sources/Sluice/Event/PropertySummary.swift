@@ -26,9 +26,10 @@ struct PropertySummary: Sendable {
     /// Takes in a pair that is keepable.
     mutating func add(_ name: String, _ value: PropertyValue) {
         depth = max(depth, UInt8(value.depth + 1))
+        let name = PropertyNameTraits(name)
         hasOnlyASCIINames = hasOnlyASCIINames && name.isASCII
-        nameBits |= name.nameBit
-        longestName = max(longestName, UInt16(clamping: name.utf8.count))
+        nameBits |= name.bit
+        longestName = max(longestName, UInt16(clamping: name.length))
         if case .string(let string) = value { longestString = max(longestString, UInt32(clamping: string.utf8.count)) }
     }
 }
@@ -39,21 +40,27 @@ extension PropertySummary {
     /// That is nearly never: names of ASCII, each once, and scalars. One pass, which copies nothing, finds out.
     init?(plain pairs: [(String, PropertyValue)]) {
         guard pairs.count <= 32 else { return nil }
+        let summary = pairs.withUnsafeBufferPointer { PropertySummary(plain: $0) }
+        guard let summary else { return nil }
+        self = summary
+    }
+
+    private init?(plain pairs: UnsafeBufferPointer<(String, PropertyValue)>) {
         var (longestName, longestString) = (0, 0)
         for index in 0..<pairs.count {
-            guard pairs[index].0.isASCII else { return nil }
-            longestName = max(longestName, pairs[index].0.utf8.count)
+            let name = PropertyNameTraits(pairs[index].0)
+            guard name.isASCII else { return nil }
+            longestName = max(longestName, name.length)
             switch pairs[index].1 {
             case .string(let string): longestString = max(longestString, string.utf8.count)
             case .double(let double): guard double.isFinite else { return nil }
             case .int, .bool, .null: break
             case .date, .array, .object: return nil
             }
-            let bit = pairs[index].0.nameBit
-            if nameBits & bit != 0 {
+            if nameBits & name.bit != 0 {
                 for earlier in 0..<index where pairs[earlier].0.isSameASCII(as: pairs[index].0) { return nil }
             }
-            nameBits |= bit
+            nameBits |= name.bit
         }
         guard longestName <= Event.maximumNameBytes, longestString <= PropertyValue.maximumStringBytes
         else { return nil }
@@ -73,23 +80,21 @@ extension Properties {
     package var longestStringBytes: Int { Int(summary.longestString) }
 }
 
-extension String {
-    /// Only ASCII takes as many bytes in UTF-8 as it takes units in UTF-16; strings know both numbers.
-    @inline(__always)
-    var isASCII: Bool { utf8.count == utf16.count }
-
-    /// The same as `==` if both are ASCII; most that differ do so in their lengths.
-    @inline(__always)
-    func isSameASCII(as other: String) -> Bool {
-        utf8.count == other.utf8.count && self == other
+extension [(String, PropertyValue)] {
+    fileprivate func hasName(among names: PropertyNameSet) -> Bool {
+        withUnsafeBufferPointer { pairs in
+            for index in pairs.indices where names.contains(pairs[index].0) { return true }
+            return false
+        }
     }
+}
 
-    /// One bit of 64, which is the same for the same name of ASCII: a set of them tells most other names from its own.
-    ///
-    /// Names that begin with a letter never share it with those that begin with a mark such as `$`.
-    @inline(__always)
-    var nameBit: UInt64 {
-        let first = utf8.first ?? 0
-        return 1 << UInt64((first & 0x40) >> 1 | (first &+ UInt8(truncatingIfNeeded: utf8.count) &* 5) & 31)
+extension Properties {
+    /// Whether any name in the list itself is one of `names`.
+    package func hasName(among names: PropertyNameSet) -> Bool {
+        if summary.nameBits & names.bits == 0 { return false }
+        if pairs.hasName(among: names) { return true }
+        guard let block, block.summary.nameBits & names.bits != 0 else { return false }
+        return block.pairs.hasName(among: names)
     }
 }

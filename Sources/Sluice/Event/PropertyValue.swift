@@ -18,6 +18,7 @@ public enum PropertyValue: Sendable {
 extension PropertyValue {
     /// An integer of any width. One that a signed 64-bit integer cannot hold becomes the nearest double.
     @_disfavoredOverload
+    @inlinable
     public static func int(_ value: some BinaryInteger) -> PropertyValue {
         Int64(exactly: value).map { .int($0) } ?? .double(Double(value))
     }

@@ -4,8 +4,8 @@ extension EventLine {
     /// with the priority only if it is not normal, and the ids only where there are any.
     ///
     /// - Throws: ``SluiceError/Code/eventTooLarge`` if the line would be longer than `limit` bytes.
-    public init(_ event: Event, limit: Int = .max) throws(SluiceError) {
-        var writer = JSONWriter(capacity: EventLine.estimate(event), limit: limit)
+    public init(_ event: borrowing Event, limit: Int = .max) throws(SluiceError) {
+        var writer = JSONWriter(capacity: EventLine.estimate(event.properties), limit: limit)
         writer.raw(#"{"id":"#)
         writer.id(event.id)
         writer.raw(#","event":"#)
@@ -35,8 +35,8 @@ extension EventLine {
     }
 
     /// Bytes that nearly always suffice, so that the buffer seldom has to grow and is seldom much too large.
-    private static func estimate(_ event: Event) -> Int {
-        320 + event.properties.pairs.count * 48 + (event.properties.block?.json.count ?? 0)
+    private static func estimate(_ properties: Properties) -> Int {
+        320 + properties.pairs.count * 48 + (properties.block?.json.count ?? 0)
     }
 
     /// Turns the line back into the event that it was written from.

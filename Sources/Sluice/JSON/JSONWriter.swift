@@ -29,6 +29,7 @@ public struct JSONWriter: Sendable {
     var written: ArraySlice<UInt8> { buffer[..<count] }
 
     /// Copies UTF-8 that is JSON already.
+    @inline(__always)
     public mutating func raw(_ text: StaticString) {
         text.withUTF8Buffer { append($0) }
     }
@@ -96,7 +97,7 @@ public struct JSONWriter: Sendable {
     /// tells it from an integer. Not-a-number and the infinities are null.
     public mutating func number(_ value: Double) {
         guard value.isFinite else { return raw("null") }
-        ascii(value.description)
+        if !decimal(value) { ascii(value.description) }
     }
 
     /// A string in quotes. Escaped are the quote, the backslash and the controls below U+0020, and nothing else.
@@ -130,10 +131,11 @@ public struct JSONWriter: Sendable {
 
     private mutating func digits(of value: Int64) {
         var length = value < 0 ? 2 : 1
-        var rest = value.magnitude / 10
-        while rest > 0 {
+        // No magnitude has more than the 19 digits below the last bound.
+        var bound: UInt64 = 10
+        while value.magnitude >= bound {
             length += 1
-            rest /= 10
+            bound &*= 10
         }
         append(length) { target in
             if value < 0 { target[0] = UInt8(ascii: "-") }
@@ -145,6 +147,29 @@ public struct JSONWriter: Sendable {
                 magnitude /= 10
             } while magnitude > 0
         }
+    }
+
+    /// Writes a number of at most four decimals, such as a price, without a search for its shortest digits: fifteen digits
+    /// that read back as the same double are the only ones, so those without trailing zeros are the fewest.
+    ///
+    /// - Returns: false if it is not such a number; nothing is written then.
+    private mutating func decimal(_ value: Double) -> Bool {
+        let scaled = (value.magnitude * 10_000).rounded()
+        guard scaled >= 1, scaled < 1e15, scaled / 10_000 == value.magnitude else { return false }
+        let (whole, fraction) = Int64(scaled).quotientAndRemainder(dividingBy: 10_000)
+        if value < 0 { raw("-") }
+        digits(of: whole)
+        let length = fraction % 100 == 0 ? (fraction % 1_000 == 0 ? 1 : 2) : (fraction % 10 == 0 ? 3 : 4)
+        append(length + 1) { target in
+            target[0] = UInt8(ascii: ".")
+            var (rest, unit) = (fraction, Int64(1_000))
+            for position in 1...length {
+                target[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / unit)
+                rest %= unit
+                unit /= 10
+            }
+        }
+        return true
     }
 
     private mutating func ascii(_ text: String) {

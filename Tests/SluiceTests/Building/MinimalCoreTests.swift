@@ -3,7 +3,8 @@ import Testing
 
 /// The core must run in a process without Foundation.
 @Suite struct MinimalCoreTests {
-    @Test func `the core, built alone, links the standard library and the C library, and no Foundation`() async throws {
+    @Test("the core, built alone, links the standard library and the C library, and no Foundation")
+    func coreBuiltAlone() async throws {
         let sources = try Repository.swiftFiles(in: "Sources/Sluice")
         #expect(sources.count > 20)
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
@@ -41,7 +42,8 @@ import Testing
         return names
     }
 
-    @Test func `no file of the core imports Foundation`() throws {
+    @Test("no file of the core imports Foundation")
+    func noFileCore() throws {
         for file in try Repository.swiftFiles(in: "Sources/Sluice") {
             let text = try String(contentsOf: file, encoding: .utf8)
             let imports = text.split(separator: "\n").filter { $0.contains("import ") && $0.contains("Foundation") }

@@ -45,7 +45,7 @@ import Testing
 
     func failing(_ store: MemoryStore) throws -> MemoryStore { store }
 
-    @Test(arguments: [true, false]) func `if and else choose stores and transports`(flag: Bool) throws {
+    @Test("if and else choose stores and transports", arguments: [true, false]) func ifElseChoose(flag: Bool) throws {
         let stores = [MemoryStore(), MemoryStore()]
         let pipeline = try Pipeline {
             Mark("a")
@@ -56,7 +56,7 @@ import Testing
         #expect(try marks(of: pipeline, in: stores[flag ? 0 : 1]) == [flag ? "ab" : "ac"])
     }
 
-    @Test(arguments: [true, false]) func `if and else choose whole ends`(flag: Bool) throws {
+    @Test("if and else choose whole ends", arguments: [true, false]) func ifElseChooseWhole(flag: Bool) throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             Mark("a")
@@ -72,7 +72,7 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == [flag ? "ab" : "a"])
     }
 
-    @Test(arguments: Environment.allCases) func `switch chooses`(environment: Environment) throws {
+    @Test("switch chooses", arguments: Environment.allCases) func switchChooses(environment: Environment) throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             switch environment {
@@ -95,7 +95,8 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == [expected[environment]])
     }
 
-    @Test func `for repeats processors in order`() throws {
+    @Test("for repeats processors in order")
+    func repeatsProcessorsOrder() throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             for mark in ["x", "y", "z"] { Mark(mark) }
@@ -106,7 +107,8 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == ["xyz!"])
     }
 
-    @Test func `conditional compilation and availability`() throws {
+    @Test("conditional compilation and availability")
+    func conditionalCompilationAvailability() throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             #if os(Windows)
@@ -121,7 +123,8 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == ["nnew"])
     }
 
-    @Test func `try in the block passes its error on`() throws {
+    @Test("try in the block passes its error on")
+    func tryBlockPasses() throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             Mark("a")
@@ -140,7 +143,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `fragments of the host's own`(flag: Bool) throws {
+    @Test("fragments of the host's own", arguments: [true, false]) func fragmentsHostsOwn(flag: Bool) throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             common(flag)
@@ -158,7 +161,8 @@ import Testing
         #expect(try marks(of: second, in: other) == [flag ? "12" : "1"])
     }
 
-    @Test func `existentials are stages too`() throws {
+    @Test("existentials are stages too")
+    func existentialsStagesToo() throws {
         let store = MemoryStore()
         let processors: [any Processor] = [Mark("a"), Mark("b")]
         let kept: any Store = store
@@ -171,7 +175,9 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == ["ab"])
     }
 
-    @Test(arguments: [true, false]) func `routes beside each other have processors of their own`(flag: Bool) throws {
+    @Test("routes beside each other have processors of their own", arguments: [true, false]) func routesBesideEach(
+        flag: Bool
+    ) throws {
         let stores = [MemoryStore(), MemoryStore(), MemoryStore()]
         let pipeline = try Pipeline {
             Mark("a")
@@ -203,7 +209,8 @@ import Testing
         }
     }
 
-    @Test func `a host keeps it in a plain property`() throws {
+    @Test("a host keeps it in a plain property")
+    func hostKeepsPlain() throws {
         final class Host {
             let pipeline: Pipeline
             init() throws {

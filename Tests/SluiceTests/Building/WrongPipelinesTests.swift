@@ -115,7 +115,8 @@ import Testing
 
         """
 
-    @Test func `every wrong pipeline is refused with the sentence that helps`() async throws {
+    @Test("every wrong pipeline is refused with the sentence that helps")
+    func everyWrongPipeline() async throws {
         // All in one file, a function each: one run of the compiler finds the errors of all.
         var source = Self.preamble
         var firstLines: [Int] = []
@@ -135,7 +136,8 @@ import Testing
         }
     }
 
-    @Test func `the same file without mistakes compiles`() async throws {
+    @Test("the same file without mistakes compiles")
+    func sameFileWithout() async throws {
         let source =
             Self.preamble + """
                 func right(flag: Bool) throws -> Pipeline {

@@ -36,18 +36,21 @@ import Testing
 
     // MARK: Parts
 
-    @Test(arguments: [
-        (BatchSize(events: .max, bytes: .max), 5), (BatchSize(events: 2, bytes: .max), 2),
-        (BatchSize(events: .max, bytes: 30), 3), (BatchSize(events: .max, bytes: 39), 3),
-        (BatchSize(events: 2, bytes: 30), 2), (BatchSize(events: .max, bytes: 1), 1),
-    ])
-    func `a part has the first events that fit, and at least one`(limit: BatchSize, count: Int) {
+    @Test(
+        "a part has the first events that fit, and at least one",
+        arguments: [
+            (BatchSize(events: .max, bytes: .max), 5), (BatchSize(events: 2, bytes: .max), 2),
+            (BatchSize(events: .max, bytes: 30), 3), (BatchSize(events: .max, bytes: 39), 3),
+            (BatchSize(events: 2, bytes: 30), 2), (BatchSize(events: .max, bytes: 1), 1),
+        ])
+    func partFirstEvents(limit: BatchSize, count: Int) {
         let part = BatchProgressTests.progress(5).nextPart(limit)
         #expect(BatchProgressTests.numbers(part.events) == Array(0..<count))
         #expect(part.id == Batch.ID(rawValue: 1))
     }
 
-    @Test func `a large batch goes in parts, in order`() {
+    @Test("a large batch goes in parts, in order")
+    func largeBatchGoes() {
         var progress = BatchProgressTests.progress(5)
         let sent = BatchProgressTests.drive(&progress, limit: BatchSize(events: 2, bytes: .max)) { _ in .all(.accepted)
         }
@@ -58,7 +61,8 @@ import Testing
 
     // MARK: Verdicts that end an event
 
-    @Test func `duplicates are delivered`() {
+    @Test("duplicates are delivered")
+    func duplicatesDelivered() {
         var progress = BatchProgressTests.progress(3)
         let outcome = progress.apply(.each([.accepted, .duplicate, .duplicate]), toFirst: 3)
         #expect(outcome == .progress)
@@ -67,7 +71,8 @@ import Testing
         #expect(progress.duplicates == 2)
     }
 
-    @Test func `verdicts per event are obeyed per event`() {
+    @Test("verdicts per event are obeyed per event")
+    func verdictsPerEvent() {
         var progress = BatchProgressTests.progress(4)
         let outcome = progress.apply(
             .each([.accepted, .retry(after: .seconds(2)), .rejected("bad"), .retry(after: .seconds(7))]), toFirst: 4)
@@ -78,19 +83,21 @@ import Testing
         #expect(BatchProgressTests.numbers(progress.rejected.map(\.line)) == [2])
     }
 
-    @Test func `an event that waits keeps its place before the later parts`() {
+    @Test("an event that waits keeps its place before the later parts")
+    func eventWaitsKeeps() {
         var progress = BatchProgressTests.progress(4)
         _ = progress.apply(.each([.retry(after: nil), .accepted]), toFirst: 2)
         #expect(BatchProgressTests.numbers(progress.unresolved) == [0, 2, 3])
     }
 
-    @Test func `a hold is stronger than a retry`() {
+    @Test("a hold is stronger than a retry")
+    func holdStrongerThan() {
         var progress = BatchProgressTests.progress(2)
         #expect(progress.apply(.each([.retry(after: .seconds(9)), .hold("closed")]), toFirst: 2) == .held)
         #expect(progress.unresolved.count == 2)
     }
 
-    @Test(arguments: [0, 1, 2, 4]) func `a wrong count of verdicts is a retry of all`(count: Int) {
+    @Test("a wrong count of verdicts is a retry of all", arguments: [0, 1, 2, 4]) func wrongCountVerdicts(count: Int) {
         var progress = BatchProgressTests.progress(3)
         let outcome = progress.apply(.each(Array(repeating: .accepted, count: count)), toFirst: 3)
         #expect(outcome == .failed(retryAfter: nil))
@@ -100,7 +107,8 @@ import Testing
 
     // MARK: Too large
 
-    @Test func `a batch that is too large is halved until its parts are not`() {
+    @Test("a batch that is too large is halved until its parts are not")
+    func batchTooLarge() {
         var progress = BatchProgressTests.progress(8)
         let sent = BatchProgressTests.drive(&progress) {
             $0.events.count > 2 ? .all(.split(.tooLarge)) : .all(.accepted)
@@ -110,7 +118,8 @@ import Testing
         #expect(progress.rejected.isEmpty)
     }
 
-    @Test func `an event that is too large by itself is rejected`() {
+    @Test("an event that is too large by itself is rejected")
+    func eventTooLarge() {
         var progress = BatchProgressTests.progress(4)
         let sent = BatchProgressTests.drive(&progress) { batch in
             BatchProgressTests.numbers(batch.events).contains(2) ? .all(.split(.tooLarge)) : .all(.accepted)
@@ -121,14 +130,16 @@ import Testing
         #expect(BatchProgressTests.numbers(progress.rejected.map(\.line)) == [2])
     }
 
-    @Test func `if every event is too large by itself, it is not the events`() {
+    @Test("if every event is too large by itself, it is not the events")
+    func ifEveryEvent() {
         var progress = BatchProgressTests.progress(3)
         let sent = BatchProgressTests.drive(&progress) { _ in .all(.split(.tooLarge)) }
         #expect(sent.outcome == .refused)
         #expect(progress.rejected.isEmpty)
     }
 
-    @Test func `if every event is rejected by name, it is not the events`() {
+    @Test("if every event is rejected by name, it is not the events")
+    func ifEveryEventRejected() {
         var progress = BatchProgressTests.progress(3)
         #expect(progress.apply(.all(.rejected("no such field")), toFirst: 3) == .refused)
         #expect(progress.rejected.isEmpty && progress.hasSuspects)
@@ -138,7 +149,7 @@ import Testing
 
     // MARK: Refused
 
-    @Test(arguments: 0..<5) func `the refused event is found wherever it stands`(bad: Int) {
+    @Test("the refused event is found wherever it stands", arguments: 0..<5) func refusedEventFound(bad: Int) {
         var progress = BatchProgressTests.progress(5)
         let sent = BatchProgressTests.drive(&progress) { batch in
             BatchProgressTests.numbers(batch.events).contains(bad) ? .all(.split(.refused("no"))) : .all(.accepted)
@@ -150,7 +161,9 @@ import Testing
         #expect(progress.rejected.map(\.reason) == ["no"])
     }
 
-    @Test(arguments: 0..<50) func `the search takes few sends, and the rest goes in growing parts`(bad: Int) {
+    @Test("the search takes few sends, and the rest goes in growing parts", arguments: 0..<50) func searchTakesFew(
+        bad: Int
+    ) {
         var progress = BatchProgressTests.progress(50)
         let sent = BatchProgressTests.drive(&progress) { batch in
             BatchProgressTests.numbers(batch.events).contains(bad) ? .all(.split(.refused("no"))) : .all(.accepted)
@@ -159,7 +172,8 @@ import Testing
         #expect(progress.delivered == 49)
     }
 
-    @Test func `parts do not grow again where batches are too large`() {
+    @Test("parts do not grow again where batches are too large")
+    func partsDoNot() {
         var progress = BatchProgressTests.progress(50)
         let sent = BatchProgressTests.drive(&progress) { batch in
             batch.events.count > 10 ? .all(.split(.tooLarge)) : .all(.accepted)
@@ -167,7 +181,8 @@ import Testing
         #expect(sent.parts.map(\.count) == [50, 25, 12] + Array(repeating: 6, count: 8) + [2])
     }
 
-    @Test func `a refused event waits for its judgement until another is accepted`() {
+    @Test("a refused event waits for its judgement until another is accepted")
+    func refusedEventWaits() {
         var progress = BatchProgressTests.progress(2)
         _ = progress.apply(.all(.split(.refused("no"))), toFirst: 2)
         _ = progress.apply(.all(.split(.refused("no"))), toFirst: 1)
@@ -178,7 +193,8 @@ import Testing
         #expect(progress.isResolved)
     }
 
-    @Test func `a receiver that refuses everything gets nothing rejected`() {
+    @Test("a receiver that refuses everything gets nothing rejected")
+    func receiverRefusesEverything() {
         var progress = BatchProgressTests.progress(5)
         let sent = BatchProgressTests.drive(&progress) { _ in .all(.split(.refused("no"))) }
         #expect(sent.outcome == .refused)
@@ -190,7 +206,8 @@ import Testing
         #expect(progress.nextPart(BatchProgressTests.unlimited).events.count == 1)
     }
 
-    @Test func `eight refused events are enough to think of the receiver, and twice as many at each attempt`() {
+    @Test("eight refused events are enough to think of the receiver, and twice as many at each attempt")
+    func eightRefusedEvents() {
         var progress = BatchProgressTests.progress(100)
         for attempt in 0..<5 {
             let sent = BatchProgressTests.drive(&progress) { _ in .all(.split(.refused("no"))) }
@@ -201,7 +218,8 @@ import Testing
         }
     }
 
-    @Test func `a receiver that breaks in mid batch costs one event at most`() {
+    @Test("a receiver that breaks in mid batch costs one event at most")
+    func receiverBreaksMid() {
         var progress = BatchProgressTests.progress(50)
         var sends = 0
         let sent = BatchProgressTests.drive(&progress) { batch in
@@ -213,7 +231,8 @@ import Testing
         #expect(progress.rejected.count == 1)
     }
 
-    @Test func `a suspect is not forgotten by a failure in between`() {
+    @Test("a suspect is not forgotten by a failure in between")
+    func suspectNotForgotten() {
         var progress = BatchProgressTests.progress(3)
         _ = progress.apply(.all(.split(.refused("no"))), toFirst: 3)
         _ = progress.apply(.all(.split(.refused("no"))), toFirst: 1)
@@ -229,7 +248,7 @@ import Testing
     // MARK: Any verdicts
 
     /// However a receiver answers, each event ends once, as delivered or as rejected, or still waits.
-    @Test(arguments: 0..<200) func `no event is lost or ends twice`(seed: UInt64) {
+    @Test("no event is lost or ends twice", arguments: 0..<200) func noEventLost(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
         var progress = BatchProgressTests.progress(12)

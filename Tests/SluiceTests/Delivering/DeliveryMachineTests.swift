@@ -180,7 +180,8 @@ import Testing
         Row("a stop at once", [.append(at: 0), .flush, .stopNow], at: 1, .stop),
     ]
 
-    @Test(arguments: flushes + failures + switches) func `a backlog leads to a decision`(row: Row) {
+    @Test("a backlog leads to a decision", arguments: flushes + failures + switches) func backlogLeadsDecision(row: Row)
+    {
         var machine = DeliveryMachineTests.machine(row.inputs)
         #expect(machine.decision(at: .seconds(row.now), hasBacklog: true) == row.expected)
     }
@@ -193,12 +194,13 @@ import Testing
         Row("after a stop while paused", [.pause, .stop(deadline: 10)], at: 1, .stop),
     ]
 
-    @Test(arguments: empty) func `without a backlog nothing is sent`(row: Row) {
+    @Test("without a backlog nothing is sent", arguments: empty) func withoutBacklogNothing(row: Row) {
         var machine = DeliveryMachineTests.machine(row.inputs)
         #expect(machine.decision(at: .seconds(row.now), hasBacklog: false) == row.expected)
     }
 
-    @Test func `the back-off doubles up to its maximum`() {
+    @Test("the back-off doubles up to its maximum")
+    func backOffDoubles() {
         var machine = DeliveryMachine(policy: DeliveryMachineTests.policy)
         var waits: [Duration] = []
         for _ in 0..<30 {
@@ -214,16 +216,18 @@ import Testing
     }
 
     @Test(
+        "the jitter is the share of the limit that the random number says",
         arguments: [
             (0, 0.0), (1 << 63, 0.5), (1 << 62, 0.25), (UInt64.max, 1 - 0x1p-53),
         ] as [(UInt64, Double)])
-    func `the jitter is the share of the limit that the random number says`(random: UInt64, share: Double) {
+    func jitterShareLimit(random: UInt64, share: Double) {
         #expect(DeliveryMachine.jitter(.seconds(1), random) == .seconds(1) * share)
         #expect(DeliveryMachine.jitter(.seconds(1), random) < .seconds(1))
     }
 
     /// An input is news only if the next send is nearer than the loop thinks: the loop need not wake for others.
-    @Test func `only what brings the next send nearer is news`() {
+    @Test("only what brings the next send nearer is news")
+    func onlyWhatBrings() {
         var machine = DeliveryMachine(policy: DeliveryMachineTests.policy)
         let news = [
             machine.appended(.normal) { .seconds(0) },
@@ -236,7 +240,8 @@ import Testing
         #expect(news == [true, false, true, false, true, false])
     }
 
-    @Test func `values outside their range are moved to its end`() {
+    @Test("values outside their range are moved to its end")
+    func valuesOutsideTheir() {
         let none = DeliveryPolicy(
             batch: BatchSize(events: 0, bytes: -1), flushCount: 0, flushInterval: .zero,
             criticalInterval: .seconds(-1), backOff: .zero, maximumBackOff: .zero, holdInterval: .zero)
@@ -249,7 +254,8 @@ import Testing
         #expect(none.holdInterval == .seconds(1))
     }
 
-    @Test func `durations without end are a year`() {
+    @Test("durations without end are a year")
+    func durationsWithoutEnd() {
         let endless = Duration.seconds(Int64.max)
         let policy = DeliveryPolicy(
             flushInterval: endless, criticalInterval: endless, backOff: endless, maximumBackOff: endless,

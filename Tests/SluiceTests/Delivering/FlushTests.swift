@@ -7,7 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct FlushTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
-    @Test func `a flush returns when what waited is delivered`() async throws {
+    @Test("a flush returns when what waited is delivered")
+    func flushReturnsWhen() async throws {
         let bench = try Bench()
         bench.track(23)
         let report = await bench.pipeline.flush()
@@ -16,14 +17,16 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test func `a flush of nothing returns at once`() async throws {
+    @Test("a flush of nothing returns at once")
+    func flushNothingReturns() async throws {
         let bench = try Bench()
         let report = await bench.pipeline.flush()
         #expect(report == (await bench.pipeline.flush()))
         #expect(bench.transport.batches.isEmpty)
     }
 
-    @Test func `a flush returns when a send has failed`() async throws {
+    @Test("a flush returns when a send has failed")
+    func flushReturnsWhenSend() async throws {
         let bench = try Bench(ScriptedTransport(then: Self.retry))
         bench.track(3)
         for round in 1...3 {
@@ -36,7 +39,8 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test func `a flush does not wait for what is tracked later`() async throws {
+    @Test("a flush does not wait for what is tracked later")
+    func flushDoesNot() async throws {
         let bench = try Bench(ScriptedTransport([.hang, .hang]))
         bench.track(1)
         let flushed = Task { await bench.pipeline.flush() }
@@ -49,7 +53,8 @@ import Testing
     }
 
     /// What is delivered of the batch under way is in the store still, and must not be waited for a second time.
-    @Test func `a flush with half of a batch delivered does not wait for later events either`() async throws {
+    @Test("a flush with half of a batch delivered does not wait for later events either")
+    func flushHalfBatch() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .retry(after: nil)])), .hang, .hang]))
         bench.track(2)
         await bench.pipeline.flush()
@@ -61,7 +66,8 @@ import Testing
         #expect(report.delivered == 1)
     }
 
-    @Test func `several flushes at once all return`() async throws {
+    @Test("several flushes at once all return")
+    func severalFlushesAt() async throws {
         let bench = try Bench(ScriptedTransport { send, _ in send % 3 == 1 ? Self.retry : .answer(.all(.accepted)) })
         bench.track(40)
         await withTaskGroup(of: Void.self) { group in
@@ -74,7 +80,8 @@ import Testing
 
     // MARK: Pause
 
-    @Test func `while paused nothing goes, not even by a flush`() async throws {
+    @Test("while paused nothing goes, not even by a flush")
+    func whilePausedNothing() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.track(20)
@@ -86,7 +93,8 @@ import Testing
         await bench.transport.waitForSends(2)
     }
 
-    @Test func `a pause does not put off the interval`() async throws {
+    @Test("a pause does not put off the interval")
+    func pauseDoesNot() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
@@ -100,7 +108,8 @@ import Testing
         #expect(bench.time.continuousTime() == .seconds(10))
     }
 
-    @Test func `a pause lets the answer of the batch under way in`() async throws {
+    @Test("a pause lets the answer of the batch under way in")
+    func pauseLetsAnswer() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(15)
         await bench.transport.waitForSends(1)
@@ -113,7 +122,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `pausing twice and resuming once resumes`() async throws {
+    @Test("pausing twice and resuming once resumes")
+    func pausingTwiceResuming() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.pipeline.pauseDelivery()
@@ -124,7 +134,8 @@ import Testing
 
     // MARK: After the end
 
-    @Test func `a flush after a shutdown returns`() async throws {
+    @Test("a flush after a shutdown returns")
+    func flushAfterShutdown() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.pipeline.shutdown()
@@ -133,7 +144,8 @@ import Testing
         #expect(bench.transport.batches.count == 1)
     }
 
-    @Test func `a flush that waits ends with the shutdown`() async throws {
+    @Test("a flush that waits ends with the shutdown")
+    func flushWaitsEnds() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(1)
         let flushed = Task { await bench.pipeline.flush() }

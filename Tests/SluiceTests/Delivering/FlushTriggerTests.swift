@@ -4,7 +4,8 @@ import Testing
 
 /// What makes a route send of itself, and when.
 @Suite(.timeLimit(.minutes(10))) struct FlushTriggerTests {
-    @Test func `the first event goes when the interval is over`() async throws {
+    @Test("the first event goes when the interval is over")
+    func firstEventGoes() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
@@ -14,7 +15,8 @@ import Testing
         #expect(bench.sizes == [2])
     }
 
-    @Test func `the count sends without waiting`() async throws {
+    @Test("the count sends without waiting")
+    func countSendsWithout() async throws {
         let bench = try Bench()
         bench.track(4)
         await bench.sleeps(until: 15)
@@ -25,7 +27,8 @@ import Testing
         #expect(bench.sizes == [5])
     }
 
-    @Test func `a critical event goes within its own interval, and first`() async throws {
+    @Test("a critical event goes within its own interval, and first")
+    func criticalEventGoes() async throws {
         let bench = try Bench()
         bench.track(2)
         await bench.sleeps(until: 15)
@@ -36,7 +39,8 @@ import Testing
         #expect(bench.transport.batches.map { $0.events.map(\.priority) } == [[.critical], [.normal, .normal]])
     }
 
-    @Test func `once begun, a delivery goes on until nothing waits`() async throws {
+    @Test("once begun, a delivery goes on until nothing waits")
+    func onceBegunDelivery() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.track(23)
@@ -46,7 +50,8 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test func `after a delivery the interval starts with the next event`() async throws {
+    @Test("after a delivery the interval starts with the next event")
+    func afterDeliveryInterval() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sends(at: 15)
@@ -57,8 +62,8 @@ import Testing
         #expect(bench.sizes == [1, 1])
     }
 
-    @Test(arguments: [Signal.didEnterBackground, .connectivity(.available)])
-    func `signals that send`(signal: Signal) async throws {
+    @Test("signals that send", arguments: [Signal.didEnterBackground, .connectivity(.available)])
+    func signalsSend(signal: Signal) async throws {
         let failing = signal == .connectivity(.available)
         let bench = try Bench(ScriptedTransport(failing ? [.answer(.all(.retry(after: nil)))] : []))
         bench.track(1)
@@ -70,11 +75,13 @@ import Testing
         #expect(bench.time.continuousTime() == .seconds(failing ? 15 : 0))
     }
 
-    @Test(arguments: [
-        Signal.launched(.foreground), .willResignActive, .didBecomeActive, .connectivity(.unavailable),
-        .connectivity(.available),
-    ])
-    func `signals that do not bring a send nearer`(signal: Signal) async throws {
+    @Test(
+        "signals that do not bring a send nearer",
+        arguments: [
+            Signal.launched(.foreground), .willResignActive, .didBecomeActive, .connectivity(.unavailable),
+            .connectivity(.available),
+        ])
+    func signalsDoNot(signal: Signal) async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
@@ -82,7 +89,8 @@ import Testing
         await bench.sends(at: 15)
     }
 
-    @Test func `a batch keeps to the smaller of what policy and transport want`() async throws {
+    @Test("a batch keeps to the smaller of what policy and transport want")
+    func batchKeepsSmaller() async throws {
         let bench = try Bench(ScriptedTransport(maximumBatchSize: BatchSize(events: 3, bytes: .max)))
         bench.track(7)
         await bench.pipeline.flush()
@@ -91,7 +99,8 @@ import Testing
     }
 
     /// A plugin may track as soon as it is attached. That gives what lay in the store no new term.
-    @Test func `what an earlier life left goes at once, even if events come before the first look`() async throws {
+    @Test("what an earlier life left goes at once, even if events come before the first look")
+    func whatEarlierLife() async throws {
         final class Early: Processor {
             func attach(to outlet: EventOutlet) { outlet.track("Early") }
             func process(_ event: inout Event) -> Disposition { .keep }

@@ -6,10 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RetryTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
-    @Test(arguments: [
-        retry, .failure(SluiceError(.inputOutput, "the line is dead")), .answer(.each([])),
-    ])
-    func `the wait doubles with every failure`(step: ScriptedTransport.Step) async throws {
+    @Test(
+        "the wait doubles with every failure",
+        arguments: [
+            retry, .failure(SluiceError(.inputOutput, "the line is dead")), .answer(.each([])),
+        ])
+    func waitDoublesEvery(step: ScriptedTransport.Step) async throws {
         let bench = try Bench(ScriptedTransport(Array(repeating: step, count: 10)))
         bench.track(1)
         // Half of 2, 4, 8, … up to half of the maximum of 300 s, each after the one before.
@@ -26,7 +28,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `a success starts the waits anew`() async throws {
+    @Test("a success starts the waits anew")
+    func successStartsWaits() async throws {
         let bench = try Bench(
             ScriptedTransport([Self.retry, Self.retry, .answer(.all(.accepted)), Self.retry]))
         bench.track(1)
@@ -40,7 +43,8 @@ import Testing
         #expect(bench.sizes == [1, 1, 1, 1, 1])
     }
 
-    @Test func `Retry-After is a floor, and nothing hurries it`() async throws {
+    @Test("Retry-After is a floor, and nothing hurries it")
+    func retryAfterFloor() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(60))))]))
         bench.track(1)
         await bench.sends(at: 15)
@@ -57,21 +61,24 @@ import Testing
         #expect(bench.ledger.delivered == 11)
     }
 
-    @Test func `a Retry-After in the past does not send in a circle`() async throws {
+    @Test("a Retry-After in the past does not send in a circle")
+    func retryAfterPast() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(-1_000))))]))
         bench.track(1)
         await bench.sends(at: 15)
         await bench.sends(at: 16)
     }
 
-    @Test func `a Retry-After of aeons ends after an hour`() async throws {
+    @Test("a Retry-After of aeons ends after an hour")
+    func retryAfterAeons() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(Int64.max))))]))
         bench.track(1)
         await bench.sends(at: 15)
         await bench.sends(at: 15 + 3_600 + 1)
     }
 
-    @Test func `a route on hold keeps everything and probes now and then`() async throws {
+    @Test("a route on hold keeps everything and probes now and then")
+    func routeHoldKeeps() async throws {
         let hold = ScriptedTransport.Step.answer(.all(.hold("HTTP 401")))
         let bench = try Bench(ScriptedTransport([hold, hold]))
         bench.track(1)
@@ -88,7 +95,8 @@ import Testing
         #expect(bench.diagnostics.filter { $0.kind == .held }.map(\.message) == ["HTTP 401", "HTTP 401"])
     }
 
-    @Test func `the diagnostic of a hold names its reason, also among other verdicts`() async throws {
+    @Test("the diagnostic of a hold names its reason, also among other verdicts")
+    func diagnosticHoldNames() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold("quota")]))]))
         bench.track(2)
         await bench.pipeline.flush()
@@ -97,7 +105,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `what was delivered of a batch is not sent again with the rest`() async throws {
+    @Test("what was delivered of a batch is not sent again with the rest")
+    func whatDeliveredBatch() async throws {
         let bench = try Bench(
             ScriptedTransport([.answer(.each([.accepted, .retry(after: nil), .duplicate, .rejected("bad")]))]))
         bench.track(4)
@@ -114,7 +123,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `one bad event blocks nothing and alone is rejected`() async throws {
+    @Test("one bad event blocks nothing and alone is rejected")
+    func oneBadEvent() async throws {
         let store = FaultyStore(WatchedStore())
         let bench = try Bench(
             ScriptedTransport { _, batch in
@@ -129,8 +139,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `a bad event that is alone is rejected when a later one was accepted, and blocks nothing`() async throws
-    {
+    @Test("a bad event that is alone is rejected when a later one was accepted, and blocks nothing")
+    func badEventAlone() async throws {
         let store = FaultyStore(WatchedStore())
         let bench = try Bench(
             ScriptedTransport { _, batch in
@@ -149,7 +159,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `a server that refuses everything empties nothing`() async throws {
+    @Test("a server that refuses everything empties nothing")
+    func serverRefusesEverything() async throws {
         let bench = try Bench(ScriptedTransport(then: .answer(.all(.split(.refused("HTTP 400"))))))
         bench.track(10)
         let report = await bench.pipeline.flush()

@@ -8,7 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct StoreFaultTests {
     static let broken = SluiceError(.inputOutput, "the disk is gone")
 
-    @Test func `a batch that cannot be read is asked for again, with back-off`() async throws {
+    @Test("a batch that cannot be read is asked for again, with back-off")
+    func batchCannotRead() async throws {
         let store = FaultyStore(WatchedStore()) { operation, number in
             operation == .nextBatch && number < 3 ? Self.broken : nil
         }
@@ -29,7 +30,8 @@ import Testing
     }
 
     /// Such a store keeps the batch to itself. That must neither be sent twice nor send the loop round in a circle.
-    @Test func `a batch that cannot be settled is counted once, and the next one goes`() async throws {
+    @Test("a batch that cannot be settled is counted once, and the next one goes")
+    func batchCannotSettled() async throws {
         let store = FaultyStore(WatchedStore()) { operation, number in
             operation == .settle && number == 0 ? Self.broken : nil
         }
@@ -47,7 +49,8 @@ import Testing
         #expect(store.count(of: .nextBatch) <= asked + 2)
     }
 
-    @Test func `an event that is not stored is counted by its reason, and reported once`() async throws {
+    @Test("an event that is not stored is counted by its reason, and reported once")
+    func eventNotStored() async throws {
         let codes: [SluiceError.Code] = [.storageFull, .eventTooLarge, .inputOutput, .inputOutput]
         let store = FaultyStore(WatchedStore()) { operation, number in
             operation == .append && number < 4 ? SluiceError(codes[number], "no") : nil
@@ -61,7 +64,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `events that had to make room are counted`() async throws {
+    @Test("events that had to make room are counted")
+    func eventsHadMake() async throws {
         let bench = try Bench(store: MemoryStore(capacity: 1_000))
         bench.pipeline.pauseDelivery()
         bench.track(100)
@@ -71,7 +75,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `a store that cannot be made safe does not stop a shutdown`() async throws {
+    @Test("a store that cannot be made safe does not stop a shutdown")
+    func storeCannotMade() async throws {
         let store = FaultyStore(WatchedStore()) { operation, _ in operation == .synchronize ? Self.broken : nil }
         let bench = try Bench(store: store)
         bench.track(1)
@@ -128,8 +133,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [Rig.Moment.nextBatch, .settle])
-    func `a store is not closed while the loop is at work with it`(moment: Rig.Moment) async throws {
+    @Test("a store is not closed while the loop is at work with it", arguments: [Rig.Moment.nextBatch, .settle])
+    func storeNotClosed(moment: Rig.Moment) async throws {
         let rig = try Rig(at: moment) { rig in rig.loop.cancel { rig.store.close() } }
         try await rig.run()
         #expect(rig.store.isClosed)
@@ -139,7 +144,8 @@ import Testing
         #expect(rig.store.backlog.events == (moment == .settle ? 0 : 1))
     }
 
-    @Test func `an ended loop lets its store be closed at once`() async throws {
+    @Test("an ended loop lets its store be closed at once")
+    func endedLoopLets() async throws {
         let rig = try Rig(at: .settle) { _ in }
         try await rig.run()
         #expect(!rig.store.isClosed)
@@ -149,7 +155,8 @@ import Testing
     }
 
     /// The loop has seen an empty store, and acts on that only afterwards: it must not forget the event's date.
-    @Test func `an event that comes during the look at the store is not overlooked`() async throws {
+    @Test("an event that comes during the look at the store is not overlooked")
+    func eventComesDuring() async throws {
         let looks = Locked(0)
         let rig = try Rig(at: .backlog) { rig in
             let look = looks.withLock { looks in

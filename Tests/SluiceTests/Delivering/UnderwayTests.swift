@@ -63,7 +63,8 @@ import Testing
         { batch in bad.isDisjoint(with: BatchProgressTests.numbers(batch.events)) ? .all(.accepted) : refusal }
     }
 
-    @Test func `a bad event that is all of its batch is rejected when the next batch is accepted`() {
+    @Test("a bad event that is all of its batch is rejected when the next batch is accepted")
+    func badEventAll() {
         var bench = Bench([1, 3])
         _ = bench.drive(Self.refusing([0]))
         #expect(bench.delivered == 3)
@@ -72,7 +73,8 @@ import Testing
         #expect(bench.underway.isEmpty)
     }
 
-    @Test func `alone in the store it waits`() {
+    @Test("alone in the store it waits")
+    func aloneStoreWaits() {
         var bench = Bench([1])
         #expect(bench.drive(Self.refusing([0])) == 1)
         #expect(bench.rejected.isEmpty)
@@ -83,8 +85,8 @@ import Testing
         #expect(bench.underway.isEmpty)
     }
 
-    @Test func `a receiver that refuses all gets few probes and empties nothing, and all arrives when it takes again`()
-    {
+    @Test("a receiver that refuses all gets few probes and empties nothing, and all arrives when it takes again")
+    func receiverRefusesAll() {
         var bench = Bench([50, 50, 50])
         #expect(bench.drive { _ in Self.refusal } <= 30)
         for _ in 0..<10 { #expect(bench.drive { _ in Self.refusal } <= 120) }
@@ -95,7 +97,8 @@ import Testing
         #expect(bench.underway.isEmpty)
     }
 
-    @Test(arguments: [1, 2, 7, 8, 9, 20, 60]) func `any number of bad events in front hides no good one for ever`(
+    @Test("any number of bad events in front hides no good one for ever", arguments: [1, 2, 7, 8, 9, 20, 60])
+    func anyNumberBad(
         count: Int
     ) {
         var bench = Bench([50, 50, 50])
@@ -112,7 +115,8 @@ import Testing
         #expect(bench.underway.isEmpty)
     }
 
-    @Test func `every second event is bad`() {
+    @Test("every second event is bad")
+    func everySecondEvent() {
         var bench = Bench([1, 1, 1, 1, 1, 1, 4, 4])
         let bad: Set<Int> = [0, 2, 4, 6, 8, 10, 12]
         for _ in 0..<6 { _ = bench.drive(Self.refusing(bad)) }

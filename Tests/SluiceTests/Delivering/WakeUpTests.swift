@@ -25,7 +25,8 @@ import Testing
     private static let policy = DeliveryPolicy(
         batch: BatchSize(events: 8, bytes: .max), flushCount: 1_000_000, flushInterval: .seconds(80_000))
 
-    @Test func `each flush returns, and all flushes together bring everything home`() async throws {
+    @Test("each flush returns, and all flushes together bring everything home")
+    func eachFlushReturns() async throws {
         let random = Locked(SeededRandom(seed: 7))
         let store = WatchedStore()
         let pipeline = try Pipeline(delivery: Self.policy) {
@@ -50,7 +51,8 @@ import Testing
     }
 
     /// A count of one: every append into an empty store must wake the loop, and nobody flushes.
-    @Test func `an append into an empty store is never overlooked`() async throws {
+    @Test("an append into an empty store is never overlooked")
+    func appendIntoEmpty() async throws {
         let accepted = AsyncStream.makeStream(of: Int.self)
         struct Telling: Transport {
             let continuation: AsyncStream<Int>.Continuation
@@ -73,7 +75,8 @@ import Testing
     }
 
     /// Pipelines that end in the middle of everything: no flush and no shutdown may be left behind.
-    @Test func `pipelines that end while they are used leave nobody waiting`() async throws {
+    @Test("pipelines that end while they are used leave nobody waiting")
+    func pipelinesEndWhile() async throws {
         for seed in 0..<400 as Range<UInt64> {
             let random = Locked(SeededRandom(seed: seed))
             let store = WatchedStore()

@@ -14,8 +14,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [UInt64.min, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA])
-    func `bits are those of RFC 9562`(
+    @Test("bits are those of RFC 9562", arguments: [UInt64.min, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA])
+    func bitsThoseRFC(
         random: UInt64
     ) {
         var generator = EventIDGenerator()
@@ -30,7 +30,8 @@ import Testing
         #expect("89ab".contains(text[19]))
     }
 
-    @Test func `ids ascend within one millisecond, as values, bytes and text`() {
+    @Test("ids ascend within one millisecond, as values, bytes and text")
+    func idsAscendWithin() {
         var generator = EventIDGenerator()
         let ids = ids(20_000, &generator, at: 1_000_000)
         for (earlier, later) in zip(ids, ids.dropFirst()) {
@@ -39,28 +40,34 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 5_000, 9_990]) func `ids ascend although the clock is set back a little`(step: Int64) {
+    @Test("ids ascend although the clock is set back a little", arguments: [1, 5_000, 9_990]) func idsAscendAlthough(
+        step: Int64
+    ) {
         var generator = EventIDGenerator()
         let first = ids(1_000, &generator, at: 1_000_000)
         let second = ids(5_000, &generator, at: 1_000_000 - step)
         #expect(first + second == (first + second).sorted())
     }
 
-    @Test(arguments: [10_001, 86_400_000]) func `a clock that is set back further is believed`(step: Int64) throws {
+    @Test("a clock that is set back further is believed", arguments: [10_001, 86_400_000]) func clockSetBack(
+        step: Int64
+    ) throws {
         var generator = EventIDGenerator()
         _ = ids(1, &generator, at: 1_000_000_000)
         let id = try #require(ids(1, &generator, at: 1_000_000_000 - step).first)
         #expect(id.high >> 16 == UInt64(1_000_000_000 - step))
     }
 
-    @Test(arguments: [Int64.min, -1, 0, 1 << 48 - 1, 1 << 48, .max]) func `any clock gives ids`(milliseconds: Int64) {
+    @Test("any clock gives ids", arguments: [Int64.min, -1, 0, 1 << 48 - 1, 1 << 48, .max]) func anyClockGives(
+        milliseconds: Int64
+    ) {
         var generator = EventIDGenerator()
         let ids = ids(10_000, &generator, at: milliseconds)
         #expect(Set(ids).count == ids.count)
         #expect(ids.allSatisfy { $0.high >> 12 & 0xF == 7 && $0.low >> 62 == 0b10 })
     }
 
-    @Test(arguments: UInt64(1)...20) func `text reads back in either case`(seed: UInt64) {
+    @Test("text reads back in either case", arguments: UInt64(1)...20) func textReadsBack(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
             let id = EventID(high: random.next(), low: random.next())
@@ -72,16 +79,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "", "0", "01234567-89ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcde",
-        "0123456789ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcdeg",
-        "{1234567-89ab-7def-8123-456789abcdef}", "01234567_89ab_7def_8123_456789abcdef",
-        "01234567-89ab-7def-8123-456789abcd\u{E9}", "01234567-89ab-7def-8123-45678-abcdef",
-    ]) func `other text is no id`(text: String) {
+    @Test(
+        "other text is no id",
+        arguments: [
+            "", "0", "01234567-89ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcde",
+            "0123456789ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcdeg",
+            "{1234567-89ab-7def-8123-456789abcdef}", "01234567_89ab_7def_8123_456789abcdef",
+            "01234567-89ab-7def-8123-456789abcd\u{E9}", "01234567-89ab-7def-8123-45678-abcdef",
+        ]) func otherTextNo(text: String)
+    {
         #expect(EventID(text) == nil)
     }
 
-    @Test func `a hundred thousand ids from eight threads are all different, and ascend for each`() async throws {
+    @Test("a hundred thousand ids from eight threads are all different, and ascend for each")
+    func hundredThousandIds() async throws {
         let perThread = 12_500
         let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: 1)) {
             MemoryStore()

@@ -8,7 +8,9 @@ import Testing
     static let seeds = Array(UInt64(1)...40)
     static let eventsPerSeed = 100
 
-    @Test(arguments: seeds) func `a line reads back as the event it was written from`(seed: UInt64) throws {
+    @Test("a line reads back as the event it was written from", arguments: seeds) func lineReadsBack(seed: UInt64)
+        throws
+    {
         var events = RandomEvents(seed: seed)
         for _ in 0..<Self.eventsPerSeed {
             let event = events.next()
@@ -21,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0...31) func `every allowed depth is written and read`(depth: Int) throws {
+    @Test("every allowed depth is written and read", arguments: 0...31) func everyAllowedDepth(depth: Int) throws {
         var events = RandomEvents(seed: UInt64(depth))
         var event = events.next()
         let value = events.nested(depth: depth)
@@ -31,7 +33,9 @@ import Testing
         #expect(copy.properties["nested"] == value)
     }
 
-    @Test(arguments: seeds) func `no line holds a newline or another control character`(seed: UInt64) throws {
+    @Test("no line holds a newline or another control character", arguments: seeds) func noLineHolds(seed: UInt64)
+        throws
+    {
         var events = RandomEvents(seed: seed)
         for _ in 0..<Self.eventsPerSeed {
             let line = try EventLine(events.next())
@@ -39,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds) func `another JSON reader finds the same values`(seed: UInt64) throws {
+    @Test("another JSON reader finds the same values", arguments: seeds) func anotherJSONReader(seed: UInt64) throws {
         // Foundation takes U+FEFF for a byte order mark even inside a document, and loses it.
         var events = RandomEvents(seed: seed, hasByteOrderMarks: false)
         for _ in 0..<Self.eventsPerSeed {
@@ -79,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds) func `the C library reads every double exactly`(seed: UInt64) throws {
+    @Test("the C library reads every double exactly", arguments: seeds) func cLibraryReads(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for _ in 0..<1_000 {
             let double = Double(bitPattern: random.next())
@@ -90,7 +94,8 @@ import Testing
         }
     }
 
-    @Test func `the form of a line is the documented one`() throws {
+    @Test("the form of a line is the documented one")
+    func formLineDocumented() throws {
         let id = EventID(high: 0x0123_4567_89AB_7DEF, low: 0x8123_4567_89AB_CDEF)
         let event = Event(
             id: id, name: "Purchase", time: Timestamp(milliseconds: 1_795_240_516_123), priority: .critical,
@@ -108,7 +113,8 @@ import Testing
         #expect(String(decoding: try EventLine(event).bytes, as: UTF8.self) == expected)
     }
 
-    @Test func `a limit refuses the line that is one byte longer`() throws {
+    @Test("a limit refuses the line that is one byte longer")
+    func limitRefusesLine() throws {
         var events = RandomEvents(seed: 7)
         for _ in 0..<200 {
             let event = events.next()

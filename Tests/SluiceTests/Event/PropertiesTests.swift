@@ -42,8 +42,8 @@ import Testing
         return String(decoding: line.bytes, as: UTF8.self)
     }
 
-    @Test(arguments: UInt64(0)..<8)
-    func `a list behaves the same with and without a shared block`(seed: UInt64) throws {
+    @Test("a list behaves the same with and without a shared block", arguments: UInt64(0)..<8)
+    func listBehavesSame(seed: UInt64) throws {
         var source = PropertySource(seed: seed)
         var copies: [(Properties, PropertyModel)] = []
         for _ in 0..<10 {
@@ -86,8 +86,8 @@ import Testing
         for (properties, model) in copies { try check(properties, model, "a copy") }
     }
 
-    @Test(arguments: UInt64(0)..<8)
-    func `a list made at once is the same as one made step by step`(seed: UInt64) {
+    @Test("a list made at once is the same as one made step by step", arguments: UInt64(0)..<8)
+    func listMadeAt(seed: UInt64) {
         var source = PropertySource(seed: seed)
         for _ in 0..<8 {
             let pairs = (0..<source.number(below: 40)).map { _ in (source.name(), source.value()) }
@@ -101,7 +101,8 @@ import Testing
         }
     }
 
-    @Test func `among plain pairs, what cannot be kept is found in each place`() {
+    @Test("among plain pairs, what cannot be kept is found in each place")
+    func amongPlainPairs() {
         let longText = String(repeating: "x", count: PropertyValue.maximumStringBytes + 1)
         let longName = String(repeating: "x", count: Event.maximumNameBytes + 1)
         let bad: [(String, PropertyValue, Repairs)] = [
@@ -124,7 +125,8 @@ import Testing
         #expect(Properties([(String(longName.dropLast()), .null)]).summary.repairs == [])
     }
 
-    @Test func `what was cut is known after sharing, too`() {
+    @Test("what was cut is known after sharing, too")
+    func whatCutKnown() {
         let cut: Properties = ["a": .double(.nan), "deep": [[1]]]
         var event: Properties = ["b": 1]
         event.fill(from: cut.shared())
@@ -133,7 +135,8 @@ import Testing
         #expect(event == ["b": 1, "a": nil, "deep": [[1]]])
     }
 
-    @Test func `a list with a block can be a value in another`() throws {
+    @Test("a list with a block can be a value in another")
+    func listBlockCan() throws {
         var inner: Properties = ["a": 1]
         inner.fill(from: (["b": 2, "c": [3]] as Properties).shared())
         inner["d"] = 4
@@ -143,12 +146,43 @@ import Testing
         #expect(try json(outer).hasSuffix(#"{"inner":"# + object + #","list":["# + object + "]}}"))
     }
 
-    @Test func `nothing is shared by an empty list`() throws {
+    @Test("nothing is shared by an empty list")
+    func nothingSharedEmpty() throws {
         var properties = (Properties()).shared()
         #expect(properties.isEmpty)
         properties.fill(from: Properties().shared())
         #expect(try json(properties).hasSuffix(#""properties":{}}"#))
         properties.fill(from: (["a": 1] as Properties).shared())
         #expect(try json(properties).hasSuffix(#""properties":{"a":1}}"#))
+    }
+
+    @Test("names are found in a list and in its shared block, in whatever case, and no others")
+    func nameSet() {
+        let names = PropertyNameSet(["password", "Token", "ключ", ""])
+        for name in ["password", "PASSWORD", "PassWord", "token", "TOKEN", "ключ", ""] {
+            let own: Properties = [name: 1, "other": 2]
+            #expect(own.hasName(among: names))
+            var sharing: Properties = ["other": 2]
+            sharing.fill(from: own.shared())
+            #expect(sharing.hasName(among: names))
+        }
+        for name in ["passwords", "passwor", "tokem", "КЛЮЧ", "drowssap", "@assword", "\u{50}asswore"] {
+            let own: Properties = [name: 1, "other": ["password": 1]]
+            #expect(!own.hasName(among: names))
+            #expect(!own.shared().hasName(among: names))
+        }
+    }
+
+    @Test("names of ASCII are told from others at every length")
+    func asciiNames() {
+        for length in 0..<40 {
+            let ascii = String(repeating: "a", count: length)
+            #expect(ascii.isASCII)
+            for position in 0...length {
+                var mixed = ascii
+                mixed.insert("é", at: mixed.index(mixed.startIndex, offsetBy: position))
+                #expect(!mixed.isASCII)
+            }
+        }
     }
 }

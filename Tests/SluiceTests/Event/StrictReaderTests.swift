@@ -16,52 +16,62 @@ import Testing
     static let id = #""id":"01234567-89ab-7def-8123-456789abcdef""#
     static let rest = #""event":"e","time":1,"properties":{}"#
 
-    @Test(arguments: [
-        "", " ", "null", "1", "[]", "\"x\"", "{}", "{", "}", "{]", "nul",
-        "{\(id)}", "{\(rest)}",
-        "{\(id),\(rest)", "{\(id),\(rest)}}", "{\(id),\(rest)} {}", "{\(id),\(rest)},", "{\(id),\(rest),}",
-        "{,\(id),\(rest)}", "{\(id),,\(rest)}", "{\(id) \(rest)}", "\u{FEFF}{\(id),\(rest)}", "{\(id),\(rest)}\0",
-        "{\(id),\(id),\(rest)}", "{\(id),\(rest),\"login_id\":\"a\",\"login_id\":\"a\"}",
-        "{\(id),\(rest),\"unknown\":1}", "{\(id),\(rest),\"distinct_id\":1}", "{\(id),\(rest),\"login_id\":null}",
-        "{\(id),\(rest),\"priority\":\"normal\"}", "{\(id),\(rest),\"priority\":\"critical\"}",
-        "{\(id),\(rest),\"priority\":1}",
-        #"{"id":"","event":"e","time":1,"properties":{}}"#, #"{"id":1,"event":"e","time":1,"properties":{}}"#,
-        #"{"id":"01234567-89ab-7def-8123-456789abcde","event":"e","time":1,"properties":{}}"#,
-        #"{"id":"01234567-89ab-7def-8123-456789abcdeg","event":"e","time":1,"properties":{}}"#,
-        #"{"id":"0123456789ab7def8123456789abcdef","event":"e","time":1,"properties":{}}"#,
-        #"{"id":"01234567089ab-7def-8123-456789abcdef","event":"e","time":1,"properties":{}}"#,
-        "{\(id),\"event\":1,\"time\":1,\"properties\":{}}", "{\(id),\"event\":null,\"time\":1,\"properties\":{}}",
-        "{\(id),\"event\":\"e\",\"time\":1.0,\"properties\":{}}",
-        "{\(id),\"event\":\"e\",\"time\":\"1\",\"properties\":{}}",
-        "{\(id),\"event\":\"e\",\"time\":9223372036854775808,\"properties\":{}}",
-        "{\(id),\"event\":\"e\",\"time\":1,\"properties\":[]}",
-        "{\(id),\"event\":\"e\",\"time\":1,\"properties\":null}",
-        "{\(id),\"event\":\"e\",\"time\":1}", "{\(id),\"time\":1,\"properties\":{}}",
-        "{\(id),\"event\":\"e\",\"properties\":{}}",
-        "{\(id),'event':\"e\",\"time\":1,\"properties\":{}}", "{\(id),event:\"e\",\"time\":1,\"properties\":{}}",
-    ]) func `what is no event line is refused`(text: String) {
+    @Test(
+        "what is no event line is refused",
+        arguments: [
+            "", " ", "null", "1", "[]", "\"x\"", "{}", "{", "}", "{]", "nul",
+            "{\(id)}", "{\(rest)}",
+            "{\(id),\(rest)", "{\(id),\(rest)}}", "{\(id),\(rest)} {}", "{\(id),\(rest)},", "{\(id),\(rest),}",
+            "{,\(id),\(rest)}", "{\(id),,\(rest)}", "{\(id) \(rest)}", "\u{FEFF}{\(id),\(rest)}", "{\(id),\(rest)}\0",
+            "{\(id),\(id),\(rest)}", "{\(id),\(rest),\"login_id\":\"a\",\"login_id\":\"a\"}",
+            "{\(id),\(rest),\"unknown\":1}", "{\(id),\(rest),\"distinct_id\":1}", "{\(id),\(rest),\"login_id\":null}",
+            "{\(id),\(rest),\"priority\":\"normal\"}", "{\(id),\(rest),\"priority\":\"critical\"}",
+            "{\(id),\(rest),\"priority\":1}",
+            #"{"id":"","event":"e","time":1,"properties":{}}"#, #"{"id":1,"event":"e","time":1,"properties":{}}"#,
+            #"{"id":"01234567-89ab-7def-8123-456789abcde","event":"e","time":1,"properties":{}}"#,
+            #"{"id":"01234567-89ab-7def-8123-456789abcdeg","event":"e","time":1,"properties":{}}"#,
+            #"{"id":"0123456789ab7def8123456789abcdef","event":"e","time":1,"properties":{}}"#,
+            #"{"id":"01234567089ab-7def-8123-456789abcdef","event":"e","time":1,"properties":{}}"#,
+            "{\(id),\"event\":1,\"time\":1,\"properties\":{}}", "{\(id),\"event\":null,\"time\":1,\"properties\":{}}",
+            "{\(id),\"event\":\"e\",\"time\":1.0,\"properties\":{}}",
+            "{\(id),\"event\":\"e\",\"time\":\"1\",\"properties\":{}}",
+            "{\(id),\"event\":\"e\",\"time\":9223372036854775808,\"properties\":{}}",
+            "{\(id),\"event\":\"e\",\"time\":1,\"properties\":[]}",
+            "{\(id),\"event\":\"e\",\"time\":1,\"properties\":null}",
+            "{\(id),\"event\":\"e\",\"time\":1}", "{\(id),\"time\":1,\"properties\":{}}",
+            "{\(id),\"event\":\"e\",\"properties\":{}}",
+            "{\(id),'event':\"e\",\"time\":1,\"properties\":{}}", "{\(id),event:\"e\",\"time\":1,\"properties\":{}}",
+        ]) func whatNoEvent(text: String)
+    {
         expectRefusal(text.utf8)
     }
 
-    @Test(arguments: [
-        "", ",", "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "1_0", "- 1", "00", "-01", "1e400", "-1e400",
-        "9223372036854775808", "-9223372036854775809", "NaN", "Infinity", "-Infinity", "nan", "True", "nulll", "tru",
-        "undefined", "'x'", "\"", "\"x", "x\"", #""\x""#, #""\u12""#, #""\u12g4""#, #""\uD800""#, #""\uD800x""#,
-        #""\uD800\n""#, #""\uD800\uD800""#, #""\uDC00""#, #""\uDC00\uD800""#, #""\"#, #""\u+123""#, "\"\n\"", "\"\t\"",
-        "\"\0\"", "[", "]", "[1", "[1,", "[,1]", "[1,]", "[1 2]", "[1,,2]", "[1}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
-        "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":1}", "{null:1}",
-        "1/*x*/", "//x\n1", "1 2", "[1]]", "{\"é\":1,\"e\u{301}\":1}",
-    ]) func `a property that is no JSON is refused`(value: String) {
+    @Test(
+        "a property that is no JSON is refused",
+        arguments: [
+            "", ",", "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "1_0", "- 1", "00", "-01", "1e400", "-1e400",
+            "9223372036854775808", "-9223372036854775809", "NaN", "Infinity", "-Infinity", "nan", "True", "nulll",
+            "tru",
+            "undefined", "'x'", "\"", "\"x", "x\"", #""\x""#, #""\u12""#, #""\u12g4""#, #""\uD800""#, #""\uD800x""#,
+            #""\uD800\n""#, #""\uD800\uD800""#, #""\uDC00""#, #""\uDC00\uD800""#, #""\"#, #""\u+123""#, "\"\n\"",
+            "\"\t\"",
+            "\"\0\"", "[", "]", "[1", "[1,", "[,1]", "[1,]", "[1 2]", "[1,,2]", "[1}", "{\"a\"}", "{\"a\":}",
+            "{\"a\":1,}",
+            "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":1}", "{null:1}",
+            "1/*x*/", "//x\n1", "1 2", "[1]]", "{\"é\":1,\"e\u{301}\":1}",
+        ]) func propertyNoJSON(value: String)
+    {
         expectRefusal("{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"p\":\(value)}}".utf8)
         #expect(throws: SluiceError.self) { try JSONReader.value(of: value.utf8) }
     }
 
     @Test(
+        "invalid UTF-8 is refused in values and names",
         arguments: [
             [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF],
             [0xE2, 0x82],
             [0xF0, 0x80, 0x80, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF5], [0xFF], [0xFE], [0xF0, 0x9F, 0x98], [0xC3],
-        ] as [[UInt8]]) func `invalid UTF-8 is refused in values and names`(bytes: [UInt8])
+        ] as [[UInt8]]) func invalidUTF8(bytes: [UInt8])
     {
         let start = Array("{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"".utf8)
         expectRefusal(start + Array("p\":\"".utf8) + bytes + Array("\"}}".utf8))
@@ -70,7 +80,9 @@ import Testing
         expectRefusal(start + Array("p\":\"\\n".utf8) + bytes + Array("\"}}".utf8))
     }
 
-    @Test(arguments: [33, 1_000, 1_000_000]) func `nesting below the allowed depth is refused`(depth: Int) {
+    @Test("nesting below the allowed depth is refused", arguments: [33, 1_000, 1_000_000]) func nestingBelowAllowed(
+        depth: Int
+    ) {
         for (open, close) in [("[", "]"), (#"{"k":"#, "}")] {
             let value = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
             #expect(throws: SluiceError.self) { try JSONReader.value(of: value.utf8) }
@@ -80,15 +92,19 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        " {\(id) ,\r\n\t\(rest) } ",
-        "{\(rest),\(id)}",
-        #"{"\u0069d":"01234567-89AB-7DEF-8123-456789ABCDEF","event":"e","time":1,"properties":{}}"#,
-    ]) func `JSON that means the same is read`(text: String) throws {
+    @Test(
+        "JSON that means the same is read",
+        arguments: [
+            " {\(id) ,\r\n\t\(rest) } ",
+            "{\(rest),\(id)}",
+            #"{"\u0069d":"01234567-89AB-7DEF-8123-456789ABCDEF","event":"e","time":1,"properties":{}}"#,
+        ]) func jSONMeansSame(text: String) throws
+    {
         #expect(try read(text.utf8) == read("{\(Self.id),\(Self.rest)}".utf8))
     }
 
     @Test(
+        "every form of JSON is understood",
         arguments: [
             (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""\u00e9\u20AC""#, "é€"), (#""\uD83D\uDE00""#, "😀"),
             (#""\u0000""#, "\0"), ("-0", 0), ("-0.0", -0.0), ("1E2", 100.0), ("1e-400", 0.0),
@@ -96,13 +112,13 @@ import Testing
             (#""2026-11-21T05:55:16.123Z""#, "2026-11-21T05:55:16.123Z"),
             (#""2026-02-30T05:55:16.123\u005a""#, "2026-02-30T05:55:16.123Z"),
             (#""2026-11-21T05:55:16.123\u005a.""#, "2026-11-21T05:55:16.123Z."), ("[ ]", []), ("{ }", [:]),
-        ] as [(String, PropertyValue)]) func `every form of JSON is understood`(text: String, value: PropertyValue)
+        ] as [(String, PropertyValue)]) func everyFormJSON(text: String, value: PropertyValue)
         throws
     {
         #expect(try JSONReader.value(of: text.utf8) == value)
     }
 
-    @Test(arguments: UInt64(1)...20) func `a line cut anywhere is refused`(seed: UInt64) throws {
+    @Test("a line cut anywhere is refused", arguments: UInt64(1)...20) func lineCutAnywhere(seed: UInt64) throws {
         var events = RandomEvents(seed: seed)
         let line = try EventLine(events.next())
         for count in 0..<line.bytes.count {
@@ -110,7 +126,9 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...40) func `random damage is refused or read, and never crashes`(seed: UInt64) throws {
+    @Test("random damage is refused or read, and never crashes", arguments: UInt64(1)...40) func randomDamageRefused(
+        seed: UInt64
+    ) throws {
         var random = RandomEvents(seed: seed)
         for _ in 0..<250 {
             let line = try EventLine(random.next())
@@ -134,15 +152,19 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "", "{", #"{"id":""#, #"{"id":"01234567-89ab-7def-8123-456789abcde"#,
-        #"{"id" :"01234567-89ab-7def-8123-456789abcdef""#,
-        #"{"id":"0123456789ab-7def-8123-456789abcdef-0""#,
-    ]) func `a line without an id in its place has none`(text: String) {
+    @Test(
+        "a line without an id in its place has none",
+        arguments: [
+            "", "{", #"{"id":""#, #"{"id":"01234567-89ab-7def-8123-456789abcde"#,
+            #"{"id" :"01234567-89ab-7def-8123-456789abcdef""#,
+            #"{"id":"0123456789ab-7def-8123-456789abcdef-0""#,
+        ]) func lineWithoutId(text: String)
+    {
         #expect(EventLine(bytes: Array(text.utf8)[...], priority: .normal).id == nil)
     }
 
-    @Test func `the id of a line in mid buffer is found`() throws {
+    @Test("the id of a line in mid buffer is found")
+    func idLineMid() throws {
         let buffer = Array("xxx{\(Self.id),\(Self.rest)}\nyyy".utf8)
         let line = EventLine(bytes: buffer[3..<buffer.count - 4], priority: .normal)
         #expect(line.id?.description == "01234567-89ab-7def-8123-456789abcdef")

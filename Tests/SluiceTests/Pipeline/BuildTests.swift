@@ -49,7 +49,8 @@ import Testing
 
     // MARK: Listed twice
 
-    @Test func `the same object twice is refused`() {
+    @Test("the same object twice is refused")
+    func sameObjectTwice() {
         let plugin = Plugin()
         let code = failure {
             try Pipeline {
@@ -62,7 +63,8 @@ import Testing
         #expect(code == .invalidPipeline)
     }
 
-    @Test func `the same object before the routes and in one is refused`() {
+    @Test("the same object before the routes and in one is refused")
+    func sameObjectBefore() {
         let plugin = Plugin()
         let code = failure {
             try Pipeline {
@@ -77,7 +79,8 @@ import Testing
         #expect(code == .invalidPipeline)
     }
 
-    @Test func `two of a unique type are refused, two of another are not`() throws {
+    @Test("two of a unique type are refused, two of another are not")
+    func twoUniqueType() throws {
         let code = failure {
             try Pipeline {
                 Only()
@@ -97,7 +100,8 @@ import Testing
         }
     }
 
-    @Test func `a unique type may stand once in each route`() throws {
+    @Test("a unique type may stand once in each route")
+    func uniqueTypeMay() throws {
         _ = try Pipeline {
             for name in ["one", "two"] {
                 Route(name) {
@@ -109,7 +113,8 @@ import Testing
         }
     }
 
-    @Test func `names, stores and the lack of routes`() {
+    @Test("names, stores and the lack of routes")
+    func namesStoresLack() {
         let store = MemoryStore()
         #expect(
             failure {
@@ -155,7 +160,8 @@ import Testing
 
     // MARK: Failures while opening
 
-    @Test func `a second store that does not open has the first one closed`() {
+    @Test("a second store that does not open has the first one closed")
+    func secondStoreDoes() {
         let stores = [WatchedStore(), WatchedStore(openError: Self.unavailable), WatchedStore()]
         let picky = Picky()
         let code = failure {
@@ -176,7 +182,8 @@ import Testing
         #expect(picky.outlet.withLock(\.self) == nil)
     }
 
-    @Test func `a transport that does not open has the stores closed that were open`() {
+    @Test("a transport that does not open has the stores closed that were open")
+    func transportDoesNot() {
         let stores = [WatchedStore(), WatchedStore()]
         let code = failure {
             try Pipeline {
@@ -195,7 +202,8 @@ import Testing
         #expect(stores.allSatisfy { $0.offences.isEmpty })
     }
 
-    @Test func `a plugin that does not attach has all closed, and outlets lead nowhere`() {
+    @Test("a plugin that does not attach has all closed, and outlets lead nowhere")
+    func pluginDoesNot() {
         let store = WatchedStore()
         let first = Picky()
         let second = Picky(SluiceError(.missingLibrary, "not here"))
@@ -216,7 +224,8 @@ import Testing
         #expect(transport.batches.isEmpty)
     }
 
-    @Test func `a store in use by one pipeline is neither taken nor closed by another`() async throws {
+    @Test("a store in use by one pipeline is neither taken nor closed by another")
+    func storeUseOne() async throws {
         let store = WatchedStore()
         let first = try Pipeline {
             store
@@ -235,7 +244,8 @@ import Testing
         #expect(store.offences.isEmpty)
     }
 
-    @Test func `what the block throws is thrown`() {
+    @Test("what the block throws is thrown")
+    func whatBlockThrows() {
         struct Own: Error {}
         func fail() throws -> MemoryStore { throw Own() }
         #expect(throws: Own.self) {

@@ -89,8 +89,8 @@ import Testing
     }
 
     /// The shutdown comes when all is tracked, or right in the middle.
-    @Test(arguments: [1, 2] as [UInt64], [true, false])
-    func `every event is accounted for`(seed: UInt64, endsInTheMiddle: Bool) async throws {
+    @Test("every event is accounted for", arguments: [1, 2] as [UInt64], [true, false])
+    func everyEventAccounted(seed: UInt64, endsInTheMiddle: Bool) async throws {
         let stores = [WatchedStore(), WatchedStore()]
         let pipeline = try Self.pipeline(seed, stores)
         await withTaskGroup(of: Void.self) { group in
@@ -117,7 +117,8 @@ import Testing
     }
 
     /// Without faults nothing may be lost or doubled, whoever tracks.
-    @Test func `every event arrives once`() async throws {
+    @Test("every event arrives once")
+    func everyEventArrives() async throws {
         let transport = ScriptedTransport()
         let pipeline = try Pipeline {
             MemoryStore(capacity: 1 << 30)

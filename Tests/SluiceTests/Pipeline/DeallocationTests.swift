@@ -60,7 +60,7 @@ import Testing
         return Stages(plugin: plugin, own: own, store: store, transport: transport)
     }
 
-    @Test(arguments: Moment.allCases) func `nothing leaks`(moment: Moment) async throws {
+    @Test("nothing leaks", arguments: Moment.allCases) func nothingLeaks(moment: Moment) async throws {
         let time = VirtualTime()
         let stages = try await pipeline(moment, time)
         // The loop's task ends by itself, in its own time.
@@ -68,7 +68,9 @@ import Testing
         while !time.deadlines.isEmpty, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test(arguments: [true, false]) func `the store is closed, and only once`(hasShutDown: Bool) async throws {
+    @Test("the store is closed, and only once", arguments: [true, false]) func storeClosedOnly(hasShutDown: Bool)
+        async throws
+    {
         let store = WatchedStore()
         var pipeline: Pipeline? = try Pipeline {
             store
@@ -82,7 +84,8 @@ import Testing
     }
 
     /// The last reference may be let go in the middle of a settlement, on the loop's own thread.
-    @Test func `a store in use is closed as soon as it is not`() async throws {
+    @Test("a store in use is closed as soon as it is not")
+    func storeUseClosed() async throws {
         let holder = Locked<Pipeline?>(nil)
         let store = WatchedStore(duringSettle: {
             let last = holder.withLock { pipeline in
@@ -107,7 +110,8 @@ import Testing
         #expect(store.backlog.isEmpty)
     }
 
-    @Test func `pipelines that come and go by the hundred leave nothing`() async throws {
+    @Test("pipelines that come and go by the hundred leave nothing")
+    func pipelinesComeGo() async throws {
         for round in 0..<300 {
             let time = VirtualTime()
             let stages = try await pipeline(Moment.allCases[round % Moment.allCases.count], time)

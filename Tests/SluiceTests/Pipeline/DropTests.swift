@@ -22,7 +22,8 @@ import Testing
 
     static let boring = DropReason(rawValue: "boring")
 
-    @Test func `what a shared processor drops is counted by the pipeline, before any route`() async throws {
+    @Test("what a shared processor drops is counted by the pipeline, before any route")
+    func whatSharedProcessor() async throws {
         let late = OrderTests.Book()
         let pipeline = try Pipeline {
             Bouncer(name: "Dull", reason: Self.boring)
@@ -42,7 +43,8 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test func `what a route drops is counted by that route, and the others get it`() async throws {
+    @Test("what a route drops is counted by that route, and the others get it")
+    func whatRouteDrops() async throws {
         let pipeline = try Pipeline(maximumEventBytes: 400) {
             Route("strict") {
                 Bouncer(name: "Dull", reason: Self.boring)
@@ -68,12 +70,14 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test func `a pipeline of one route has a route called main`() async throws {
+    @Test("a pipeline of one route has a route called main")
+    func pipelineOneRoute() async throws {
         let bench = try Bench()
         #expect(bench.pipeline.ledger.routes.map(\.name) == ["main"])
     }
 
-    @Test func `a ledger is out of balance as soon as one number is wrong`() async throws {
+    @Test("a ledger is out of balance as soon as one number is wrong")
+    func ledgerOutBalance() async throws {
         let bench = try Bench()
         bench.track(3)
         #expect(bench.pipeline.ledger.isBalanced)

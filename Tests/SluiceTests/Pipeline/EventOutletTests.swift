@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    @Test func `an event of a plugin is one like any other`() async throws {
+    @Test("an event of a plugin is one like any other")
+    func eventPluginOne() async throws {
         let transport = ScriptedTransport()
         let reporter = Reporter()
         let bench = try Bench(transport, processor: reporter)
@@ -48,7 +49,8 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test func `a plugin may track while it is attached`() async throws {
+    @Test("a plugin may track while it is attached")
+    func pluginMayTrack() async throws {
         let transport = ScriptedTransport()
         let bench = try Bench(transport, processor: Reporter(tracksWhenAttached: true))
         bench.track(1)
@@ -59,7 +61,8 @@ import Testing
     }
 
     /// Three plugins that answer one signal: each event passes all three while a signal is being given.
-    @Test func `signals may be answered by events, and several plugins may do so`() async throws {
+    @Test("signals may be answered by events, and several plugins may do so")
+    func signalsMayAnswered() async throws {
         let transport = ScriptedTransport()
         let pipeline = try Pipeline {
             Reporter()
@@ -79,7 +82,8 @@ import Testing
         #expect(pipeline.ledger.isBalanced)
     }
 
-    @Test func `after the shutdown a plugin's events are counted as dropped`() async throws {
+    @Test("after the shutdown a plugin's events are counted as dropped")
+    func afterShutdownPlugins() async throws {
         let reporter = Reporter()
         let bench = try Bench(processor: reporter)
         await bench.pipeline.shutdown()
@@ -89,7 +93,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `an outlet does not keep its pipeline, and is deaf without it`() async throws {
+    @Test("an outlet does not keep its pipeline, and is deaf without it")
+    func outletDoesNot() async throws {
         let reporter = Reporter()
         let store = WatchedStore()
         weak var gone: Pipeline?
@@ -107,7 +112,8 @@ import Testing
         #expect(store.backlog.events == 1)
     }
 
-    @Test func `a plugin in two pipelines speaks to the one that attached it last`() async throws {
+    @Test("a plugin in two pipelines speaks to the one that attached it last")
+    func pluginTwoPipelines() async throws {
         let reporter = Reporter()
         let benches = [try Bench(processor: reporter), try Bench(processor: reporter)]
         reporter.report("Own")
@@ -115,7 +121,8 @@ import Testing
         for bench in benches { await bench.pipeline.shutdown() }
     }
 
-    @Test func `outlets may be used from many threads while the pipeline goes`() async throws {
+    @Test("outlets may be used from many threads while the pipeline goes")
+    func outletsMayUsed() async throws {
         for _ in 0..<50 {
             let reporter = Reporter()
             var bench: Bench? = try Bench(processor: reporter)

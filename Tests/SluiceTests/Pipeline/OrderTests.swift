@@ -28,7 +28,8 @@ import Testing
         func receive(_ signal: Signal) { book.write("\(name) \(signal)") }
     }
 
-    @Test func `stages see events, attachments and signals in the order of their lines`() async throws {
+    @Test("stages see events, attachments and signals in the order of their lines")
+    func stagesSeeEvents() async throws {
         let book = Book()
         let pipeline = try Pipeline {
             Scribe(name: "a", book: book)
@@ -58,7 +59,8 @@ import Testing
         await pipeline.shutdown(deadline: .seconds(600))
     }
 
-    @Test func `every route gets the event as its own processors made it`() async throws {
+    @Test("every route gets the event as its own processors made it")
+    func everyRouteGets() async throws {
         let book = Book()
         let transports = [ScriptedTransport(), ScriptedTransport(), ScriptedTransport()]
         let pipeline = try Pipeline {
@@ -84,7 +86,8 @@ import Testing
         #expect(Set(events.flatMap(\.self).map(\.id)).count == 1)
     }
 
-    @Test func `processors run on the caller's thread, before track returns`() async throws {
+    @Test("processors run on the caller's thread, before track returns")
+    func processorsRunCallers() async throws {
         final class ThreadNote: Processor {
             let threads = Locked<[ObjectIdentifier]>([])
             func process(_ event: inout Event) -> Disposition {
@@ -118,7 +121,8 @@ import Testing
         await pipeline.shutdown(deadline: .seconds(600))
     }
 
-    @Test func `one caller's events arrive in their order, through failures and parts`() async throws {
+    @Test("one caller's events arrive in their order, through failures and parts")
+    func oneCallersEvents() async throws {
         let transport = ScriptedTransport(maximumBatchSize: BatchSize(events: 7, bytes: .max)) { send, batch in
             switch send % 5 {
             case 1: .answer(.all(.retry(after: nil)))

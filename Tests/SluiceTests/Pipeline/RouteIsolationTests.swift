@@ -13,7 +13,7 @@ import Testing
         ("miscounts", .answer(.each([.accepted, .accepted, .accepted]))),
     ]
 
-    @Test(arguments: 0..<failures.count) func `a bad transport does not hold up the route beside it`(
+    @Test("a bad transport does not hold up the route beside it", arguments: 0..<failures.count) func badTransportDoes(
         index: Int
     ) async throws {
         let time = VirtualTime()
@@ -41,7 +41,8 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test func `a store that keeps nothing does not keep the other from keeping`() async throws {
+    @Test("a store that keeps nothing does not keep the other from keeping")
+    func storeKeepsNothing() async throws {
         let bad = FaultyStore(MemoryStore()) { operation, _ in operation == .open ? nil : Self.broken }
         let pipeline = try Pipeline {
             Route("bad") {
@@ -60,7 +61,8 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test func `each route has its own policy, or the pipeline's`() async throws {
+    @Test("each route has its own policy, or the pipeline's")
+    func eachRouteOwn() async throws {
         let time = VirtualTime()
         let transports = [ScriptedTransport(), ScriptedTransport()]
         let pipeline = try Pipeline(
@@ -86,7 +88,8 @@ import Testing
         await pipeline.shutdown()
     }
 
-    @Test func `a hanging route is given up at the deadline, the others drain`() async throws {
+    @Test("a hanging route is given up at the deadline, the others drain")
+    func hangingRouteGiven() async throws {
         let time = VirtualTime()
         let bad = ScriptedTransport(then: .hang)
         let pipeline = try Pipeline(environment: Bench.environment(time)) {
@@ -115,7 +118,8 @@ import Testing
     private enum Request { @TaskLocal static var id = 0 }
 
     /// A server may build its pipeline while it handles a request, and trace all that is done for that.
-    @Test func `a transport does not inherit the task-locals of who built the pipeline`() async throws {
+    @Test("a transport does not inherit the task-locals of who built the pipeline")
+    func transportDoesNot() async throws {
         let seen = Locked<[Int]>([])
         let transport = ScriptedTransport { _, _ in
             seen.withLock { $0.append(Request.id) }

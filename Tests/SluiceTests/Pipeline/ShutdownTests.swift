@@ -45,7 +45,8 @@ import Testing
         }
     }
 
-    @Test func `a shutdown drains, and closes the store`() async throws {
+    @Test("a shutdown drains, and closes the store")
+    func shutdownDrainsCloses() async throws {
         let store = WatchedStore()
         let bench = try Bench(store: store)
         bench.track(33)
@@ -57,7 +58,8 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test func `a shutdown makes the store safe before it sends`() async throws {
+    @Test("a shutdown makes the store safe before it sends")
+    func shutdownMakesStore() async throws {
         let store = FaultyStore(WatchedStore())
         let bench = try Bench(
             ScriptedTransport { _, _ in .answer(.all(store.count(of: .synchronize) == 1 ? .accepted : .hold("early")))
@@ -68,7 +70,9 @@ import Testing
         #expect(bench.ledger.delivered == 1)
     }
 
-    @Test(arguments: [true, false]) func `a hanging transport does not hold up the end`(isDeaf: Bool) async throws {
+    @Test("a hanging transport does not hold up the end", arguments: [true, false]) func hangingTransportDoes(
+        isDeaf: Bool
+    ) async throws {
         let time = VirtualTime()
         let deaf = Deaf()
         let hanging = ScriptedTransport(then: .hang)
@@ -104,7 +108,8 @@ import Testing
         #expect(diagnosed.withLock(\.self).isEmpty)
     }
 
-    @Test func `back-off is waited for only as far as the deadline reaches`() async throws {
+    @Test("back-off is waited for only as far as the deadline reaches")
+    func backOffWaited() async throws {
         let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
         let bench = try Bench(ScriptedTransport(Array(repeating: retry, count: 9)))
         bench.track(1)
@@ -118,8 +123,8 @@ import Testing
         #expect(bench.transport.batches.count == 3)
     }
 
-    @Test(arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
-    func `a deadline that has passed sends nothing`(deadline: Duration) async throws {
+    @Test("a deadline that has passed sends nothing", arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
+    func deadlinePassedSends(deadline: Duration) async throws {
         let bench = try Bench()
         bench.track(1)
         let ledger = await bench.pipeline.shutdown(deadline: deadline)
@@ -128,7 +133,8 @@ import Testing
     }
 
     /// The clocks of the system trap on the sum of now and the longest duration.
-    @Test func `a deadline without end is one`() async throws {
+    @Test("a deadline without end is one")
+    func deadlineWithoutEnd() async throws {
         let transport = ScriptedTransport([.hang])
         let pipeline = try Pipeline {
             MemoryStore()
@@ -141,7 +147,8 @@ import Testing
         #expect(await end.value.routes[0].delivered == 1)
     }
 
-    @Test func `twice is as good as once`() async throws {
+    @Test("twice is as good as once")
+    func twiceAsGood() async throws {
         let store = WatchedStore()
         let bench = try Bench(store: store)
         bench.track(1)
@@ -151,7 +158,8 @@ import Testing
         #expect(store.offences.isEmpty)
     }
 
-    @Test func `several at once all return, at the nearest deadline`() async throws {
+    @Test("several at once all return, at the nearest deadline")
+    func severalAtOnce() async throws {
         let bench = try Bench(ScriptedTransport(then: .hang))
         bench.track(1)
         let ends = [5, 60, 3_600].map { deadline in
@@ -164,7 +172,8 @@ import Testing
         #expect((bench.store as? WatchedStore)?.offences == [])
     }
 
-    @Test func `what is tracked after the end is counted, and reaches no stage`() async throws {
+    @Test("what is tracked after the end is counted, and reaches no stage")
+    func whatTrackedAfter() async throws {
         let book = OrderTests.Book()
         let bench = try Bench(processor: OrderTests.Scribe(name: "p", book: book))
         await bench.pipeline.shutdown()
@@ -175,7 +184,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `signals, pauses and flushes after the end do no harm`() async throws {
+    @Test("signals, pauses and flushes after the end do no harm")
+    func signalsPausesFlushes() async throws {
         let store = WatchedStore()
         let bench = try Bench(store: store)
         await bench.pipeline.shutdown()
@@ -189,7 +199,8 @@ import Testing
         #expect(bench.transport.batches.isEmpty)
     }
 
-    @Test func `a shutdown while paused keeps everything`() async throws {
+    @Test("a shutdown while paused keeps everything")
+    func shutdownWhilePaused() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.track(4)
@@ -198,7 +209,8 @@ import Testing
         #expect(bench.transport.batches.isEmpty)
     }
 
-    @Test func `the ledger balances also with half of a batch delivered`() async throws {
+    @Test("the ledger balances also with half of a batch delivered")
+    func ledgerBalancesAlso() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold("full")]))]))
         bench.track(2)
         let ledger = await bench.pipeline.shutdown()

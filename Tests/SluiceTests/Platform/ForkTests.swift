@@ -7,7 +7,8 @@ import Testing
 @Suite struct ForkTests {
     private typealias Fork = @convention(c) () -> Int32
 
-    @Test func `random words are handed out once`() {
+    @Test("random words are handed out once")
+    func randomWordsHanded() {
         let words = Locked<Set<UInt64>>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
             let mine = (0..<1_000).map { _ in PipelineEnvironment.systemRandom() }
@@ -16,7 +17,8 @@ import Testing
         #expect(words.withLock(\.count) == 4_000)
     }
 
-    @Test func `the child of a fork knows itself, and has random words of its own`() throws {
+    @Test("the child of a fork knows itself, and has random words of its own")
+    func childForkKnows() throws {
         // Swift forbids to call it by its name.
         let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
         let fork = unsafeBitCast(symbol, to: Fork.self)
