@@ -59,6 +59,8 @@ package enum FilePath {
     package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {
         // The system would take what stands before it for the whole.
         guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidArgument }
+        // What a shell or Foundation would read otherwise is never meant as the name of a folder.
+        guard path != "~", !path.hasPrefix("~/"), !path.hasPrefix("file:/") else { throw .invalidArgument }
         var path = path
         if !path.hasPrefix("/") { path = try fileSystem.currentDirectory() + "/" + path }
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }

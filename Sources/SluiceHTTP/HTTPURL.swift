@@ -39,6 +39,7 @@ enum HTTPURL {
             return host.hasSuffix("]") && host.count > 3
                 && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || ":.".contains($0) }
         }
-        return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || "-._~".contains($0) }
+        return host.contains { $0.isLetter || $0.isNumber }
+            && host.allSatisfy { $0.isLetter || $0.isNumber || "-._~".contains($0) }
     }
 }

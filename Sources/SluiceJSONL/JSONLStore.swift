@@ -57,9 +57,9 @@ public final class JSONLStore: Store {
         files: any FileSystem
     ) {
         configuration = Configuration(
-            directory: directory, durability: durability, capacity: max(0, capacity),
+            directory: directory, durability: durability, capacity: capacity,
             maximumAge: min(max(.zero, maximumAge), Configuration.longestAge),
-            maximumEventBytes: min(max(0, maximumEventBytes), 1 << 29),
+            maximumEventBytes: min(maximumEventBytes, 1 << 29),
             sealing: sealing, environment: environment)
         self.files = files
         state = Locked(StoreState(configuration, files: files))
@@ -75,8 +75,15 @@ public final class JSONLStore: Store {
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with what to do about it, if the directory cannot be made or
     ///   written to, is a file or a symbolic link, or belongs to someone else; ``SluiceError/Code/invalidPipeline`` if
-    ///   this store was opened before. A full disk is no error: what waits already can be delivered.
+    ///   this store was opened before; ``SluiceError/Code/invalidArgument`` if no event can fit into its limits. A full
+    ///   disk is no error: what waits already can be delivered.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
+        guard configuration.capacity > 0, configuration.maximumEventBytes > 0 else {
+            throw SluiceError(
+                .invalidArgument,
+                "a capacity of \(configuration.capacity) bytes, for events of at most \(configuration.maximumEventBytes), "
+                    + "holds none: give positive numbers")
+        }
         try use { state throws(SluiceError) in try state.open(observer) }
     }
 

@@ -64,7 +64,7 @@ struct RootDirectory {
     }
 
     private static func unavailable(_ path: String, _ what: String, _ cause: FileError? = nil) -> SluiceError {
-        SluiceError(.storageUnavailable, "the store's directory \(path) \(what)", cause: cause)
+        SluiceError(.storageUnavailable, "the store's directory \"\(path)\" \(what)", cause: cause)
     }
 
     /// The instances' folders in the order of their names, and what else is there.

@@ -22,10 +22,15 @@ public final class MemoryStore: Store {
 
     /// - Parameter capacity: the most bytes of events to hold: 10 MiB by default.
     public init(capacity: Int = 10_485_760) {
-        self.capacity = max(0, capacity)
+        self.capacity = capacity
     }
 
+    /// - Throws: ``SluiceError/Code/invalidPipeline`` if this store was opened before, and
+    ///   ``SluiceError/Code/invalidArgument`` if its capacity is not positive.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
+        guard capacity > 0 else {
+            throw SluiceError(.invalidArgument, "a capacity of \(capacity) bytes holds no event: give a larger one")
+        }
         try state.withLock { (state) throws(SluiceError) in
             guard state.observer == nil else {
                 throw SluiceError(.invalidPipeline, "this MemoryStore is in use by another pipeline or route")

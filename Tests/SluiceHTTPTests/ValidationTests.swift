@@ -17,7 +17,7 @@ struct ValidationTests {
         "http://host/#f", "http://host:/", "http://host:0/", "http://host:65536/", "http://host:-1/", "http://host:+1/",
         "http://host:80a/", "http://host:80:80/", "http://host:99999999999999999999/", "http://:80/", "http://?q",
         "http://[::1/", "http://::1/", "http://[]/", "http://[x]/", "http://[::1]x/", "http://[fe80::1%25eth0]/",
-        "http://[::1]:x/", "http://a[b]/",
+        "http://[::1]:x/", "http://a[b]/", "http://./", "http://../", "http://-/",
         "http://ho<st/", "http://ho\"st/", "http://ho,st/", "http://ho%0d%0ast/", "http://host%00/", "http://%/",
     ]
 

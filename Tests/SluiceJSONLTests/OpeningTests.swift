@@ -62,7 +62,7 @@ struct OpeningTests {
         expectUnavailable(directory.path, says: "chmod 700")
     }
 
-    @Test("no path at all is refused", arguments: ["", "/tmp/a\u{0}b"])
+    @Test("no path at all is refused", arguments: ["", "/tmp/a\u{0}b", "~", "~/events", "file:///tmp/events"])
     func noPath(path: String) {
         expectUnavailable(path, says: "is no path")
     }
@@ -79,6 +79,14 @@ struct OpeningTests {
         files.heal()
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
         #expect(try store.drain().count == (isUsed ? 1 : 0))
+    }
+
+    @Test("limits that no event fits into are refused", arguments: [(0, 1_000), (-1, 1_000), (1_000, 0), (1_000, -1)])
+    func impossibleLimits(capacity: Int, maximumEventBytes: Int) throws {
+        let store = TestedStore(
+            JSONLStore(at: directory.path, capacity: capacity, maximumEventBytes: maximumEventBytes, files: files))
+        #expect(throws: SluiceError.self) { try store.open() }
+        #expect(try SystemFileSystem().list(directory.path).isEmpty)
     }
 
     @Test("a full disk is no reason not to open: what waits can be delivered", arguments: [true, false])

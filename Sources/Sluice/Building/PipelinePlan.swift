@@ -11,6 +11,9 @@ public struct PipelinePlan {
         var names: Set<String> = []
         var stores: Set<ObjectIdentifier> = []
         for route in routes {
+            guard !route.name.isEmpty else {
+                throw SluiceError(.invalidPipeline, "a route without a name: the ledger could not tell it from others")
+            }
             guard names.insert(route.name).inserted else {
                 throw SluiceError(.invalidPipeline, "two routes are called \"\(route.name)\": give each its own name")
             }

@@ -149,6 +149,15 @@ import Testing
                     }
                 }
             } == .invalidPipeline)
+        #expect(
+            failure {
+                try Pipeline {
+                    Route("") {
+                        MemoryStore()
+                        ScriptedTransport()
+                    }
+                }
+            } == .invalidPipeline)
         // None of these has opened the store.
         #expect(throws: Never.self) {
             try Pipeline {
@@ -156,6 +165,17 @@ import Testing
                 ScriptedTransport()
             }
         }
+    }
+
+    @Test("a store in memory that can hold nothing is refused", arguments: [0, -1, .min])
+    func impossibleCapacity(capacity: Int) {
+        #expect(
+            failure {
+                try Pipeline {
+                    MemoryStore(capacity: capacity)
+                    ScriptedTransport()
+                }
+            } == .invalidArgument)
     }
 
     // MARK: Failures while opening

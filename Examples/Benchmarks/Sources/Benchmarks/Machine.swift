@@ -6,7 +6,8 @@ enum Machine {
 
     private static var processor: String {
         #if os(Linux)
-            let lines = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8))?.split(separator: "\n") ?? []
+            let file = FileManager.default.contents(atPath: "/proc/cpuinfo") ?? Data()
+            let lines = String(decoding: file, as: UTF8.self).split(separator: "\n")
             let model = lines.first { $0.hasPrefix("model name") }?.split(separator: ":").last
             return model?.trimmingCharacters(in: .whitespaces) ?? architecture
         #else

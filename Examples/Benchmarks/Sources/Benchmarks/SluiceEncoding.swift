@@ -14,7 +14,7 @@ struct SluiceEncoding: Candidate {
             bytes += try EventLine(workload.events[index]).bytes.count
         }
         let nanoseconds = time.nanoseconds
-        let expected = workload.events.reduce(0) { $0 + ((try? EventLine($1).bytes.count) ?? 0) }
+        let expected = try workload.events.reduce(0) { try $0 + EventLine($1).bytes.count }
         try Failure.unless(bytes, is: expected, "bytes")
         return nanoseconds
     }
