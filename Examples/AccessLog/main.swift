@@ -1,6 +1,8 @@
 // Turns a web server's access log (combined format) into page_view events and delivers them.
 //
-//     swift run AccessLog [FILE|-] [--store DIR] [--to URL|stdout]
+//     swift run AccessLog [FILE|-] [--store DIR] [--to URL|stdout] [--format FORMAT] [--deadline SECONDS]
+//
+// FORMAT is ndjson, gzip (the same, compressed), clickhouse:TABLE, or clickhouse18:TABLE for servers older than 22.2.
 
 import Foundation
 import Sluice
@@ -14,18 +16,38 @@ func say(_ text: String) {
 }
 
 func fail(_ text: String) -> Never {
-    say("AccessLog: \(text)\nusage: AccessLog [FILE|-] [--store DIR] [--to URL|stdout]\n")
+    let usage = """
+        usage: AccessLog [FILE|-] [--store DIR] [--to URL|stdout] [--format FORMAT] [--deadline SECONDS]
+        FORMAT: ndjson, gzip, clickhouse:TABLE or clickhouse18:TABLE
+        """
+    say("AccessLog: \(text)\n\(usage)\n")
     exit(64)
+}
+
+func wireFormat(_ text: String) -> (any WireFormat)? {
+    let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+    switch (parts.first, parts.count) {
+    case ("ndjson", 1): return .ndjson
+    case ("gzip", 1): return NDJSONFormat(acceptsGzip: true)
+    case ("clickhouse", 2): return .clickHouse(table: parts[1])
+    case ("clickhouse18", 2): return .clickHouse(table: parts[1], server: .legacy)
+    default: return nil
+    }
 }
 
 var file = "-"
 var store: String?
 var target = "stdout"
+var format: any WireFormat = .ndjson
+var deadline = 30
 var arguments = CommandLine.arguments.dropFirst()
 while let argument = arguments.popFirst() {
     switch argument {
     case "--store": store = arguments.popFirst() ?? { fail("--store needs a folder") }()
     case "--to": target = arguments.popFirst() ?? { fail("--to needs a URL or stdout") }()
+    case "--format":
+        format = arguments.popFirst().flatMap(wireFormat) ?? { fail("--format needs a format") }()
+    case "--deadline": deadline = arguments.popFirst().flatMap { Int($0) } ?? { fail("--deadline needs seconds") }()
     case _ where argument.hasPrefix("--"): fail("no option \(argument)")
     default: file = argument
     }
@@ -37,7 +59,7 @@ do {
     let policy = DeliveryPolicy(batch: BatchSize(events: 500, bytes: 262_144), flushCount: 500)
     pipeline = try Pipeline(delivery: policy, onDiagnostic: { say("\($0)\n") }) {
         if let store { JSONLStore(at: store, capacity: 1 << 30) } else { MemoryStore(capacity: 1 << 30) }
-        if target == "stdout" { StdoutTransport() } else { HTTPTransport(to: target, format: .ndjson) }
+        if target == "stdout" { StdoutTransport() } else { HTTPTransport(to: target, format: format) }
     }
 } catch {
     fail("\(error)")
@@ -66,7 +88,7 @@ while let line = readLine(of: input) {
 }
 if ferror(input) != 0 { say("AccessLog: \(file) could not be read to its end\n") }
 await pipeline.flush()
-let ledger = await pipeline.shutdown(deadline: .seconds(30))
+let ledger = await pipeline.shutdown(deadline: .seconds(deadline))
 let route = ledger.routes[0]
 say(
     """

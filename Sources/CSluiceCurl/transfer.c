@@ -1,5 +1,7 @@
 #if !defined(__APPLE__)
 
+#define _GNU_SOURCE  // secure_getenv
+
 #include "transfer.h"
 
 #include <stdlib.h>
@@ -97,6 +99,12 @@ static bool set_protocols(curl_easy *easy) {
            sluice_curl.easy_setopt(easy, CURL_PROTOCOLS, CURL_PROTOCOL_HTTP_AND_HTTPS) == CURL_OK;
 }
 
+static bool set_authorities(curl_easy *easy) {
+    // libcurl itself leaves this variable to programs; whoever runs one expects it to be heeded.
+    const char *file = secure_getenv("SSL_CERT_FILE");
+    return file == NULL || *file == 0 || sluice_curl.easy_setopt(easy, CURL_CA_INFO, file) == CURL_OK;
+}
+
 static bool set_options(sluice_transfer *transfer, const sluice_curl_request *request) {
     curl_easy *easy = transfer->easy;
     // What an older or smaller libcurl may lack is no reason to fail: HTTP/2, and not to wait for a name server
@@ -110,6 +118,7 @@ static bool set_options(sluice_transfer *transfer, const sluice_curl_request *re
     sluice_curl.easy_setopt(easy, CURL_SSL_VERIFY_HOST, 2L);
     return sluice_curl.easy_setopt(easy, CURL_NO_SIGNAL, 1L) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_FOLLOW_LOCATION, 0L) == CURL_OK && set_protocols(easy) &&
+           set_authorities(easy) &&
            sluice_curl.easy_setopt(easy, CURL_URL, request->url) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_PRIVATE, transfer) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_CONNECT_TIMEOUT_MS, request->connect_milliseconds) == CURL_OK &&

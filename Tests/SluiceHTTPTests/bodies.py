@@ -85,6 +85,13 @@ def click_house(case, text, events):
     lines(case, text, events)
 
 
+def click_house_legacy(case, text, events):
+    query = parse_qs(urlsplit(case["url"]).query, strict_parsing=True)
+    assert query["query"] == ["INSERT INTO `my db`.`e\\`v\\\\s` FORMAT JSONEachRow"]
+    assert not {"param_database", "param_table", "insert_deduplication_token"} & query.keys()
+    lines(case, text, events)
+
+
 def elasticsearch(case, text, events):
     rows = [strict(line) for line in text.removesuffix("\n").split("\n")]
     assert text.endswith("\n") and len(rows) == 2 * len(events)
@@ -244,6 +251,7 @@ def datadog(case, text, events):
 
 READERS = {
     "jsonArray": array, "fluentBit": array, "ndjson": lines, "vector": lines, "clickHouse": click_house,
+    "clickHouseLegacy": click_house_legacy,
     "elasticsearch": elasticsearch, "otlp": otlp, "sensors": sensors, "segment": segment, "postHog": post_hog,
     "loki": loki, "kafka": kafka, "kafkaV3": kafka_v3, "mixpanel": mixpanel, "mixpanelAccount": mixpanel,
     "amplitude": amplitude, "datadog": datadog,

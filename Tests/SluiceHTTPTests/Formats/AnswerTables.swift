@@ -3,7 +3,8 @@
 /// The answers that the backends document.
 enum AnswerTables {
     static let all: [AnswerRow] =
-        lines + clickHouse + elasticsearch + otlp + sensors + segment + postHog + loki + mixpanel + amplitude + kafka
+        lines + clickHouse + clickHouseLegacy + elasticsearch + otlp + sensors + segment + postHog + loki + mixpanel
+        + amplitude + kafka
         + kafkaV3 + datadog
 
     static let lines = ["jsonArray", "ndjson", "vector", "fluentBit"].flatMap { format in
@@ -33,11 +34,29 @@ enum AnswerTables {
             AnswerRow("clickHouse", 429, .retry), AnswerRow("clickHouse", 502, .retry),
             AnswerRow("clickHouse", 400, headers: exception(123_456), .retry),
         ]
-        + [26, 27, 53, 117].map { AnswerRow("clickHouse", 400, headers: exception($0), .refused) }
-        + [16, 60, 62, 81, 516].map { AnswerRow("clickHouse", 404, headers: exception($0), .hold) }
+        + [26, 27, 53, 117, 131, 469, 691].map { AnswerRow("clickHouse", 400, headers: exception($0), .refused) }
+        + [16, 60, 62, 81, 115, 516].map { AnswerRow("clickHouse", 404, headers: exception($0), .hold) }
         + [159, 202, 209, 210, 241, 242, 252, 999].map {
             AnswerRow("clickHouse", 500, headers: exception($0), .retry)
         }
+
+    /// As ClickHouse 18.16 answers.
+    static let name = [(name: "X-ClickHouse-Server-Display-Name", value: "host")]
+
+    static let clickHouseLegacy: [AnswerRow] = [
+        AnswerRow("clickHouseLegacy", 200, headers: name, .accepted),
+        AnswerRow("clickHouseLegacy", 200, .hold),
+        AnswerRow("clickHouseLegacy", 200, "Ok.", headers: name, .retry),
+        AnswerRow(
+            "clickHouseLegacy", 500, "Code: 27, e.displayText() = DB::Exception: Cannot parse input", headers: name,
+            .refused),
+        AnswerRow(
+            "clickHouseLegacy", 404, "Code: 115, e.displayText() = DB::Exception: Unknown setting", headers: name, .hold
+        ),
+        AnswerRow(
+            "clickHouseLegacy", 500, "Code: 241, e.displayText() = DB::Exception: Memory limit", headers: name, .retry),
+        AnswerRow("clickHouseLegacy", 502, .retry),
+    ]
 
     static func items(_ statuses: Int...) -> String {
         #"{"errors":true,"items":["#

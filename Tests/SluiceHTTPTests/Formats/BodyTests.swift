@@ -23,6 +23,12 @@ struct BodyTests {
             ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.newlines
         ),
         (
+            "clickHouseLegacy",
+            "https://host:8123/?input_format_import_nested_json=1&query=INSERT%20INTO%20%60my%20db%60.%60e%5C%60v%5C%5Cs%60"
+                + "%20FORMAT%20JSONEachRow&input_format_skip_unknown_fields=1&date_time_input_format=best_effort",
+            ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.newlines
+        ),
+        (
             "elasticsearch", "https://host:9200/events/_bulk?filter_path=errors%2Citems.%2A.status", [ndjson],
             ExpectedBodies.elasticsearch
         ),

@@ -75,8 +75,8 @@ struct GzipTests {
         let accepting = FormatSample.all.filter { $0.format.acceptsGzip }.map(\.name)
         #expect(
             accepting == [
-                "fluentBit", "vector", "clickHouse", "elasticsearch", "otlp", "postHog", "loki", "mixpanel",
-                "mixpanelAccount", "datadog",
+                "fluentBit", "vector", "clickHouse", "clickHouseLegacy", "elasticsearch", "otlp", "postHog",
+                "loki", "mixpanel", "mixpanelAccount", "datadog",
             ])
     }
 

@@ -22,6 +22,10 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
         FormatSample(
             "clickHouse", .clickHouse(table: "events", database: "my db", user: "writer", password: secret),
             "https://host:8443/"),
+        FormatSample(
+            "clickHouseLegacy",
+            .clickHouse(table: "e`v\\s", database: "my db", user: "writer", password: secret, server: .legacy),
+            "https://host:8123/?input_format_import_nested_json=1"),
         FormatSample("elasticsearch", .elasticsearch(index: "events"), "https://host:9200"),
         FormatSample("otlp", .otlp(service: "shop"), "https://host:4318"),
         FormatSample("sensors", .sensors(token: secret), "https://host:8106/sa?project=p"),

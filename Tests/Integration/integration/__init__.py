@@ -1,0 +1,1 @@
+"""Real backends from Debian's packages, and Sluice delivering to them."""

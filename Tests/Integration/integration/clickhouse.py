@@ -1,0 +1,193 @@
+"""ClickHouse: its rows against an independent reading of the log."""
+
+import glob
+import json
+import os
+import urllib.error
+import urllib.request
+
+from . import log
+from .cutter import Cutter
+from .machine import Failed, Impossible, same
+
+CONFIGURATION = """<?xml version="1.0"?>
+<yandex>
+    <logger><level>warning</level><console>1</console></logger>
+    <listen_host>127.0.0.1</listen_host>
+    <http_port>{http}</http_port>
+    <tcp_port>{tcp}</tcp_port>
+    <path>{place}/data/</path>
+    <tmp_path>{place}/tmp/</tmp_path>
+    <users_config>users.xml</users_config>
+    <default_profile>default</default_profile>
+    <default_database>default</default_database>
+    <mark_cache_size>5368709</mark_cache_size>
+</yandex>
+"""
+
+USERS = """<?xml version="1.0"?>
+<yandex>
+    <profiles><default></default></profiles>
+    <quotas><default></default></quotas>
+    <users>
+        <default>
+            <password></password>
+            <networks><ip>127.0.0.1</ip></networks>
+            <profile>default</profile>
+            <quota>default</quota>
+        </default>
+    </users>
+</yandex>
+"""
+
+# What Docs/WireFormats.md advises for 18.16: each property a column, and by default an engine that drops doubles.
+TABLE = """
+CREATE TABLE {name} (
+    id UUID, event String, time UInt64, distinct_id String, anonymous_id String,
+    `properties.method` String, `properties.path` String, `properties.protocol` FixedString(8),
+    `properties.status` UInt16, `properties.bytes` UInt64, `properties.referrer` String,
+    `properties.user_agent` String, `properties.user` String
+) ENGINE = {engine} ORDER BY (event, time, id)
+"""
+
+
+class Server:
+    def __init__(self, machine):
+        program = machine.need("clickhouse-server", "clickhouse-server")
+        place = machine.folder("clickhouse")
+        http, tcp = machine.free_ports(2)
+        with open(os.path.join(place, "config.xml"), "w") as file:
+            file.write(CONFIGURATION.format(http=http, tcp=tcp, place=place))
+        with open(os.path.join(place, "users.xml"), "w") as file:
+            file.write(USERS)
+        machine.start([program, f"--config-file={place}/config.xml"], http, "clickhouse-server", cwd=place)
+        self.port = http
+        self.version = self.query("SELECT version()").strip()
+        if not self.version.startswith("18."):
+            raise Impossible(f"the tables here are made for Debian's ClickHouse 18.16, not for {self.version}")
+
+    @staticmethod
+    def of(machine):
+        if "clickhouse" not in machine.servers:
+            machine.servers["clickhouse"] = Server(machine)
+        return machine.servers["clickhouse"]
+
+    def query(self, statement):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/", data=statement.encode())
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=60) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            raise Failed(f"ClickHouse refuses {statement!r}: {error.read().decode()}")
+
+    def make_table(self, name, engine="ReplacingMergeTree"):
+        self.query(f"DROP TABLE IF EXISTS {name}")
+        self.query(TABLE.format(name=name, engine=engine))
+
+    def count(self, name, what="count()"):
+        return int(self.query(f"SELECT {what} FROM {name}"))
+
+    def rows(self, name):
+        """Each event once, in the order of their ids, which is that in which they were tracked."""
+        answer = self.query(f"SELECT * FROM {name} ORDER BY toString(id) LIMIT 1 BY id FORMAT JSONEachRow")
+        return [json.loads(line) for line in answer.splitlines()]
+
+
+def url(port):
+    return f"http://127.0.0.1:{port}/?input_format_import_nested_json=1"
+
+
+def compare(rows, lines):
+    """Holds every field of every row against the line that it comes from."""
+    same("rows", len(rows), len(lines))
+    for number, (row, line) in enumerate(zip(rows, lines), 1):
+        expected = log.event(line)
+        names = ("method", "path", "protocol", "status", "bytes", "referrer", "user_agent", "user")
+        properties = {name: row[f"properties.{name}"] for name in names}
+        properties["bytes"] = int(properties["bytes"])
+        properties["protocol"] = properties["protocol"].rstrip("\0")
+        empty = {"path": "", "protocol": "", "user": ""}
+        same(f"properties of row {number}", properties, empty | expected["properties"])
+        same(f"event of row {number}", row["event"], "page_view")
+        same(f"time of row {number}", int(row["time"]), expected["time"])
+        same(f"person of row {number}", (row["distinct_id"], row["anonymous_id"]), (expected["client"],) * 2)
+
+
+def rows(machine):
+    """Every line becomes a row, and every field of it is what the log says."""
+    server = Server.of(machine)
+    server.make_table("rows")
+    status, counts, said = machine.deliver(machine.requests, url(server.port), "clickhouse18:rows", machine.folder("store"))
+    same("exit status", status, 0)
+    same("rows in the table", server.count("rows"), len(machine.requests))
+    compare(server.rows("rows"), machine.requests)
+    return f"{counts['delivered']} events are as many rows of ClickHouse {server.version}, the same field for field"
+
+
+def poison(machine):
+    """One row that the table cannot take is set aside, alone."""
+    server = Server.of(machine)
+    trials = machine.trials(full=20, default=1)
+    for trial in range(trials):
+        server.make_table("poison")
+        store = machine.folder("store")
+        place = machine.random("poison", trial).randrange(len(machine.requests) + 1)
+        # A protocol of more than the 8 bytes that its column has.
+        bad = b'9.9.9.9 - - [17/May/2015:10:05:03 +0000] "GET /poison HTTP/1.1-and-more" 200 1 "-" "-"'
+        lines = machine.requests[:place] + [bad] + machine.requests[place:]
+        _, counts, said = machine.deliver(lines, url(server.port), "clickhouse18:poison", store)
+        same("delivered, rejected, waiting",
+             (counts["delivered"], counts["rejected"], counts["waiting"]), (len(machine.requests), 1, 0))
+        compare(server.rows("poison"), machine.requests)
+        letters = [line for path in glob.glob(f"{store}/**/rejected/*", recursive=True) for line in open(path, "rb")]
+        same("dead letters", len(letters), 1)
+        if b"/poison" not in letters[0]:
+            raise Failed(f"the dead letter is another event: {letters[0]!r}")
+    return f"{trials} times, 1 row of {len(machine.requests) + 1} was found by splitting and set aside; all others arrived"
+
+
+def cut(machine):
+    """What was inserted but not confirmed is sent again, and counts once."""
+    server = Server.of(machine)
+    trials = machine.trials(full=20, default=1)
+    again = 0
+    cuts = 0
+    for trial in range(trials):
+        # The one keeps doubles, which a query leaves out; the other drops them when it merges.
+        server.make_table("cut", engine="MergeTree")
+        server.make_table("merged")
+        random = machine.random("cut", trial)
+        with Cutter(server.port, lambda number: number == 0 or random.random() < 0.2) as cutter:
+            status, counts, said = machine.deliver(
+                machine.requests, url(cutter.port), "clickhouse18:cut", machine.folder("store"), deadline=120)
+        same("exit status", status, 0)
+        same("delivered", counts["delivered"], len(machine.requests))
+        inserted = server.count("cut")
+        same("events inserted more than once", inserted > len(machine.requests), True)
+        same("different events", server.count("cut", "uniqExact(id)"), len(machine.requests))
+        compare(server.rows("cut"), machine.requests)
+        server.query("INSERT INTO merged SELECT * FROM cut")
+        server.query("OPTIMIZE TABLE merged FINAL")
+        same("rows without doubles", server.count("merged"), len(machine.requests))
+        again += inserted - len(machine.requests)
+        cuts += cutter.cuts
+    total = trials * len(machine.requests)
+    return f"{cuts} connections were cut after the insert; of {total} events {again} came again, and each counts once"
+
+
+def holds(machine):
+    """A server that refuses all of them, for a table that is not there, empties no store."""
+    server = Server.of(machine)
+    store = machine.folder("store")
+    lines = machine.requests[:1_000]
+    server.query("DROP TABLE IF EXISTS absent")
+    status, counts, said = machine.deliver(lines, url(server.port), "clickhouse18:absent", store, deadline=0)
+    same("exit status, delivered, waiting", (status, counts["delivered"], counts["waiting"]), (2, 0, len(lines)))
+    if "held" not in said or "code 60" not in said:
+        raise Failed(f"nothing says why: {said}")
+    server.make_table("absent")
+    status, counts, _ = machine.deliver([], url(server.port), "clickhouse18:absent", store)
+    same("exit status, delivered", (status, counts["delivered"]), (0, len(lines)))
+    compare(server.rows("absent"), lines)
+    return f"{len(lines)} events waited for a table that was missing, and arrived when it was there"

@@ -1,0 +1,174 @@
+"""The machine that the trials run on: what they need of it, and what they must leave behind as it was."""
+
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import log
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGE = os.path.dirname(os.path.dirname(HERE))
+
+
+class Impossible(Exception):
+    """A trial cannot be run here; the message says why."""
+
+
+class Failed(Exception):
+    """A trial has shown a fault; the message says which."""
+
+
+def same(what, actual, expected):
+    if actual != expected:
+        raise Failed(f"{what}: {actual!r}, not {expected!r}")
+
+
+class Machine:
+    """Use it in a `with`: what it has started is ended then, and what it has made is removed unless a trial failed."""
+
+    def __init__(self, log_path, seed, is_full):
+        self.seed = seed
+        self.is_full = is_full
+        self.servers = {}
+        self._log_path = log_path
+        self._requests = None
+        self._program = None
+        self._processes = []
+        self._is_kept = False
+
+    def __enter__(self):
+        self.place = tempfile.mkdtemp(prefix="sluice-integration-")
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self._processes):
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self._is_kept:
+            print(f"left to be looked at: {self.place}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.place)
+
+    def keep(self):
+        self._is_kept = True
+
+    def trials(self, full, default):
+        """How often to try: so many times in a full run, and so many otherwise."""
+        return full if self.is_full else default
+
+    def random(self, name, number):
+        """The randomness of one trial, which follows from the seed, its name and its number."""
+        return random.Random(f"{self.seed} {name} {number}")
+
+    # What is sent
+
+    @property
+    def requests(self):
+        """The lines of the access log, as bytes."""
+        if self._requests is None:
+            if self._log_path:
+                with open(self._log_path, "rb") as file:
+                    self._requests = file.read().splitlines()
+            else:
+                print("no --log is given: 10,000 lines are made", file=sys.stderr, flush=True)
+                self._requests = log.made(random.Random(self.seed), 10_000)
+        return self._requests
+
+    def folder(self, name):
+        """The path of an empty folder."""
+        path = os.path.join(self.place, name)
+        shutil.rmtree(path, ignore_errors=True)
+        os.makedirs(path)
+        return path
+
+    # What is run
+
+    @property
+    def program(self):
+        """The path of the AccessLog example."""
+        if self._program is None:
+            self._program = os.environ.get("SLUICE_ACCESS_LOG") or self._build()
+        return self._program
+
+    def _build(self):
+        command = ["swift", "build", "--package-path", PACKAGE]
+        subprocess.run(command + ["--product", "AccessLog"], check=True, stdout=sys.stderr)
+        shown = subprocess.run(command + ["--show-bin-path"], check=True, capture_output=True, text=True)
+        return os.path.join(shown.stdout.strip(), "AccessLog")
+
+    def deliver(self, lines, url, wire_format, store, deadline=30, authorities=None):
+        """Runs AccessLog over `lines`; returns its exit status, its counts by name, and all that it has said."""
+        environment = {**os.environ, "no_proxy": "*"}
+        environment.pop("SSL_CERT_FILE", None)
+        if authorities:
+            environment["SSL_CERT_FILE"] = authorities
+        command = [self.program, "-", "--to", url, "--format", wire_format, "--store", store]
+        try:
+            run = subprocess.run(
+                command + ["--deadline", str(deadline)], input=b"".join(line + b"\n" for line in lines),
+                env=environment, capture_output=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            raise Failed("AccessLog does not come to an end")
+        said = run.stderr.decode(errors="replace")
+        counts = {name: int(count) for count, name in re.findall(r"^(\d+) ([a-z]+)", said, re.MULTILINE)}
+        if run.returncode not in (0, 2) or "delivered" not in counts:
+            raise Failed(f"AccessLog ended with {run.returncode}: {said}")
+        return run.returncode, counts, said
+
+    def start(self, command, port, name, **options):
+        """Starts a server, and returns when it listens."""
+        output = os.path.join(self.place, f"{name}.log")
+        with open(output, "wb") as file:
+            process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, **options)
+        self._processes.append(process)
+        for _ in range(600):
+            if process.poll() is not None:
+                break
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            time.sleep(0.05)
+        with open(output, errors="replace") as file:
+            raise Impossible(f"{name} does not start: {file.read()[-2_000:]}")
+
+    @staticmethod
+    def free_ports(count):
+        """Ports of the loopback interface that nobody listens on, as of now."""
+        probes = [socket.socket() for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        ports = [probe.getsockname()[1] for probe in probes]
+        for probe in probes:
+            probe.close()
+        return ports
+
+    @staticmethod
+    def need(tool, package):
+        """Makes sure that a tool is there, and installs its package if it is not.
+
+        Returns the path of the tool, which may be in a folder of the administrator's.
+        """
+        path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+        if not shutil.which(tool, path=path):
+            print(f"installing {package} for {tool}", file=sys.stderr, flush=True)
+            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            install = ["install", "-q", "-y", "--no-install-recommends", package]
+            for arguments in (["update", "-q"], install):
+                if os.geteuid() != 0 or not shutil.which("apt-get"):
+                    raise Impossible(f"{tool} is not there, and it takes root and apt-get to install {package}")
+                if subprocess.run(["apt-get", *arguments], env=environment, stdout=sys.stderr).returncode != 0:
+                    raise Impossible(f"{package} cannot be installed")
+        found = shutil.which(tool, path=path)
+        if not found:
+            raise Impossible(f"{package} is installed, but there is no {tool}")
+        return found
