@@ -30,10 +30,15 @@ struct DeliveryMachine: Sendable {
     /// The longest wait of a hold, in intervals: an hour by default.
     private static let maximumHolds = 12
 
+    /// The retry budget: a failure spends one, a success earns one back. When it is spent, every wait is of the longest.
+    private static let maximumSpentRetries = 10
+
     private let policy: DeliveryPolicy
     private(set) var phase = Phase.idle
     private(set) var isPaused = false
-    private var failures = 0
+    /// Of the retry budget. A single success does not restore it all: after an outage, clients that have just got through
+    /// to a server which is overrun by them would else come back within a second.
+    private var spentRetries = 0
     private var holds = 0
     /// A delivery goes on, once it has begun, until nothing waits any more.
     private var isDraining = false
@@ -76,7 +81,7 @@ struct DeliveryMachine: Sendable {
 
     /// The network is back: what failed before may work now.
     mutating func connectivityRegained() {
-        failures = 0
+        spentRetries = 0
         if case .backingOff = phase { phase = .idle }
     }
 
@@ -97,7 +102,7 @@ struct DeliveryMachine: Sendable {
     mutating func answered(_ outcome: Outcome, at now: Duration, random: () -> UInt64) {
         switch outcome {
         case .progress:
-            failures = 0
+            spentRetries = max(0, spentRetries - 1)
             holds = 0
             phase = .idle
         case .failed(let retryAfter):
@@ -109,9 +114,9 @@ struct DeliveryMachine: Sendable {
             } else {
                 phase = .backingOff(until: now + wait)
             }
-            failures += 1
+            spendRetry()
         case .held:
-            failures += 1
+            spendRetry()
             holds += 1
             let half = policy.holdInterval * min(1 << min(holds - 1, 4), DeliveryMachine.maximumHolds) / 2
             phase = .held(until: now + half + DeliveryMachine.jitter(half, random()))
@@ -144,9 +149,13 @@ struct DeliveryMachine: Sendable {
         }
     }
 
+    private mutating func spendRetry() {
+        spentRetries = min(spentRetries + 1, DeliveryMachine.maximumSpentRetries)
+    }
+
     private func backOff() -> Duration {
-        // Beyond 2^20 times any sensible base the maximum has long been reached.
-        min(policy.maximumBackOff, policy.backOff * (1 << min(failures, 20)))
+        guard spentRetries < DeliveryMachine.maximumSpentRetries else { return policy.maximumBackOff }
+        return min(policy.maximumBackOff, policy.backOff * (1 << spentRetries))
     }
 
     /// Uniform in 0 ..< limit ("full jitter").

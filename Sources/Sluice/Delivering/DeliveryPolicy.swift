@@ -8,7 +8,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var flushInterval: Duration
     /// How long a critical event waits at most: 3 s by default.
     public var criticalInterval: Duration
-    /// The wait after failure number n is drawn from 0 … min(maximumBackOff, backOff × 2ⁿ): 1 s by default.
+    /// The wait after a failure is drawn from 0 … min(maximumBackOff, backOff × 2ⁿ), where n is the number of retries
+    /// spent so far: each failure spends one of 10, each success earns one back. 1 s by default.
     public var backOff: Duration
     /// 300 s by default.
     public var maximumBackOff: Duration

@@ -114,9 +114,19 @@ import Testing
             [.flush, .answer(failed, at: 1), .answer(failed, at: 5), .connectivity, .answer(failed, at: 10)], at: 10,
             .wait(until: .milliseconds(10_500))),
         Row(
-            "a success starts the back-off anew",
+            "a success takes one failure off the back-off",
+            [.flush] + Array(repeating: .answer(failed, at: 1), count: 3)
+                + [.answer(.progress, at: 5), .answer(failed, at: 10)],
+            at: 10, .wait(until: .seconds(12))),
+        Row(
+            "as many successes as failures start it anew",
             [.flush, .answer(failed, at: 1), .answer(.progress, at: 5), .answer(failed, at: 10)], at: 10,
             .wait(until: .milliseconds(10_500))),
+        Row(
+            "ten successes start it anew, however many failures there were",
+            Array(repeating: .answer(failed, at: 1), count: 50) + Array(repeating: .answer(.progress, at: 5), count: 10)
+                + [.answer(failed, at: 10)],
+            at: 10, .wait(until: .milliseconds(10_500))),
         Row(
             "Retry-After is a floor, the jitter comes on top",
             [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10)], at: 69,

@@ -28,8 +28,7 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("a success starts the waits anew")
-    func successStartsWaits() async throws {
+    @Test func `a success halves the next wait, and does not start the waits anew`() async throws {
         let bench = try Bench(
             ScriptedTransport([Self.retry, Self.retry, .answer(.all(.accepted)), Self.retry]))
         bench.track(1)
@@ -39,7 +38,7 @@ import Testing
         await bench.drained()
         bench.track(1)
         await bench.sends(at: 33)
-        await bench.sends(at: 34)
+        await bench.sends(at: 35)
         #expect(bench.sizes == [1, 1, 1, 1, 1])
     }
 

@@ -1,0 +1,22 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+
+/// How often the package's own tests try what is random: a few times, or with `SLUICE_TRIALS=full` in the environment as
+/// often as the documented figures were found.
+package enum Trials {
+    package static let isFull = getenv("SLUICE_TRIALS").map { String(cString: $0) } == "full"
+
+    package static func count(full: Int, few: Int) -> Int { isFull ? full : few }
+
+    /// Prints a figure for the documentation, in a full run only.
+    package static func report(_ figure: @autoclosure () -> String) {
+        if isFull { print(figure()) }
+    }
+}

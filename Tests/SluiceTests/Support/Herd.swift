@@ -1,0 +1,128 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+@testable import Sluice
+
+/// Many clients that come back to one server after an outage: real state machines, everything else simulated, in steps of
+/// a tenth of a second.
+struct Herd {
+    struct Scenario: Sendable, CustomTestStringConvertible {
+        var clients = 10_000
+        /// Batches that wait in each client when the outage ends.
+        let batches: Int
+        /// Batches a second; the server refuses at once what is beyond it.
+        let capacity: Int
+        /// What the server asks for as it refuses.
+        var retryAfter: Duration?
+
+        var testDescription: String {
+            "\(clients) clients with \(batches) batches each, \(capacity) a second, Retry-After "
+                + (retryAfter.map { "\($0)" } ?? "none")
+        }
+
+        /// Seconds that a server needs which is never idle.
+        var ideal: Double { Double(clients * batches) / Double(capacity) }
+    }
+
+    struct Result {
+        /// Seconds from the end of the outage to the last batch; nil if some never arrive.
+        var drained: Double?
+        /// Requests in each second after the outage.
+        var demand: [Int] = []
+
+        /// The most requests a second, as a mean of ten seconds.
+        var peak: Double { means.max() ?? 0 }
+
+        /// When more was asked for than `capacity` for the last time, in seconds after the outage.
+        func overloadEnd(_ capacity: Int) -> Double {
+            Double((means.lastIndex { $0 > Double(capacity) } ?? -1) + 1) * 10
+        }
+
+        private var means: [Double] {
+            stride(from: 0, to: demand.count, by: 10).map { start in
+                Double(demand[start..<min(start + 10, demand.count)].reduce(0, +)) / 10
+            }
+        }
+    }
+
+    private struct Client {
+        var machine = DeliveryMachine(policy: .standard)
+        var batches: Int
+    }
+
+    private static let step = Duration.milliseconds(100)
+    private static let outage = Duration.seconds(1_800)
+    private static let horizon = Duration.seconds(20_000)
+
+    private let scenario: Scenario
+    private var random: SeededRandom
+    private var clients: [Client]
+    /// The clients that wake in each step.
+    private var wakes: [[Int]]
+    private var tokens: Double
+    private var result = Result()
+
+    init(_ scenario: Scenario, seed: UInt64) {
+        self.scenario = scenario
+        random = SeededRandom(seed: seed)
+        clients = Array(repeating: Client(batches: scenario.batches), count: scenario.clients)
+        wakes = Array(repeating: [], count: Int(Herd.horizon / Herd.step))
+        tokens = Double(scenario.capacity)
+        result.demand = Array(repeating: 0, count: Int((Herd.horizon - Herd.outage) / .seconds(1)))
+    }
+
+    mutating func run() -> Result {
+        for number in clients.indices {
+            let begin = DeliveryMachine.jitter(.seconds(15), random.next())
+            clients[number].machine.flushRequested()
+            wake(number, at: begin)
+        }
+        var waiting = clients.count
+        var lastSecond = 0
+        for index in wakes.indices where waiting > 0 {
+            let now = Herd.step * index
+            tokens = min(Double(scenario.capacity), tokens + Double(scenario.capacity) / 10)
+            // No client is always the first.
+            for number in wakes[index].shuffled(using: &random) {
+                switch clients[number].machine.decision(at: now, hasBacklog: clients[number].batches > 0) {
+                case .send:
+                    answer(number, now)
+                    wake(number, at: now + Herd.step)
+                case .wait(let until?): wake(number, at: until)
+                case .wait(until: nil), .stop: break
+                }
+                if clients[number].batches == 0 {
+                    clients[number].batches = -1
+                    waiting -= 1
+                }
+            }
+            wakes[index] = []
+            lastSecond = Int((now - Herd.outage) / .seconds(1))
+            if waiting == 0 { result.drained = (now - Herd.outage) / .seconds(1) }
+        }
+        result.demand = Array(result.demand.prefix(max(0, lastSecond) + 1))
+        return result
+    }
+
+    private mutating func answer(_ number: Int, _ now: Duration) {
+        var outcome = DeliveryMachine.Outcome.failed(retryAfter: nil)
+        if now >= Herd.outage {
+            result.demand[Int((now - Herd.outage) / .seconds(1))] += 1
+            if tokens >= 1 {
+                tokens -= 1
+                clients[number].batches -= 1
+                outcome = .progress
+            } else {
+                outcome = .failed(retryAfter: scenario.retryAfter)
+            }
+        }
+        let drawn = random.next()
+        clients[number].machine.answered(outcome, at: now, random: { drawn })
+    }
+
+    private mutating func wake(_ number: Int, at time: Duration) {
+        let index = Int((time / Herd.step).rounded(.up))
+        if wakes.indices.contains(index) { wakes[index].append(number) }
+    }
+}
