@@ -44,7 +44,8 @@ let tests: [Target] = [
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),
     .testTarget(
-        name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "SluiceMemory", "SluiceTesting"], exclude: ["bodies.py"]),
+        name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceTesting"],
+        exclude: ["bodies.py"]),
     .testTarget(name: "SluicePluginTests", dependencies: plugins),
     .testTarget(
         name: "ExampleTests",

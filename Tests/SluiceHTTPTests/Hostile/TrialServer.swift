@@ -1,0 +1,74 @@
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+/// A server that knows the numbers of the events that it has read, and which of them it has confirmed.
+final class TrialServer: Sendable {
+    struct Books {
+        /// In the order in which they were read, whatever was answered.
+        var read: [Int] = []
+        /// Of those, the ones that were confirmed as far as the server knows.
+        var confirmed: [Int] = []
+        /// Requests that were read whole.
+        var requests = 0
+    }
+
+    let server: Server
+    private let books: Locked<Books>
+
+    var url: String { server.url }
+    var all: Books { books.withLock { $0 } }
+
+    /// - Parameter answer: what becomes of a request; nil is a confirmation. `number` counts the requests from zero.
+    init(
+        _ answer: @escaping @Sendable (_ number: Int, _ numbers: [Int], _ body: String) -> Action? = { _, _, _ in nil }
+    ) throws {
+        let books = Locked(Books())
+        self.books = books
+        server = try Server { connection in
+            while let request = try connection.readRequest() {
+                let numbers = try TrialServer.numbers(in: request.body)
+                let index = books.withLock { books in
+                    defer { books.requests += 1 }
+                    return books.requests
+                }
+                if let action = answer(index, numbers, request.text) {
+                    if action.keeps { books.withLock { $0.read += numbers } }
+                    try action.act(connection)
+                } else {
+                    books.withLock { books in
+                        books.read += numbers
+                        books.confirmed += numbers
+                    }
+                    try connection.write(HTTPAnswer.ok)
+                }
+            }
+        }
+    }
+
+    /// Anything but a confirmation.
+    struct Action: Sendable {
+        /// Whether the server has the events nevertheless.
+        var keeps = false
+        let act: @Sendable (Connection) throws -> Void
+
+        init(keeps: Bool = false, _ act: @escaping @Sendable (Connection) throws -> Void) {
+            self.keeps = keeps
+            self.act = act
+        }
+
+        static func answer(_ status: Int, _ headers: String = "") -> Action {
+            Action { try $0.write("HTTP/1.1 \(status) No\r\n\(headers)Content-Length: 0\r\n\r\n") }
+        }
+    }
+
+    /// The property `number` of each event, in the order of the body.
+    static func numbers(in body: [UInt8]) throws -> [Int] {
+        let json = try JSONReader.value(of: body)
+        let events = json.asArray ?? json.asObject?["batch"]?.asArray
+        return try (events.map { $0.map { $0 } } ?? []).map { event in
+            try #require(event.asObject?["properties"]?.asObject?["number"]?.asInt)
+        }
+    }
+}
