@@ -51,7 +51,7 @@ struct HostileServerTests {
         first.track(known..<known + count)
         await first.pipeline.flush()
         let fate = try await self.fate(first)
-        #expect(attack.fates.contains(fate), "trial \(number)")
+        #expect(attack.fates.contains(fate), "\(attack.testDescription), trial \(number)")
         let waiting = fate == .delivered ? 0 : count
         let ledger = await first.pipeline.shutdown(deadline: .zero)
         #expect(ledger.isBalanced)
