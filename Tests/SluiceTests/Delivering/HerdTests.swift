@@ -10,8 +10,10 @@ import Testing
         Herd.Scenario(batches: 12, capacity: 500), Herd.Scenario(batches: 12, capacity: 100, retryAfter: .seconds(60)),
     ]
 
-    @Test(arguments: scenarios)
-    func `after an outage all arrives, and demand is under the capacity again, within twice the ideal time`(
+    @Test(
+        "after an outage all arrives, and demand is under the capacity again, within twice the ideal time",
+        arguments: scenarios)
+    func afterOutageAll(
         scenario: Herd.Scenario
     ) throws {
         for seed in 0..<Trials.count(full: 10, few: 1) {
@@ -28,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func `a server that could take the peak sees no overload at all`() throws {
+    @Test("a server that could take the peak sees no overload at all")
+    func serverCouldTake() throws {
         var herd = Herd(Herd.Scenario(batches: 1, capacity: 200), seed: 7)
         let result = herd.run()
         #expect(result.demand.allSatisfy { $0 <= 200 })

@@ -151,7 +151,8 @@ import Testing
         return count
     }
 
-    @Test(arguments: [UInt64(0), 1 << 63, .max]) func `no sequence of inputs makes it send what it must not, or sleep`(
+    @Test("no sequence of inputs makes it send what it must not, or sleep", arguments: [UInt64(0), 1 << 63, .max])
+    func noSequenceInputs(
         random: UInt64
     ) {
         let depth = Trials.count(full: 6, few: 5)

@@ -28,7 +28,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `a success halves the next wait, and does not start the waits anew`() async throws {
+    @Test("a success halves the next wait, and does not start the waits anew")
+    func successHalvesNext() async throws {
         let bench = try Bench(
             ScriptedTransport([Self.retry, Self.retry, .answer(.all(.accepted)), Self.retry]))
         bench.track(1)

@@ -136,7 +136,8 @@ import Testing
         return count
     }
 
-    @Test(arguments: [[4], [1, 1, 1], [3, 1, 2]]) func `no sequence of answers loses, doubles or gives up an event`(
+    @Test("no sequence of answers loses, doubles or gives up an event", arguments: [[4], [1, 1, 1], [3, 1, 2]])
+    func noSequenceAnswers(
         sizes: [Int]
     ) {
         let depth = Trials.count(full: 6, few: 4)
