@@ -27,7 +27,7 @@
 
     struct SystemCipher: Sendable {
         private let key: [UInt8]
-        private let crypto: Crypto
+        private let crypto: LibCrypto
 
         struct Failure: Error, CustomStringConvertible {
             let description: String
@@ -35,7 +35,7 @@
 
         init(key: [UInt8]) throws {
             self.key = key
-            crypto = try Crypto()
+            crypto = try LibCrypto()
         }
 
         func seal(_ bytes: [UInt8]) throws -> [UInt8] {
@@ -63,41 +63,6 @@
             if isSealing { isWell = isWell && crypto.control(context, 0x10, 16, &tag) == 1 }
             guard isWell else { throw Failure(description: "not what was sealed with this key") }
             return isSealing ? output + tag : output
-        }
-    }
-
-    /// The few functions of libcrypto that it takes, looked up at run time: no headers, no package.
-    private struct Crypto: Sendable {
-        typealias Pointer = UnsafeMutableRawPointer
-        typealias Bytes = UnsafePointer<UInt8>
-        typealias Output = UnsafeMutablePointer<UInt8>
-        typealias Count = UnsafeMutablePointer<CInt>
-
-        let new: @convention(c) () -> Pointer?
-        let free: @convention(c) (Pointer?) -> Void
-        let aes256GCM: @convention(c) () -> Pointer?
-        let start: @convention(c) (Pointer?, Pointer?, Pointer?, Bytes, Bytes, CInt) -> CInt
-        let update: @convention(c) (Pointer?, Output, Count, Bytes, CInt) -> CInt
-        let finish: @convention(c) (Pointer?, Output, Count) -> CInt
-        let control: @convention(c) (Pointer?, CInt, CInt, Output) -> CInt
-
-        init() throws {
-            guard let library = dlopen("libcrypto.so.3", RTLD_NOW) ?? dlopen("libcrypto.so.1.1", RTLD_NOW) else {
-                throw SystemCipher.Failure(description: "this system has no libcrypto")
-            }
-            func function<Function>(_ name: String) throws -> Function {
-                guard let symbol = dlsym(library, name) else {
-                    throw SystemCipher.Failure(description: "libcrypto has no \(name)")
-                }
-                return unsafeBitCast(symbol, to: Function.self)
-            }
-            new = try function("EVP_CIPHER_CTX_new")
-            free = try function("EVP_CIPHER_CTX_free")
-            aes256GCM = try function("EVP_aes_256_gcm")
-            start = try function("EVP_CipherInit_ex")
-            update = try function("EVP_CipherUpdate")
-            finish = try function("EVP_CipherFinal_ex")
-            control = try function("EVP_CIPHER_CTX_ctrl")
         }
     }
 #endif

@@ -1,0 +1,56 @@
+import SluiceHTTP
+
+/// What the command line says.
+struct Options {
+    static let usage = """
+        usage: AccessLog [FILE|-] [--store DIR] [--to URL|stdout] [--format FORMAT] [--deadline SECONDS]
+
+        --store DIR         keeps events on disk in place of memory
+        --to URL|stdout     where to deliver them (stdout)
+        --format FORMAT     ndjson (which it is without), gzip: the same, compressed; clickhouse:TABLE;
+                            clickhouse18:TABLE for servers older than 22.2
+        --deadline SECONDS  how long to go on trying at the end (30)
+        """
+
+    struct Mistake: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private(set) var file = "-"
+    private(set) var store: String?
+    /// Nil: standard output.
+    private(set) var url: String?
+    private(set) var format: any WireFormat = .ndjson
+    private(set) var deadline = 30
+
+    init(_ arguments: ArraySlice<String>) throws {
+        var arguments = arguments
+        while let argument = arguments.popFirst() {
+            guard argument.hasPrefix("--") else {
+                file = argument
+                continue
+            }
+            guard let value = arguments.popFirst() else { throw Mistake(description: "\(argument) lacks its value") }
+            switch argument {
+            case "--store": store = value
+            case "--to": url = value == "stdout" ? nil : value
+            case "--format": format = try Options.format(value)
+            case "--deadline":
+                guard let seconds = Int(value) else { throw Mistake(description: "\(value) is no number of seconds") }
+                deadline = seconds
+            default: throw Mistake(description: "no option \(argument)")
+            }
+        }
+    }
+
+    private static func format(_ text: String) throws -> any WireFormat {
+        let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.count) {
+        case ("ndjson", 1): return .ndjson
+        case ("gzip", 1): return NDJSONFormat(acceptsGzip: true)
+        case ("clickhouse", 2): return .clickHouse(table: parts[1])
+        case ("clickhouse18", 2): return .clickHouse(table: parts[1], server: .legacy)
+        default: throw Mistake(description: "no format \(text)")
+        }
+    }
+}
