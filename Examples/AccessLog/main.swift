@@ -33,7 +33,11 @@ let pipeline: Pipeline
 do {
     let policy = DeliveryPolicy(batch: BatchSize(events: 500, bytes: 262_144), flushCount: 500)
     pipeline = try Pipeline(delivery: policy, onDiagnostic: { say("\($0)\n") }) {
-        if let store = options.store { JSONLStore(at: store, capacity: 1 << 30) } else { MemoryStore(capacity: 1 << 30) }
+        if let folder = options.store {
+            JSONLStore(at: folder, capacity: 1 << 30)
+        } else {
+            MemoryStore(capacity: 1 << 30)
+        }
         if let url = options.url {
             HTTPTransport(to: url, format: options.format)
         } else {
