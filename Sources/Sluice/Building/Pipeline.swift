@@ -28,6 +28,7 @@ public final class Pipeline: Sendable {
     private let routes: [RunningRoute]
     private let maximumEventBytes: Int
     private let environment: PipelineEnvironment
+    private let onDiagnostic: @Sendable (Diagnostic) -> Void
     private let state = Locked(State())
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering what earlier lives left.
@@ -55,6 +56,7 @@ public final class Pipeline: Sendable {
         chain = ProcessorChain(plan.processors)
         self.maximumEventBytes = maximumEventBytes
         self.environment = environment
+        self.onDiagnostic = onDiagnostic
         routes = try plan.routes.map { route in
             try RunningRoute(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
         }
@@ -103,7 +105,7 @@ public final class Pipeline: Sendable {
         shape(&event)
         if let reason = chain?.process(&event) { return drop(reason) }
         let repairs = event.repair()
-        count(repairs)
+        count(repairs, event.reportedRepairs[...])
         store(consume event, repairs)
     }
 
@@ -120,7 +122,8 @@ public final class Pipeline: Sendable {
             } else {
                 var own = event
                 guard route.process(&own) else { continue }
-                count(own.repair().subtracting(repairs))
+                let reported = own.reportedRepairs.dropFirst(event.reportedRepairs.count)
+                count(own.repair().subtracting(repairs), reported)
                 route.append(encode(own))
             }
         }
@@ -138,11 +141,15 @@ public final class Pipeline: Sendable {
         state.withLock { $0.dropped.add(1, reason) }
     }
 
-    private func count(_ repairs: Repairs) {
-        guard !repairs.isEmpty else { return }
+    private func count(_ repairs: Repairs, _ reported: ArraySlice<Repair>) {
+        guard !repairs.isEmpty || !reported.isEmpty else { return }
         state.withLock { state in
-            for cause in repairs.causes { state.repaired[cause, default: 0] += 1 }
+            for cause in Set(repairs.causes).union(reported) { state.repaired[cause, default: 0] += 1 }
         }
+    }
+
+    func report(_ message: String) {
+        onDiagnostic(Diagnostic(kind: .plugin, route: "", message: message))
     }
 
     // MARK: The host's platform

@@ -11,6 +11,8 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case rejected
         /// A store could not do something.
         case store
+        /// A processor could not do something, such as keep what it is to remember.
+        case plugin
         /// Something to know, without consequence for events.
         case note
     }

@@ -1,5 +1,5 @@
 /// One thing that happened: what a host tracks, what processors change and what a store keeps.
-public struct Event: Sendable, Equatable {
+public struct Event: Sendable {
     /// Minted once, when the event is tracked; the same in every retry, and so the key for deduplication.
     public let id: EventID
     /// Never empty by the time it is stored; at most ``maximumNameBytes`` of UTF-8.
@@ -12,6 +12,8 @@ public struct Event: Sendable, Equatable {
     public var anonymousID: String?
     public var loginID: String?
     public var properties: Properties
+    /// What plugins have cut, each cause once.
+    private(set) var reportedRepairs: [Repair] = []
 
     public init(
         id: EventID,
@@ -45,7 +47,23 @@ public struct Event: Sendable, Equatable {
     public static let maximumNameBytes = 1_024
 }
 
+extension Event: Equatable {
+    /// Events are equal if what is stored of them is, whatever had to be cut on the way.
+    public static func == (left: Event, right: Event) -> Bool {
+        left.id == right.id && left.name == right.name && left.time == right.time && left.priority == right.priority
+            && left.distinctID == right.distinctID && left.anonymousID == right.anonymousID
+            && left.loginID == right.loginID && left.properties == right.properties
+    }
+}
+
 extension Event {
+    /// Has the ledger count that a processor cut something from this event, if it is stored in the end.
+    ///
+    /// - Parameter repair: what was done; a cause counts once for each event, however often it is reported.
+    public mutating func report(_ repair: Repair) {
+        if !reportedRepairs.contains(repair) { reportedRepairs.append(repair) }
+    }
+
     /// Cuts what could not be stored, and returns all that was cut on the event's way to here.
     mutating func repair() -> Repairs {
         var repairs = properties.summary.repairs

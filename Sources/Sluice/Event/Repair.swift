@@ -1,37 +1,49 @@
 /// What had to be cut from an event so that it could be kept. The ledger counts, for each cause, the events it befell.
-public enum Repair: UInt8, Sendable, Hashable, CaseIterable {
+///
+/// Plugins add causes of their own, `extension Repair { static let cutTitle = Repair(rawValue: "cutTitle") }`, and
+/// report them by ``Event/report(_:)``.
+public struct Repair: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
     /// Arrays and objects below ``PropertyValue/maximumDepth`` became null.
-    case cutDepth
-    /// A string lost what lay beyond ``PropertyValue/maximumStringBytes``.
-    case cutString
+    public static let cutDepth = Repair(rawValue: "cutDepth")
+    /// A string lost what lay beyond ``PropertyValue/maximumStringBytes``, or a plugin's limit.
+    public static let cutString = Repair(rawValue: "cutString")
     /// NaN or an infinity, which JSON cannot write, became null.
-    case nonFiniteNumber
+    public static let nonFiniteNumber = Repair(rawValue: "nonFiniteNumber")
     /// A date outside ``Timestamp/writable`` became null.
-    case unwritableDate
-    /// A property was left out because its name is longer than ``Event/maximumNameBytes``.
-    case droppedProperty
-    /// The event's name lost what lay beyond ``Event/maximumNameBytes``.
-    case cutName
+    public static let unwritableDate = Repair(rawValue: "unwritableDate")
+    /// A property was left out: its name is longer than ``Event/maximumNameBytes``, or a plugin's limit forbids it.
+    public static let droppedProperty = Repair(rawValue: "droppedProperty")
+    /// The event's name lost what lay beyond ``Event/maximumNameBytes``, or a plugin's limit.
+    public static let cutName = Repair(rawValue: "cutName")
     /// An id longer than ``Event/maximumNameBytes`` was removed: a cut one could be another user's.
-    case droppedID
+    public static let droppedID = Repair(rawValue: "droppedID")
 }
 
-/// A set of ``Repair``s in one byte, carried by the values which were repaired.
+/// The core's own ``Repair``s in one byte, carried by the values which were repaired.
 struct Repairs: OptionSet, Sendable {
     let rawValue: UInt8
 
-    static let cutDepth = Repairs(.cutDepth)
-    static let cutString = Repairs(.cutString)
-    static let nonFiniteNumber = Repairs(.nonFiniteNumber)
-    static let unwritableDate = Repairs(.unwritableDate)
-    static let droppedProperty = Repairs(.droppedProperty)
-    static let cutName = Repairs(.cutName)
-    static let droppedID = Repairs(.droppedID)
+    static let cutDepth = Repairs(rawValue: 1)
+    static let cutString = Repairs(rawValue: 2)
+    static let nonFiniteNumber = Repairs(rawValue: 4)
+    static let unwritableDate = Repairs(rawValue: 8)
+    static let droppedProperty = Repairs(rawValue: 16)
+    static let cutName = Repairs(rawValue: 32)
+    static let droppedID = Repairs(rawValue: 64)
 
-    init(rawValue: UInt8) { self.rawValue = rawValue }
-    private init(_ repair: Repair) { rawValue = 1 << repair.rawValue }
+    private static let table: [(Repairs, Repair)] = [
+        (.cutDepth, .cutDepth), (.cutString, .cutString), (.nonFiniteNumber, .nonFiniteNumber),
+        (.unwritableDate, .unwritableDate), (.droppedProperty, .droppedProperty), (.cutName, .cutName),
+        (.droppedID, .droppedID),
+    ]
 
     var causes: [Repair] {
-        Repair.allCases.filter { contains(Repairs($0)) }
+        Repairs.table.filter { contains($0.0) }.map(\.1)
     }
 }

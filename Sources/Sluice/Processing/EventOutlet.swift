@@ -1,4 +1,4 @@
-/// The way by which a plugin puts events of its own into the pipeline that it is part of.
+/// The way by which a plugin puts events of its own into the pipeline that it is part of, or tells its host something.
 ///
 /// It is all that a plugin gets to see of a pipeline, and does not keep the pipeline alive.
 public final class EventOutlet: Sendable {
@@ -13,7 +13,8 @@ public final class EventOutlet: Sendable {
     }
 
     /// Tracks an event as a host would: it passes all processors, this plugin included. Without effect once the
-    /// pipeline is gone. Not to be called from ``Processor/process(_:)``, nor with a lock held that it takes.
+    /// pipeline is gone. Not to be called with a lock held that it takes; nor from ``Processor/process(_:)``, except by
+    /// a processor that makes sure that the events which it makes there make no further ones.
     public func track(
         _ name: String,
         _ properties: Properties = [:],
@@ -23,5 +24,13 @@ public final class EventOutlet: Sendable {
         // Outside the lock: the event comes back through the plugins.
         let pipeline = target.withLock { $0.pipeline }
         pipeline?.track(name, properties, priority: priority, shape: shape)
+    }
+
+    /// Hands a message to the host's diagnostics, as ``Diagnostic/Kind-swift.enum/plugin``: for what fails where nothing can be thrown.
+    ///
+    /// - Parameter message: what went wrong and what to do about it, without secrets and contents of events.
+    public func report(_ message: String) {
+        let pipeline = target.withLock { $0.pipeline }
+        pipeline?.report(message)
     }
 }

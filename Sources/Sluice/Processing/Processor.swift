@@ -2,7 +2,8 @@
 ///
 /// ## Conforming
 /// - ``process(_:)`` runs on the caller's thread inside `track`, from any number of threads at once. It must not
-///   wait, and must not track events itself (an event that it made would come back to it).
+///   wait, and must not track events itself (an event that it made would come back to it) unless it sees to it that
+///   those make no further ones. What it cuts it reports by ``Event/report(_:)``, so that nothing is lost uncounted.
 /// - State is the conforming type's own, under a lock of its own; usually a `final class` with one lock around one
 ///   struct. A processor without state is a `struct`.
 /// - Verbs of the plugin, such as `login` or `start`, are methods of the plugin that the host holds.
