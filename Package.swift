@@ -6,6 +6,7 @@ let libraries: [Target] = [
     .target(name: "Sluice"),
     .target(name: "SluiceAutoProperties", dependencies: ["Sluice"]),
     .target(name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles"]),
+    .target(name: "SluiceAdvertising", dependencies: ["SluiceIdentity"]),
     .target(name: "SluiceDuration", dependencies: ["Sluice"]),
     .target(name: "SluiceLifecycle", dependencies: ["Sluice"]),
     .target(name: "SluiceFilters", dependencies: ["Sluice", "SluiceFiles"]),

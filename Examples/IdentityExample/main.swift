@@ -31,7 +31,9 @@ for launch in 1...2 {
         PrintWho()
     }
     pipeline.track("Search")  // In the second launch the user is still logged in.
-    try identity.login("customer-42")
+    try identity.login("customer-42")  // The first one tracks $SignUp, which joins what came before and after.
+    try identity.join("company", "acme")
+    identity.profile.set(["plan": "pro"])
     pipeline.track("Purchase")
     if launch == 2 {
         try identity.logout()

@@ -14,38 +14,56 @@ public import Sluice
 ///     HTTPTransport(to: collector)
 /// }
 /// try identity.login("customer-42")
+/// try identity.join("company", "acme")
+/// identity.profile.set(["plan": "pro"])
 /// ```
 ///
 /// An event that brings an id of its own is about whom it names: nothing of this identity is mixed in, and only a
 /// missing distinct id is derived from the event's own two.
 ///
 /// One `Identity` may stand in several pipelines, and its verbs may be called from any thread. A verb returns when the
-/// change is on disk; what it throws leaves everything as it was. Of two objects or processes that keep their identity
-/// in the same place, each sees only the changes of its own, and the later change stays.
+/// change is on disk; what it throws leaves everything as it was. Events of a verb, such as `$SignUp`, go to all
+/// pipelines that the identity stands in, and nowhere before it stands in one. Of two objects or processes that keep
+/// their identity in the same place, each sees only the changes of its own, and the later change stays.
 ///
 /// A damaged file never changes an id silently: building the pipeline throws ``Sluice/SluiceError/Code/corruptIdentity``
 /// until the host has put the file right or called ``resetAnonymousID()``.
 public final class Identity: Processor {
     public static var isUnique: Bool { true }
 
+    private struct State {
+        var ids: UserIDs? {
+            didSet { extras = ids?.extras ?? [:] }
+        }
+        var extras: Properties = [:]
+        var outlets: [EventOutlet] = []
+        var isSigningUp = false
+        /// What went wrong before there was anyone to tell.
+        var note: String?
+    }
+
     private let persistence: Persistence
+    private let sources: [AnonymousIDSource]
     private let random: @Sendable () -> UInt64
     // Held while a change waits for the disk, for which `track` must not wait: it takes only the other lock.
     private let changes = Locked(())
-    private let current = Locked<UserIDs?>(nil)
+    private let state = Locked(State())
 
-    /// Reads the identity; where there is none, mints an anonymous id and keeps it.
+    /// Reads the identity; where there is none, finds or mints an anonymous id and keeps it.
     ///
     /// What goes wrong here is tried again, and thrown, when a pipeline is built with it.
     ///
     /// - Parameters:
     ///   - persistence: where the identity is kept.
+    ///   - sources: where the first anonymous id may come from, before a random UUID.
     ///   - random: 64 uniformly distributed bits a call, of which anonymous ids are made.
     public init(
         persistedIn persistence: Persistence,
+        anonymousIDFrom sources: [AnonymousIDSource] = [],
         random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom
     ) {
         self.persistence = persistence
+        self.sources = sources
         self.random = random
         do {
             _ = try changes.withLock { (_) throws(SluiceError) in try load() }
@@ -57,32 +75,23 @@ public final class Identity: Processor {
     // MARK: Who it is
 
     /// The id of this installation; nil only while the place where it is kept cannot be read or written.
-    public var anonymousID: String? { current.withLock { $0?.anonymousID } }
+    public var anonymousID: String? { ids?.anonymousID }
 
-    /// The id that the host gave at ``login(_:)``; nil when nobody is logged in.
-    public var loginID: String? { current.withLock { $0?.loginID } }
+    /// The id that the host gave at ``login(_:_:)``; nil when nobody is logged in.
+    public var loginID: String? { ids?.loginID }
 
     /// The login id, else the anonymous id.
-    public var distinctID: String? { current.withLock { $0?.distinctID } }
+    public var distinctID: String? { ids?.distinctID }
 
-    // MARK: Verbs
+    /// Further ids of the user by their kinds, as of ``bind(_:_:)``.
+    public var boundIDs: Properties { ids?.boundIDs ?? [:] }
 
-    /// Names the user from now on. The same id again changes nothing; another one replaces it.
-    ///
-    /// - Parameter id: 1 to 255 characters, counted as Unicode scalars.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is empty or too long, and an error of the
-    ///   file; the identity is then as it was.
-    public func login(_ id: String) throws(SluiceError) {
-        try UserIDs.validate(id, "login id")
-        try change { $0.loginID = id }
-    }
+    /// The ids of the user's groups by their types, as of ``join(_:_:_:)``.
+    public var groups: Properties { ids?.groups ?? [:] }
 
-    /// Forgets the login id; the anonymous id stays.
-    ///
-    /// - Throws: an error of the file; the identity is then as it was.
-    public func logout() throws(SluiceError) {
-        try change { $0.loginID = nil }
-    }
+    private var ids: UserIDs? { state.withLock { $0.ids } }
+
+    // MARK: A new user
 
     /// Mints a new anonymous id, as for another user of the same device; the login id stays.
     ///
@@ -94,6 +103,34 @@ public final class Identity: Processor {
     @discardableResult
     public func resetAnonymousID() throws(SluiceError) -> String {
         let new = mint()
+        try replaceAnonymousID(by: new)
+        return new
+    }
+
+    /// Takes an id of the host's own as the anonymous id, such as one that another system gave; the login id stays.
+    ///
+    /// From a damaged file it is a way on as ``resetAnonymousID()`` is.
+    ///
+    /// - Parameter id: 1 to 255 characters, counted as Unicode scalars.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is empty or too long, and an error of the
+    ///   file; the identity is then as it was.
+    public func setAnonymousID(_ id: String) throws(SluiceError) {
+        try UserIDs.validate(id, "anonymous id")
+        try replaceAnonymousID(by: id)
+    }
+
+    /// Forgets everything about the user: a new anonymous id, nobody logged in, no bound ids and no groups.
+    ///
+    /// - Throws: an error of the file; the identity is then as it was.
+    public func reset() throws(SluiceError) {
+        let ids = UserIDs(anonymousID: mint())
+        try changes.withLock { (_) throws(SluiceError) in
+            try persistence.replace(by: ids)
+            state.withLock { $0.ids = ids }
+        }
+    }
+
+    private func replaceAnonymousID(by new: String) throws(SluiceError) {
         try changes.withLock { (_) throws(SluiceError) in
             do throws(SluiceError) {
                 var ids = try load()
@@ -101,24 +138,32 @@ public final class Identity: Processor {
                 try keep(ids)
             } catch {
                 guard error.code == .corruptIdentity else { throw error }
-                try persistence.setAside()
-                try keep(UserIDs(anonymousID: new))
+                let ids = UserIDs(anonymousID: new)
+                try persistence.replace(by: ids)
+                state.withLock { $0.ids = ids }
             }
         }
-        return new
     }
 
     // MARK: Processor
 
     public func attach(to outlet: EventOutlet) throws {
         _ = try changes.withLock { (_) throws(SluiceError) in try load() }
+        let note = state.withLock { state in
+            state.outlets.append(outlet)
+            return state.note
+        }
+        if let note { outlet.report(note) }
+        trackOwedSignUp()
     }
 
     public func process(_ event: inout Event) -> Disposition {
         if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
-            let ids = current.withLock { $0 }
-            event.anonymousID = ids?.anonymousID
-            event.loginID = ids?.loginID
+            state.withLock { state in
+                event.anonymousID = state.ids?.anonymousID
+                event.loginID = state.ids?.loginID
+                if !state.extras.isEmpty { event.properties.fill(from: state.extras) }
+            }
         }
         if event.distinctID == nil {
             event.distinctID = event.loginID ?? event.anonymousID
@@ -126,31 +171,90 @@ public final class Identity: Processor {
         return .keep
     }
 
-    // MARK: With the lock on changes held
+    // MARK: For the verbs
 
-    private func change(_ body: (inout UserIDs) -> Void) throws(SluiceError) {
+    /// - Returns: whether anything is another now.
+    @discardableResult
+    func change(_ body: (inout UserIDs) throws(SluiceError) -> Void) throws(SluiceError) -> Bool {
         try changes.withLock { (_) throws(SluiceError) in
             let old = try load()
             var new = old
-            body(&new)
+            try body(&new)
             if new != old { try keep(new) }
+            return new != old
         }
     }
 
+    func track(_ name: String, _ properties: Properties) {
+        for outlet in state.withLock({ $0.outlets }) { outlet.track(name, properties) }
+    }
+
+    /// Tracks the `$SignUp` of a first login, if there is one, and notes that it is done. A crash between the two makes
+    /// the event a second time, rather than never.
+    func trackOwedSignUp() {
+        let (owed, extras, outlets): (UserIDs.SignUp?, Properties, [EventOutlet]) = state.withLock { state in
+            guard let owed = state.ids?.owedSignUp, !state.outlets.isEmpty, !state.isSigningUp else {
+                return (nil, [:], [])
+            }
+            state.isSigningUp = true
+            return (owed, state.extras, state.outlets)
+        }
+        guard let owed else { return }
+        var properties = owed.properties
+        properties["$original_id"] = .string(owed.previousID)
+        properties.fill(from: extras)
+        for outlet in outlets {
+            outlet.track("$SignUp", properties) { event in
+                event.anonymousID = owed.previousID
+                event.loginID = owed.loginID
+            }
+        }
+        do throws(SluiceError) {
+            try change { ids in
+                if ids.owedSignUp == owed { ids.owedSignUp = nil }
+            }
+        } catch {
+            for outlet in outlets {
+                outlet.report(
+                    "that $SignUp was tracked could not be noted, so the next launch will repeat it: \(error)")
+            }
+        }
+        let isNext = state.withLock { state in
+            state.isSigningUp = false
+            return state.ids?.owedSignUp.map { $0 != owed } ?? false
+        }
+        // Of a login that came meanwhile.
+        if isNext { trackOwedSignUp() }
+    }
+
+    // MARK: With the lock on changes held
+
     private func load() throws(SluiceError) -> UserIDs {
-        if let ids = current.withLock({ $0 }) { return ids }
-        if let ids = try persistence.read() {
-            current.withLock { $0 = ids }
+        if let ids { return ids }
+        guard let found = try persistence.read() else {
+            let ids = UserIDs(anonymousID: firstAnonymousID())
+            try keep(ids)
             return ids
         }
-        let ids = UserIDs(anonymousID: mint())
-        try keep(ids)
-        return ids
+        state.withLock { $0.ids = found.ids }
+        do throws(SluiceError) {
+            try persistence.heal(found)
+        } catch {
+            state.withLock { $0.note = "the identity is kept in fewer places than it should be: \(error)" }
+        }
+        return found.ids
     }
 
     private func keep(_ ids: UserIDs) throws(SluiceError) {
         try persistence.write(ids)
-        current.withLock { $0 = ids }
+        state.withLock { $0.ids = ids }
+    }
+
+    private func firstAnonymousID() -> String {
+        for source in sources {
+            if let id = source.id { return id }
+        }
+        return mint()
     }
 
     /// A random UUID (RFC 9562, version 4), as text.

@@ -39,7 +39,7 @@ struct IdentityPersistenceTests {
     @Test("the file is JSON with the ids in plain sight")
     func format() throws {
         let identity = Identity(persistedIn: .file(directory.path), random: { 0 })
-        try identity.login("42")
+        try identity.join("team", "7")
         let bytes = try #require(try directory.read("identity.json"))
         guard case .object(let record) = try JSONReader.value(of: bytes) else {
             Issue.record("no object")
@@ -47,7 +47,7 @@ struct IdentityPersistenceTests {
         }
         #expect(
             record["identity"]
-                == ["anonymous_id": "00000000-0000-4000-8000-000000000000", "login_id": "42"])
+                == ["anonymous_id": "00000000-0000-4000-8000-000000000000", "groups": ["team": "7"]])
     }
 
     @Test("a file with more in it, as of a later version, is read")

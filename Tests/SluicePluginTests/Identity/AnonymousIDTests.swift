@@ -1,0 +1,155 @@
+import Sluice
+import SluiceIdentity
+import SluiceMemory
+import Testing
+
+/// Where the anonymous id comes from, and how it stays.
+@Suite struct AnonymousIDTests {
+    /// A place in memory that can lose or spoil what it holds, or fail.
+    private final class Place: Sendable {
+        struct Failure: Error {}
+        struct State {
+            var bytes: [UInt8]?
+            var cannotRead = false
+            var cannotWrite = false
+        }
+        let state = Locked(State())
+
+        var persistence: Identity.Persistence {
+            Identity.Persistence(
+                named: "a place",
+                read: { [state] in
+                    try state.withLock { state in
+                        if state.cannotRead { throw Failure() }
+                        return state.bytes
+                    }
+                },
+                write: { [state] bytes in
+                    try state.withLock { state in
+                        if state.cannotWrite { throw Failure() }
+                        state.bytes = bytes
+                    }
+                })
+        }
+    }
+
+    private let first = Place()
+    private let second = Place()
+
+    private func launch(_ sources: [AnonymousIDSource] = []) -> Identity {
+        Identity(persistedIn: first.persistence.backedUp(by: second.persistence), anonymousIDFrom: sources)
+    }
+
+    @Test func `the chain is the stored id, then each source in order, then a UUID`() throws {
+        let asked = Locked<[String]>([])
+        func source(_ name: String, _ id: String?) -> AnonymousIDSource {
+            AnonymousIDSource {
+                asked.withLock { $0.append(name) }
+                return id
+            }
+        }
+        let identity = launch([source("advertising", nil), source("vendor", "vendor id"), source("last", "no")])
+        #expect(identity.anonymousID == "vendor id")
+        #expect(asked.withLock { $0 } == ["advertising", "vendor"])
+        #expect(launch([source("again", "another")]).anonymousID == "vendor id")
+        #expect(asked.withLock { $0 } == ["advertising", "vendor"])
+        #expect(Identity(persistedIn: .memory, anonymousIDFrom: [source("none", nil)]).anonymousID?.count == 36)
+    }
+
+    @Test(arguments: [
+        "", "00000000-0000-0000-0000-000000000000", "0", "-", String(repeating: "x", count: 256),
+    ]) func `what is no id is passed over`(id: String) {
+        #expect(launch([AnonymousIDSource { id }, AnonymousIDSource { "good" }]).anonymousID == "good")
+    }
+
+    @Test func `a reset makes a new id, and never takes that of the device again`() throws {
+        let identity = launch([AnonymousIDSource { "device" }])
+        try identity.login("a")
+        try identity.bind("crm_id", "7")
+        try identity.join("company", "acme")
+        try identity.reset()
+        #expect(identity.anonymousID != "device" && identity.anonymousID != nil)
+        #expect(identity.loginID == nil && identity.boundIDs.isEmpty && identity.groups.isEmpty)
+        #expect(launch().anonymousID == identity.anonymousID)
+    }
+
+    @Test func `the host may set it, and it is kept`() throws {
+        let identity = launch()
+        try identity.login("a")
+        try identity.setAnonymousID("mine")
+        #expect(identity.anonymousID == "mine" && identity.loginID == "a")
+        #expect(launch().anonymousID == "mine")
+        for id in ["", String(repeating: "x", count: 256)] {
+            let error = #expect(throws: SluiceError.self) { try identity.setAnonymousID(id) }
+            #expect(error?.code == .invalidArgument)
+        }
+        #expect(identity.anonymousID == "mine")
+    }
+
+    @Test func `an id outlives the loss of either place, and comes back to it`() throws {
+        let id = launch().anonymousID
+        for place in [first, second] {
+            place.state.withLock { $0.bytes = nil }
+            let identity = launch()
+            #expect(identity.anonymousID == id)
+            try identity.login("user")
+            try identity.logout()
+            #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
+        }
+        first.state.withLock { $0.bytes = nil }
+        _ = launch()
+        #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
+    }
+
+    @Test func `an id outlives damage to either place, and heals it`() throws {
+        let id = launch().anonymousID
+        for place in [first, second] {
+            place.state.withLock { $0.bytes = [1, 2, 3] }
+            let identity = launch()
+            #expect(identity.anonymousID == id)
+            _ = try TestPipeline { identity }
+        }
+        #expect(first.state.withLock { $0.bytes?.count } != 3)
+    }
+
+    @Test func `a place that cannot be read never makes a new user, unless the other one knows`() throws {
+        first.state.withLock { $0.cannotRead = true }
+        let unknown = launch()
+        #expect(unknown.anonymousID == nil)
+        #expect(throws: SluiceError.self) { try TestPipeline { unknown } }
+        first.state.withLock { $0.cannotRead = false }
+        let id = launch().anonymousID
+        first.state.withLock { $0.cannotRead = true }
+        #expect(launch().anonymousID == id)
+    }
+
+    @Test func `what neither place can take is an error, and nothing changes`() throws {
+        let identity = launch()
+        let id = identity.anonymousID
+        for place in [second, first] {
+            place.state.withLock { $0.cannotWrite = true }
+            let error = #expect(throws: SluiceError.self) { try identity.login("a") }
+            #expect(error?.code == .storageUnavailable)
+            #expect(identity.loginID == nil)
+            #expect(launch().loginID == nil && launch().anonymousID == id)
+            place.state.withLock { $0.cannotWrite = false }
+        }
+    }
+
+    @Test func `what cannot be healed is used and reported`() throws {
+        let id = launch().anonymousID
+        first.state.withLock {
+            $0.bytes = nil
+            $0.cannotWrite = true
+        }
+        let said = Locked<[Diagnostic]>([])
+        let identity = launch()
+        #expect(identity.anonymousID == id)
+        _ = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            identity
+            MemoryStore()
+            NowhereTransport()
+        }
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+    }
+}

@@ -1,0 +1,146 @@
+import Sluice
+import SluiceIdentity
+import SluiceMemory
+import Testing
+
+extension Identity {
+    /// A user who logged in at some earlier time.
+    static func loggedIn(_ id: String) throws -> Identity {
+        let identity = Identity(persistedIn: .memory)
+        let earlier = try TestPipeline { identity }
+        try identity.login(id)
+        _ = earlier
+        return identity
+    }
+}
+
+/// The event that joins what a user did before and after the first login.
+@Suite struct SignUpTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func launch() -> Identity {
+        Identity(persistedIn: .file(directory.path))
+    }
+
+    @Test func `the first login tracks $SignUp with the previous id`() async throws {
+        let identity = launch()
+        let anonymousID = try #require(identity.anonymousID)
+        let test = try TestPipeline { identity }
+        try identity.login("a", ["method": "password"])
+        let event = try await test.event()
+        #expect(event.name == "$SignUp")
+        #expect(event.properties == ["method": "password", "$original_id": .string(anonymousID)])
+        #expect(event.distinctID == "a" && event.loginID == "a" && event.anonymousID == anonymousID)
+    }
+
+    @Test func `later logins track nothing: of the same user, of another one, after a logout, in another life`()
+        async throws
+    {
+        let identity = launch()
+        let test = try TestPipeline { identity }
+        try identity.login("a")
+        try identity.login("a")
+        try identity.logout()
+        try identity.login("a")
+        try identity.login("b")
+        #expect(await test.events().map(\.name) == ["$SignUp"])
+        let next = launch()
+        let second = try TestPipeline { next }
+        try next.login("c")
+        #expect(await second.events().isEmpty)
+    }
+
+    @Test func `after a new anonymous id a login is the first again`() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline { identity }
+        try identity.login("a")
+        try identity.reset()
+        try identity.login("a")
+        try identity.logout()
+        try identity.setAnonymousID("device 7")
+        try identity.login("b")
+        let events = await test.events()
+        #expect(events.map(\.loginID) == ["a", "a", "b"])
+        #expect(events.last?.properties["$original_id"] == "device 7")
+    }
+
+    @Test func `a new anonymous id under a login that stays is no sign-up`() async throws {
+        let identity = try Identity.loggedIn("a")
+        let test = try TestPipeline { identity }
+        try identity.resetAnonymousID()
+        try identity.login("a")
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test func `a login before there is a pipeline is told as soon as there is one, once`() async throws {
+        let identity = launch()
+        try identity.login("a", ["method": "link"])
+        let test = try TestPipeline { identity }
+        let event = try await test.event()
+        #expect(event.name == "$SignUp" && event.loginID == "a")
+        #expect(event.properties["method"] == "link")
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test func `a process that ends between the login and its event leaves the event to the next life`() async throws {
+        let first = launch()
+        try first.login("a")
+        try first.logout()
+        let test = try TestPipeline { launch() }
+        let event = try await test.event()
+        #expect(event.name == "$SignUp" && event.distinctID == "a")
+        #expect(event.properties["$original_id"] == .string(try #require(first.anonymousID)))
+    }
+
+    @Test func `a sign-up that could not be noted as done is reported, and repeated rather than lost`() async throws {
+        let said = Locked<[Diagnostic]>([])
+        let identity = launch()
+        try identity.login("a")
+        let directory = directory
+        /// Takes the disk away as the event passes.
+        struct Blocker: Processor {
+            let directory: TemporaryDirectory
+            func process(_ event: inout Event) -> Disposition {
+                do { try directory.block() } catch { Issue.record(error) }
+                return .keep
+            }
+        }
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            identity
+            Blocker(directory: directory)
+            MemoryStore()
+            NowhereTransport()
+        }
+        #expect(pipeline.ledger.tracked == 1)
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+    }
+
+    @Test func `a login by the id that is the anonymous one already tracks nothing`() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline { identity }
+        try identity.setAnonymousID("a")
+        try identity.login("a")
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test func `logins of many threads track one $SignUp for each anonymous id`() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline { identity }
+        await withTaskGroup(of: Void.self) { group in
+            for user in 0..<8 {
+                group.addTask {
+                    do {
+                        for _ in 0..<50 { try identity.login("user \(user)") }
+                    } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+        }
+        #expect(await test.events().map(\.name) == ["$SignUp"])
+    }
+}
