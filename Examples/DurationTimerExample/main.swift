@@ -20,9 +20,11 @@ struct PrintDurations: Transport {
 }
 
 let time = VirtualTime()  // So that this example takes no time; leave it out for the system's clocks.
-let timers = DurationTimer(time: time)
+let timers = DurationTimer(DurationMeasure(time: time))
+let screens = Screens(DurationMeasure(time: time))
 let pipeline = try Pipeline {
     timers
+    screens
     MemoryStore()
     PrintDurations()
 }
@@ -45,6 +47,25 @@ time.advance(by: .seconds(3_600))
 pipeline.signal(.didBecomeActive)
 time.advance(by: .seconds(6))
 timers.end("Checkout")
+await pipeline.flush()
+
+print("two downloads at once, told apart by their tokens:")
+let first = timers.start("Download")
+time.advance(by: .seconds(1))
+let second = timers.start("Download")
+time.advance(by: .seconds(1))
+timers.end(first)
+timers.end(second)
+await pipeline.flush()
+
+print("a screen that is left by the background, and looked at again afterwards:")
+screens.enter("Product")
+time.advance(by: .seconds(5))
+pipeline.signal(.didEnterBackground)
+time.advance(by: .seconds(3_600))
+pipeline.signal(.didBecomeActive)
+time.advance(by: .seconds(7))
+screens.leave("Product")
 await pipeline.flush()
 
 print("an end without a start:")

@@ -1,63 +1,68 @@
-/// All timers by name: a pure value, to which the time is told.
+/// All timers: a pure value, to which the time is told.
+///
+/// A name stands for the timer of that name which was started last. A timer of which nobody holds the token is only to
+/// be reached by its name; so it is gone as soon as another one takes that.
 struct TimerTable {
-    private enum Phase {
-        case running(since: Duration)
-        case paused
-        /// Was running when the app entered the background.
-        case inBackground
-    }
+    /// More are started by mistake, under names that are never the same.
+    static let maximumCount = 1_000
 
     private struct Timer {
-        var counted = Duration.zero
-        var phase: Phase
-
-        func total(at now: Duration) -> Duration {
-            guard case .running(let start) = phase else { return counted }
-            return counted + max(.zero, now - start)
-        }
-
-        mutating func stop(as newPhase: Phase, at now: Duration) {
-            counted = total(at: now)
-            phase = newPhase
-        }
+        let name: String
+        var watch: Stopwatch
+        var hasToken = true
     }
 
-    private var timers: [String: Timer] = [:]
+    private var timers: [UInt64: Timer] = [:]
+    private var latest: [String: UInt64] = [:]
+    private var lastID: UInt64 = 0
 
-    mutating func start(_ name: String, at now: Duration) {
-        timers[name] = Timer(phase: .running(since: now))
+    mutating func start(_ name: String, at now: Duration) -> UInt64 {
+        if let former = latest[name], timers[former]?.hasToken == false { remove(former) }
+        if timers.count >= TimerTable.maximumCount, let oldest = timers.keys.min() { remove(oldest) }
+        lastID += 1
+        timers[lastID] = Timer(name: name, watch: Stopwatch(startedAt: now))
+        latest[name] = lastID
+        return lastID
     }
 
-    mutating func pause(_ name: String, at now: Duration) {
-        timers[name]?.stop(as: .paused, at: now)
+    /// Nil if none runs or is paused.
+    func id(_ name: String) -> UInt64? { latest[name] }
+
+    mutating func pause(_ id: UInt64, at now: Duration) {
+        timers[id]?.watch.pause(at: now)
     }
 
-    mutating func resume(_ name: String, at now: Duration) {
-        guard let timer = timers[name] else { return }
-        if case .running = timer.phase { return }
-        timers[name]?.phase = .running(since: now)
+    mutating func resume(_ id: UInt64, at now: Duration) {
+        timers[id]?.watch.resume(at: now)
     }
 
     /// Nil if there is no such timer.
-    mutating func end(_ name: String, at now: Duration) -> Duration? {
-        timers.removeValue(forKey: name)?.total(at: now)
+    mutating func end(_ id: UInt64, at now: Duration) -> Duration? {
+        defer { remove(id) }
+        return timers[id]?.watch.total(at: now)
     }
 
-    mutating func remove(_ name: String) {
-        timers[name] = nil
+    mutating func remove(_ id: UInt64) {
+        guard let timer = timers.removeValue(forKey: id) else { return }
+        if latest[timer.name] == id { latest[timer.name] = nil }
+    }
+
+    mutating func removeAll() {
+        timers = [:]
+        latest = [:]
+    }
+
+    /// The token of a timer is gone.
+    mutating func release(_ id: UInt64) {
+        guard let timer = timers[id] else { return }
+        if latest[timer.name] == id { timers[id]?.hasToken = false } else { remove(id) }
     }
 
     mutating func enterBackground(at now: Duration) {
-        for name in timers.keys {
-            guard case .running = timers[name]?.phase else { continue }
-            timers[name]?.stop(as: .inBackground, at: now)
-        }
+        for id in timers.keys { timers[id]?.watch.enterBackground(at: now) }
     }
 
     mutating func becomeActive(at now: Duration) {
-        for name in timers.keys {
-            guard case .inBackground = timers[name]?.phase else { continue }
-            timers[name]?.phase = .running(since: now)
-        }
+        for id in timers.keys { timers[id]?.watch.becomeActive(at: now) }
     }
 }

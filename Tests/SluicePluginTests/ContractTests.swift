@@ -12,7 +12,8 @@ struct ContractTests {
     @Test(
         "whatever is tracked, stored or dropped with a reason",
         arguments: [
-            AutoProperties(), Identity(persistedIn: .memory), DurationTimer(), LifecycleEvents(), PassiveLaunchTagger(),
+            AutoProperties(), Identity(persistedIn: .memory), DurationTimer(), Screens(), LifecycleEvents(),
+            PassiveLaunchTagger(),
             Consent(persistedIn: .memory), Consent(persistedIn: .memory, whilePending: .pass), Sampling(rate: 0.5),
             Sampling(rate: 0.5, by: .eventID), Redaction(keys: ["a"], patterns: [.email, .paymentCard, .phone]),
             Limits(eventName: .cut(to: 3), properties: .cut(to: 3), propertyName: .cut(to: 3), string: .cut(to: 3)),

@@ -10,7 +10,7 @@ struct DurationTimerBackgroundTests {
     private let test: TestPipeline
 
     init() throws {
-        let (time, timers) = (time, DurationTimer(time: time))
+        let (time, timers) = (time, DurationTimer(DurationMeasure(time: time)))
         self.timers = timers
         test = try TestPipeline(time: time) { timers }
     }

@@ -1,0 +1,80 @@
+import Sluice
+
+/// The screens that are on display, in the order of their entries: a pure value, to which the time is told.
+struct ScreenTable {
+    /// Of a host that enters screens and never leaves them.
+    static let maximumCount = 100
+
+    enum Output {
+        case entered(name: String, referrer: String?, Properties)
+        case left(name: String, Duration, Properties)
+    }
+
+    private struct Screen {
+        let id: UInt64
+        let name: String
+        let parent: UInt64?
+        let properties: Properties
+        /// Nil while nobody can see it.
+        var watch: Stopwatch?
+        var wasSeen = false
+    }
+
+    private var screens: [Screen] = []
+    private var isVisible = true
+    private var lastName: String?
+    private var lastID: UInt64 = 0
+
+    mutating func enter(
+        _ name: String, _ properties: Properties, in parent: UInt64?, at now: Duration, _ outputs: inout [Output]
+    ) -> UInt64 {
+        if screens.count >= ScreenTable.maximumCount { leave(screens[0].id, [:], at: now, &outputs) }
+        lastID += 1
+        screens.append(Screen(id: lastID, name: name, parent: parent, properties: properties))
+        if isVisible { see(screens.count - 1, at: now, &outputs) }
+        return lastID
+    }
+
+    /// Its children are left before it, the last entered first.
+    mutating func leave(_ id: UInt64, _ properties: Properties, at now: Duration, _ outputs: inout [Output]) {
+        guard let index = screens.firstIndex(where: { $0.id == id }) else { return }
+        for child in screens.filter({ $0.parent == id }).reversed() { leave(child.id, [:], at: now, &outputs) }
+        hide(index, properties, at: now, &outputs)
+        screens.remove(at: index)
+    }
+
+    mutating func leaveAll(at now: Duration, _ outputs: inout [Output]) {
+        for screen in screens.reversed() { leave(screen.id, [:], at: now, &outputs) }
+    }
+
+    /// The one of that name that was entered last.
+    func id(_ name: String) -> UInt64? {
+        screens.last { $0.name == name }?.id
+    }
+
+    mutating func disappear(at now: Duration, _ outputs: inout [Output]) {
+        isVisible = false
+        for index in screens.indices.reversed() { hide(index, [:], at: now, &outputs) }
+    }
+
+    mutating func appear(at now: Duration, _ outputs: inout [Output]) {
+        guard !isVisible else { return }
+        isVisible = true
+        for index in screens.indices { see(index, at: now, &outputs) }
+    }
+
+    /// Coming back to a screen is no entry.
+    private mutating func see(_ index: Int, at now: Duration, _ outputs: inout [Output]) {
+        screens[index].watch = Stopwatch(startedAt: now)
+        guard !screens[index].wasSeen else { return }
+        screens[index].wasSeen = true
+        outputs.append(.entered(name: screens[index].name, referrer: lastName, screens[index].properties))
+        lastName = screens[index].name
+    }
+
+    private mutating func hide(_ index: Int, _ properties: Properties, at now: Duration, _ outputs: inout [Output]) {
+        guard let watch = screens[index].watch else { return }
+        screens[index].watch = nil
+        outputs.append(.left(name: screens[index].name, watch.total(at: now), properties))
+    }
+}

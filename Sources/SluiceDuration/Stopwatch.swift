@@ -1,0 +1,44 @@
+/// One running or paused measurement: a pure value, to which the time is told.
+struct Stopwatch {
+    private enum Phase {
+        case running(since: Duration)
+        case paused
+        /// Was running when the app entered the background.
+        case inBackground
+    }
+
+    private var counted = Duration.zero
+    private var phase: Phase
+
+    init(startedAt now: Duration) {
+        phase = .running(since: now)
+    }
+
+    /// Never negative, even by a clock that goes backwards.
+    func total(at now: Duration) -> Duration {
+        guard case .running(let start) = phase else { return counted }
+        return counted + max(.zero, now - start)
+    }
+
+    mutating func pause(at now: Duration) {
+        stop(as: .paused, at: now)
+    }
+
+    mutating func resume(at now: Duration) {
+        if case .running = phase { return }
+        phase = .running(since: now)
+    }
+
+    mutating func enterBackground(at now: Duration) {
+        if case .running = phase { stop(as: .inBackground, at: now) }
+    }
+
+    mutating func becomeActive(at now: Duration) {
+        if case .inBackground = phase { phase = .running(since: now) }
+    }
+
+    private mutating func stop(as newPhase: Phase, at now: Duration) {
+        counted = total(at: now)
+        phase = newPhase
+    }
+}

@@ -1,0 +1,89 @@
+import Sluice
+import SluiceDuration
+import SluiceTesting
+import Testing
+
+/// Several timers of one name, told apart by their tokens.
+@Suite struct CrossTimerTests {
+    private let time = VirtualTime()
+    private let timers: DurationTimer
+    private let test: TestPipeline
+
+    init() throws {
+        let (time, timers) = (time, DurationTimer(DurationMeasure(time: time)))
+        self.timers = timers
+        test = try TestPipeline(time: time) { timers }
+    }
+
+    private func durations() async -> [PropertyValue?] {
+        await test.events().map { $0.properties["$event_duration"] }
+    }
+
+    @Test func `two of the same name run beside each other`() async {
+        let first = timers.start("Download")
+        time.advance(by: .seconds(1))
+        let second = timers.start("Download")
+        time.advance(by: .seconds(1))
+        timers.end(first)
+        time.advance(by: .seconds(1))
+        timers.end(second)
+        #expect(await durations() == [2_000.0, 2_000.0])
+    }
+
+    @Test func `each is paused, resumed and removed by itself`() async {
+        let tokens = (0..<3).map { _ in timers.start("Download") }
+        timers.pause(tokens[0])
+        timers.remove(tokens[2])
+        time.advance(by: .seconds(1))
+        timers.resume(tokens[0])
+        time.advance(by: .seconds(1))
+        for token in tokens { timers.end(token) }
+        #expect(await durations() == [1_000.0, 2_000.0, nil])
+    }
+
+    @Test func `the name stands for the one that was started last`() async {
+        let first = timers.start("Download")
+        time.advance(by: .seconds(1))
+        timers.start("Download")
+        time.advance(by: .seconds(1))
+        timers.end("Download")
+        timers.end("Download")
+        timers.end(first)
+        #expect(await durations() == [1_000.0, nil, 2_000.0])
+    }
+
+    @Test func `what ended by its token has ended by its name too`() async {
+        let token = timers.start("Download")
+        timers.end(token)
+        timers.end("Download")
+        #expect(await durations() == [0.0, nil])
+    }
+
+    @Test func `a timer goes with its token once its name is another's`() async {
+        var token: DurationTimer.Token? = timers.start("Download")
+        timers.start("Download")
+        #expect(token?.name == "Download")
+        token = nil
+        time.advance(by: .seconds(1))
+        timers.end("Download")
+        #expect(await durations() == [1_000.0])
+    }
+
+    @Test func `the background pauses and resumes each of them`() async {
+        let tokens = (0..<2).map { _ in timers.start("Download") }
+        timers.pause(tokens[0])
+        test.pipeline.signal(.didEnterBackground)
+        time.advance(by: .seconds(1))
+        test.pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(1))
+        for token in tokens { timers.end(token) }
+        #expect(await durations() == [0.0, 1_000.0])
+    }
+
+    @Test func `of more than a thousand timers the oldest is forgotten`() async {
+        let tokens = (0...1_000).map { timers.start("\($0)") }
+        timers.end(tokens[0])
+        timers.end(tokens[1])
+        #expect(await durations() == [nil, 0.0])
+    }
+}

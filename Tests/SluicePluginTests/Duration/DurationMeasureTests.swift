@@ -1,0 +1,56 @@
+import Sluice
+import SluiceDuration
+import SluiceTesting
+import Testing
+
+/// The options of a duration: unit, clock and limit.
+@Suite struct DurationMeasureTests {
+    private let time = VirtualTime()
+
+    private func duration(_ measure: DurationMeasure, _ pass: (VirtualTime) -> Void) async throws -> PropertyValue? {
+        let timers = DurationTimer(measure)
+        let test = try TestPipeline(time: time) { timers }
+        timers.start("Watch")
+        pass(time)
+        timers.end("Watch")
+        return try await test.event().properties["$event_duration"]
+    }
+
+    @Test(
+        arguments: [
+            (.microseconds(1_234_499), 1.234), (.microseconds(1_234_500), 1.235), (.zero, 0.0),
+            (.seconds(86_400), 86_400.0),
+        ] as [(Duration, Double)])
+    func `seconds have three decimals`(passed: Duration, seconds: Double) async throws {
+        let measure = DurationMeasure(unit: .seconds, time: time)
+        #expect(try await duration(measure) { $0.advance(by: passed) } == .double(seconds))
+    }
+
+    @Test func `by the continuous clock the machine's sleep counts, and a clock that is set does not`() async throws {
+        let measure = DurationMeasure(clock: .continuous, time: time)
+        let result = try await duration(measure) { time in
+            time.advance(by: .seconds(1))
+            time.suspendMachine(for: .seconds(10))
+            time.setWallTime(Timestamp(milliseconds: 0))
+        }
+        #expect(result == 11_000.0)
+    }
+
+    @Test func `a duration above the limit is left out and counted, one at the limit is not`() async throws {
+        let timers = DurationTimer(DurationMeasure(limit: .seconds(10), time: time))
+        let test = try TestPipeline(time: time) { timers }
+        for length in [10, 11] {
+            timers.start("Watch")
+            time.advance(by: .seconds(length))
+            timers.end("Watch", ["length": .int(length)])
+        }
+        let events = await test.events()
+        #expect(events.map { $0.properties["$event_duration"] } == [10_000.0, nil])
+        #expect(test.pipeline.ledger.repaired == [.overlongDuration: 1])
+    }
+
+    @Test func `no duration is longer than a day unless the host says so`() async throws {
+        let result = try await duration(DurationMeasure(time: time)) { $0.advance(by: .seconds(86_401)) }
+        #expect(result == nil)
+    }
+}
