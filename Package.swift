@@ -4,11 +4,11 @@ import PackageDescription
 /// The core and every plugin: each a folder under Sources, each a product of its own.
 let libraries: [Target] = [
     .target(name: "Sluice"),
-    .target(name: "SluiceAutoProperties", dependencies: ["Sluice"]),
+    .target(name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles"]),
     .target(name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles"]),
     .target(name: "SluiceAdvertising", dependencies: ["SluiceIdentity"]),
     .target(name: "SluiceDuration", dependencies: ["Sluice"]),
-    .target(name: "SluiceLifecycle", dependencies: ["Sluice"]),
+    .target(name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceFiles"]),
     .target(name: "SluiceFilters", dependencies: ["Sluice", "SluiceFiles"]),
     .target(name: "SluiceMemory", dependencies: ["Sluice"]),
     .target(name: "SluiceJSONL", dependencies: ["Sluice", "SluiceFiles", "CSluiceJSONL"]),
@@ -32,7 +32,7 @@ let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
 let examples: [Target] = [
     "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
     "JSONLStoreExample", "SealedStoreExample", "MemoryStoreExample", "HTTPTransportExample", "StdoutTransportExample",
-    "FiltersExample",
+    "FiltersExample", "ServerExample",
     "SwapEnvironments", "CustomPlugin", "AccessLog",
 ].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
 

@@ -12,15 +12,17 @@ struct PrintStates: Transport {
         for line in batch.events {
             let event = try line.event()
             let isInBackground = event.properties["$app_state"] == "background"
-            print("  \(event.name)\(isInBackground ? " (in the background)" : "")")
+            guard case .int(let session) = event.properties["$session_index"] else { continue }
+            print("  \(event.name)\(isInBackground ? " (in the background)" : ""), session \(session)")
         }
         return .all(.accepted)
     }
 }
 
 let pipeline = try Pipeline {
-    LifecycleEvents()
     PassiveLaunchTagger()
+    LifecycleEvents()
+    Sessions()
     MemoryStore()
     PrintStates()
 }

@@ -23,7 +23,7 @@ extension SystemReader {
             processID: Int(getpid()),
             program: CommandLine.arguments.first ?? "",
             processorCount: onlineProcessors,
-            utcOffset: { offset(at: $0) })
+            utcOffset: { LocalTime.utcOffset(at: $0) })
         #if canImport(Darwin)
             reader.platform = applePlatform
         #endif
@@ -96,12 +96,5 @@ extension SystemReader {
     private static var onlineProcessors: Int? {
         let count = sysconf(Int32(_SC_NPROCESSORS_ONLN))
         return count > 0 ? Int(count) : nil
-    }
-
-    private static func offset(at time: Timestamp) -> Int? {
-        var seconds = time_t(time.milliseconds / 1_000)
-        var local = tm()
-        guard localtime_r(&seconds, &local) != nil else { return nil }
-        return Int(local.tm_gmtoff) / 60
     }
 }

@@ -257,11 +257,5 @@ public final class Identity: Processor {
         return mint()
     }
 
-    /// A random UUID (RFC 9562, version 4), as text.
-    private func mint() -> String {
-        let high = random() & ~0xF000 | 4 << 12
-        let low = random() >> 2 | 0b10 << 62
-        // Not the id of an event, but the same 128 bits and the same spelling.
-        return EventID(high: high, low: low).description
-    }
+    private func mint() -> String { EventID.random(random).description }
 }

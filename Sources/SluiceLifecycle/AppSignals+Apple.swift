@@ -1,4 +1,5 @@
 #if (canImport(UIKit) && !os(watchOS)) || (canImport(AppKit) && !targetEnvironment(macCatalyst))
+    public import Foundation
     public import Sluice
 
     #if canImport(UIKit)
@@ -14,6 +15,7 @@
     /// Make one on the main thread while the app is launching, as in `application(_:didFinishLaunchingWithOptions:)`,
     /// and hold it for as long as it is to report. It does not keep the pipeline alive.
     ///
+    /// On entering the background it asks the system for time to send what waits, and gives it back when that is done.
     /// A Mac app does not enter the background: there `$AppEnd` comes with the termination.
     @MainActor
     @available(iOSApplicationExtension, unavailable)
@@ -23,18 +25,27 @@
         private let observations: [Observation]
 
         /// Reports the launch when the main thread gets to it next: a passive one if the app is in the background then.
-        public init(to pipeline: Pipeline) {
-            var signals: [(Notification.Name, Signal)] = [
+        ///
+        /// - Parameters:
+        ///   - pipeline: what is to be told.
+        ///   - center: where the app's notifications are posted.
+        public init(to pipeline: Pipeline, from center: NotificationCenter = .default) {
+            let signals: [(Notification.Name, Signal)] = [
                 (Application.willResignActiveNotification, .willResignActive),
                 (Application.didBecomeActiveNotification, .didBecomeActive),
                 (Application.willTerminateNotification, .willTerminate),
             ]
-            #if canImport(UIKit)
-                signals.append((Application.didEnterBackgroundNotification, .didEnterBackground))
-            #endif
-            observations = signals.map { name, signal in
-                Observation(of: name) { [weak pipeline] in pipeline?.signal(signal) }
+            var observations = signals.map { name, signal in
+                Observation(of: name, center) { [weak pipeline] in pipeline?.signal(signal) }
             }
+            #if canImport(UIKit)
+                observations.append(
+                    Observation(of: Application.didEnterBackgroundNotification, center) { [weak pipeline] in
+                        guard let pipeline else { return }
+                        MainActor.assumeIsolated { AppSignals.enterBackground(pipeline) }
+                    })
+            #endif
+            self.observations = observations
             // Not at once: while it is launching, an app with scenes says that it is in the background in any case.
             Task { [weak pipeline] in pipeline?.signal(.launched(AppSignals.launch)) }
         }
@@ -46,20 +57,54 @@
                 .foreground
             #endif
         }
+
+        #if canImport(UIKit)
+            private static func enterBackground(_ pipeline: Pipeline) {
+                let time = BackgroundTime()
+                pipeline.signal(.didEnterBackground)
+                Task {
+                    await pipeline.flush()
+                    time.giveBack()
+                }
+            }
+        #endif
     }
+
+    #if canImport(UIKit)
+        /// Time that the system gives an app in the background, until it is given back or runs out.
+        @MainActor
+        private final class BackgroundTime {
+            private var task = UIBackgroundTaskIdentifier.invalid
+
+            init() {
+                // Whoever does not give it back when it runs out is ended by the system.
+                task = Application.shared.beginBackgroundTask(withName: "sluice") { [weak self] in
+                    MainActor.assumeIsolated { self?.giveBack() }
+                }
+            }
+
+            func giveBack() {
+                guard task != .invalid else { return }
+                Application.shared.endBackgroundTask(task)
+                task = .invalid
+            }
+        }
+    #endif
 
     /// Ends with its last reference.
     // @unchecked: the token is only given back, for which the notification centre may be called from any thread.
     private final class Observation: @unchecked Sendable {
         private let token: any NSObjectProtocol
+        private let center: NotificationCenter
 
         /// Calls `body` on the thread that posts: for the app's own notifications, the main thread.
-        init(of name: Notification.Name, _ body: @escaping @Sendable () -> Void) {
-            token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in body() }
+        init(of name: Notification.Name, _ center: NotificationCenter, _ body: @escaping @Sendable () -> Void) {
+            self.center = center
+            token = center.addObserver(forName: name, object: nil, queue: nil) { _ in body() }
         }
 
         deinit {
-            NotificationCenter.default.removeObserver(token)
+            center.removeObserver(token)
         }
     }
 #endif

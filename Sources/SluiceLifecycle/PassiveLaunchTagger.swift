@@ -7,7 +7,7 @@ public import Sluice
 /// users have to leave them out. An event that brings `$app_state` keeps its own.
 ///
 /// It may stand above or below ``LifecycleEvents``: `$AppStartPassively` always gets the mark and `$AppStart` never,
-/// whichever of the two stages hears of the signal first.
+/// whichever of the two stages hears of the signal first. ``Sessions`` are to stand below it.
 public final class PassiveLaunchTagger: Processor {
     public static var isUnique: Bool { true }
 

@@ -15,6 +15,11 @@ public struct EventID: Sendable, Hashable, Comparable {
         self.low = low
     }
 
+    /// A UUID of version 4: of what is no event, but has the same 128 bits and the same spelling.
+    package static func random(_ random: () -> UInt64) -> EventID {
+        EventID(high: random() & ~0xF000 | 4 << 12, low: random() >> 2 | 0b10 << 62)
+    }
+
     public static func < (left: EventID, right: EventID) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

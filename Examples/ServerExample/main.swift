@@ -1,0 +1,36 @@
+// A server that loses nothing when it is told to end: SIGTERM and SIGINT (control-C) flush within a deadline.
+//
+//     swift run ServerExample            ends by itself after three requests
+//     swift run ServerExample --wait     waits for control-C, or for kill
+
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+import SluiceStdout
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+let pipeline = try Pipeline {
+    LifecycleEvents()
+    Sessions(.idle(.seconds(1_800)))
+    MemoryStore()
+    StdoutTransport()
+}
+let isWaiting = CommandLine.arguments.contains("--wait")
+// By default it would end by the signal, as the system expects; this one goes on to end by itself.
+let (ended, end) = AsyncStream<Int32>.makeStream()
+let signals = ProcessSignals(to: pipeline, deadline: .seconds(3)) { number in
+    if isWaiting { return ProcessSignals.endProcess(number) }
+    end.yield(number)
+    end.finish()
+}
+for number in 1...3 { pipeline.track("Request", ["number": .int(number)]) }
+if !isWaiting { kill(getpid(), SIGTERM) }
+for await number in ended { print("# ended by signal \(number), with \(pipeline.ledger.routes[0].waiting) waiting") }
+withExtendedLifetime(signals) {}

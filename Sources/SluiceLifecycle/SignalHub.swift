@@ -1,0 +1,93 @@
+#if canImport(Dispatch) && !os(Windows)
+    import Dispatch
+    import Sluice
+
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #elseif canImport(Bionic)
+        import Bionic
+    #endif
+
+    // nonisolated(unsafe): written once, before the first handler is set; a handler can take no lock.
+    nonisolated(unsafe) private var pipeEnd: Int32 = -1
+
+    /// Turns the process's signals into calls on a queue.
+    ///
+    /// A handler may do next to nothing, so it writes the signal's number into a pipe, from which the queue reads.
+    /// Dispatch's own source for signals is not used: on Linux it misses those that the main thread gets while it waits.
+    final class SignalHub: Sendable {
+        typealias Listener = @Sendable (_ number: Int32) -> Void
+
+        private struct State {
+            var listeners: [Int: (numbers: [Int32], call: Listener)] = [:]
+            var lastID = 0
+        }
+
+        static let shared = SignalHub()
+
+        private let state = Locked(State())
+        // nonisolated(unsafe): set here, and only kept alive after that.
+        nonisolated(unsafe) private let source: (any DispatchSourceRead)?
+
+        private init() {
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else {
+                source = nil
+                return
+            }
+            for end in ends {
+                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+                _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            }
+            pipeEnd = ends[1]
+            let readEnd = ends[0]
+            let source = DispatchSource.makeReadSource(
+                fileDescriptor: readEnd, queue: DispatchQueue(label: "sluice.signals"))
+            self.source = source
+            source.setEventHandler { [weak self] in
+                var byte: UInt8 = 0
+                while read(readEnd, &byte, 1) == 1 { self?.received(Int32(byte)) }
+            }
+            source.resume()
+        }
+
+        /// - Returns: the number by which to remove it.
+        func add(_ numbers: [Int32], _ call: @escaping Listener) -> Int {
+            let id = state.withLock { state in
+                state.lastID += 1
+                state.listeners[state.lastID] = (numbers, call)
+                return state.lastID
+            }
+            for number in numbers {
+                signal(number) { number in
+                    // The code that was interrupted must not see another error than its own.
+                    let code = errno
+                    var byte = UInt8(truncatingIfNeeded: number)
+                    _ = write(pipeEnd, &byte, 1)
+                    errno = code
+                }
+            }
+            return id
+        }
+
+        /// Signals to which nobody listens any more have their default action again.
+        func remove(_ id: Int) {
+            let free = state.withLock { state in
+                let numbers = state.listeners.removeValue(forKey: id)?.numbers ?? []
+                return numbers.filter { number in !state.listeners.values.contains { $0.numbers.contains(number) } }
+            }
+            for number in free { signal(number, SIG_DFL) }
+        }
+
+        private func received(_ number: Int32) {
+            let calls = state.withLock { state in
+                state.listeners.values.filter { $0.numbers.contains(number) }.map(\.call)
+            }
+            for call in calls { call(number) }
+        }
+    }
+#endif

@@ -1,0 +1,153 @@
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// What one launch tells the next: the first ever, its day, and how a launch ended that could not say so.
+@Suite struct AcrossLaunchesTests {
+    private let directory: TemporaryDirectory
+    /// Noon, by UTC.
+    private let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_767_268_800_000))
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func launch(utcOffset: Int = 0) throws -> TestPipeline {
+        let events = LifecycleEvents(
+            persistedIn: .file(directory.path), time: time, utcOffset: { _ in utcOffset })
+        return try TestPipeline(time: time) { events }
+    }
+
+    private func flags(_ event: Event) -> [PropertyValue?] {
+        [event.properties["$is_first_time"], event.properties["$is_first_day"]]
+    }
+
+    @Test func `the first $AppStart of all says so, and no later one`() async throws {
+        let first = try launch()
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(.didEnterBackground)
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(.didEnterBackground)
+        let starts = await first.events().filter { $0.name == "$AppStart" }
+        #expect(starts.map(flags) == [[true, true], [false, true]])
+        let second = try launch()
+        second.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await second.events().first)) == [false, true])
+    }
+
+    @Test(arguments: [
+        (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
+    ])
+    func `the first day ends at midnight of the device's own time`(utcOffset: Int, hours: Int, isFirst: Bool)
+        async throws
+    {
+        let first = try launch(utcOffset: utcOffset)
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(.didEnterBackground)
+        time.advance(by: .seconds(hours * 3_600))
+        let second = try launch(utcOffset: utcOffset)
+        second.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await second.events().first)) == [false, .bool(isFirst)])
+    }
+
+    @Test func `a passive launch begins the first day, and is not the first start`() async throws {
+        let first = try launch()
+        first.pipeline.signal(.launched(.passive))
+        #expect(try flags(#require(await first.events().first)) == [nil, true])
+        time.advance(by: .seconds(86_400))
+        let second = try launch()
+        second.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await second.events().first)) == [true, false])
+    }
+
+    @Test func `without a place to keep it in, nothing is said of earlier launches`() async throws {
+        let test = try TestPipeline { LifecycleEvents() }
+        test.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await test.events().first)) == [nil, nil])
+    }
+
+    @Test func `an end that a crash has prevented is made good from the last known time`() async throws {
+        let start = time.wallTime()
+        let crashed = try launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        time.advance(by: .seconds(15))
+        // When it sleeps again, it has noted.
+        await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
+        time.advance(by: .seconds(7))
+        let next = try launch()
+        time.advance(by: .seconds(3_600))
+        next.pipeline.signal(.launched(.foreground))
+        next.pipeline.signal(.didBecomeActive)
+        let events = await next.events()
+        #expect(events.map(\.name) == ["$AppEnd", "$AppStart"])
+        #expect(events[0].properties == ["$event_duration": 15_000.0, "$recovered": true])
+        #expect(events[0].time == Timestamp(milliseconds: start.milliseconds + 15_000))
+        _ = crashed
+    }
+
+    @Test func `a crash before anything was noted ends at the start`() async throws {
+        let crashed = try launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        let next = try launch()
+        next.pipeline.signal(.launched(.passive))
+        let events = await next.events()
+        #expect(events.map(\.name) == ["$AppEnd", "$AppStartPassively"])
+        #expect(events[0].properties["$event_duration"] == 0.0)
+        let third = try launch()
+        third.pipeline.signal(.didBecomeActive)
+        #expect(await third.events().map(\.name) == ["$AppStart"])
+        _ = crashed
+    }
+
+    @Test(arguments: [Signal.didEnterBackground, .willTerminate])
+    func `an end that was told is not told again`(end: Signal) async throws {
+        let first = try launch()
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(end)
+        let next = try launch()
+        next.pipeline.signal(.didBecomeActive)
+        #expect(await next.events().map(\.name) == ["$AppStart"])
+    }
+
+    @Test(arguments: ["", "{", "[]", "null"])
+    func `a damaged file is kept aside and reported, and no start is called the first`(text: String) async throws {
+        try directory.write(Array(text.utf8), to: "lifecycle.json")
+        let said = Locked<[Diagnostic]>([])
+        let events = LifecycleEvents(persistedIn: .file(directory.path), time: time)
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            events
+            Watcher(flags: { flags in said.withLock { _ in #expect(flags == [false, false]) } })
+            MemoryStore()
+            NowhereTransport()
+        }
+        pipeline.signal(.didBecomeActive)
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+        #expect(try directory.read("lifecycle.json.corrupt") == Array(text.utf8))
+        let next = try launch()
+        next.pipeline.signal(.didEnterBackground)
+        #expect(said.withLock { $0.count } == 1)
+    }
+
+    @Test func `a place that cannot be written is reported, and events go on`() async throws {
+        let said = Locked<[Diagnostic]>([])
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            LifecycleEvents(persistedIn: .file("/dev/null/state"), time: time)
+            MemoryStore()
+            NowhereTransport()
+        }
+        pipeline.signal(.didBecomeActive)
+        #expect(said.withLock { !$0.isEmpty && $0.allSatisfy { $0.kind == .plugin } })
+        #expect(pipeline.ledger.tracked == 1)
+    }
+
+    private struct Watcher: Processor {
+        let flags: @Sendable ([PropertyValue?]) -> Void
+        func process(_ event: inout Event) -> Disposition {
+            flags([event.properties["$is_first_time"], event.properties["$is_first_day"]])
+            return .keep
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The end of a server or a tool. With signals that nothing else in a test uses.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ProcessSignalsTests {
+    @Test func `a process starts at once, and at a signal ends and sends what waits`() async throws {
+        let test = try TestPipeline { LifecycleEvents() }
+        let number = await withCheckedContinuation { continuation in
+            let signals = Locked<ProcessSignals?>(nil)
+            let made = ProcessSignals(to: test.pipeline, on: [SIGUSR2]) { number in
+                signals.withLock { $0 = nil }
+                continuation.resume(returning: number)
+            }
+            signals.withLock { $0 = made }
+            test.pipeline.track("Served")
+            kill(getpid(), SIGUSR2)
+        }
+        #expect(number == SIGUSR2)
+        #expect(test.pipeline.ledger.routes[0].delivered == 3)
+        test.pipeline.track("Too late")
+        #expect(test.pipeline.ledger.dropped == [.shutDown: 1])
+        #expect(await test.events().map(\.name) == ["$AppStart", "Served", "$AppEnd"])
+    }
+
+    @Test func `a receiver that hangs delays the end no longer than the deadline`() async throws {
+        let time = VirtualTime()
+        let transport = HangingTransport()
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            LifecycleEvents()
+            MemoryStore()
+            transport
+        }
+        let ended = Locked(false)
+        let signals = ProcessSignals(to: pipeline, on: [SIGUSR2], deadline: .seconds(5)) { _ in
+            ended.withLock { $0 = true }
+            transport.letGo()
+        }
+        kill(getpid(), SIGUSR2)
+        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
+        #expect(!ended.withLock { $0 })
+        time.advance(by: .seconds(5))
+        await transport.isLetGo()
+        #expect(ended.withLock { $0 })
+        #expect(pipeline.ledger.routes[0].waiting == 2)
+        _ = signals
+    }
+
+    /// Answers nothing until it is let go.
+    private final class HangingTransport: Transport {
+        private let (stream, continuation) = AsyncStream<Void>.makeStream()
+
+        func letGo() { continuation.finish() }
+        func isLetGo() async { for await _ in stream {} }
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            return .all(.accepted)
+        }
+    }
+}

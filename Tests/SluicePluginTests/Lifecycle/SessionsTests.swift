@@ -1,0 +1,282 @@
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// Which session an event belongs to, and where sessions begin and end.
+@Suite struct SessionsTests {
+    private let directory: TemporaryDirectory
+    private let time = VirtualTime()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func launch(_ mode: Sessions.Mode = .automatic) throws -> (Sessions, TestPipeline) {
+        let sessions = Sessions(mode, persistedIn: .file(directory.path), time: time)
+        return (sessions, try TestPipeline(time: time) { sessions })
+    }
+
+    private func pass(_ seconds: Double) { time.advance(by: .seconds(seconds)) }
+
+    /// Each event with the index of its session; durations of ends in seconds.
+    private func story(_ test: TestPipeline) async -> [String] {
+        await test.events().map { event in
+            var text = event.name
+            if case .int(let index) = event.properties["$session_index"] { text += " \(index)" }
+            if case .double(let duration) = event.properties["$event_duration"] { text += " \(duration / 1_000)s" }
+            return text
+        }
+    }
+
+    @Test func `a launch begins a session, and every event has its id and index`() async throws {
+        let (sessions, test) = try launch()
+        test.pipeline.signal(.launched(.foreground))
+        test.pipeline.track("A")
+        test.pipeline.track("B")
+        let events = await test.events()
+        #expect(events.map(\.name) == ["$SessionStart", "A", "B"])
+        let id = try #require(sessions.id)
+        #expect(
+            events.allSatisfy { $0.properties["$session_id"] == .string(id) && $0.properties["$session_index"] == 1 })
+        #expect(id.count == 36)
+    }
+
+    @Test func `without signals the first event begins it, after the session's own`() async throws {
+        let (_, test) = try launch()
+        test.pipeline.track("A")
+        #expect(await story(test) == ["$SessionStart 1", "A 1"])
+    }
+
+    @Test func `each launch is a new session, and the index goes on`() async throws {
+        let (first, one) = try launch()
+        one.pipeline.track("A")
+        one.pipeline.signal(.willTerminate)
+        let (second, two) = try launch()
+        two.pipeline.track("B")
+        #expect(await story(one) == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s"])
+        #expect(await story(two) == ["$SessionStart 2", "B 2"])
+        #expect(first.id != second.id)
+    }
+
+    @Test(arguments: [(19.999, false), (20, true)])
+    func `twenty seconds in the background end an automatic session`(seconds: Double, ends: Bool) async throws {
+        let (_, test) = try launch()
+        test.pipeline.signal(.didBecomeActive)
+        pass(30)
+        test.pipeline.signal(.didEnterBackground)
+        pass(seconds)
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.track("A")
+        let expected =
+            ends ? ["$SessionStart 1", "$SessionEnd 1 30.0s", "$SessionStart 2", "A 2"] : ["$SessionStart 1", "A 1"]
+        #expect(await story(test) == expected)
+    }
+
+    @Test func `the sleep of the machine counts as background`() async throws {
+        let (_, test) = try launch()
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.didEnterBackground)
+        time.suspendMachine(for: .seconds(20))
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await story(test).count == 3)
+    }
+
+    @Test func `events in the background keep a session alive, and one after a long silence begins another`()
+        async throws
+    {
+        let (_, test) = try launch()
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.didEnterBackground)
+        for _ in 1...3 {
+            pass(15)
+            test.pipeline.track("Fetched")
+        }
+        pass(20)
+        test.pipeline.track("Later")
+        #expect(
+            await story(test) == [
+                "$SessionStart 1", "Fetched 1", "Fetched 1", "Fetched 1", "$SessionEnd 1 45.0s", "$SessionStart 2",
+                "Later 2",
+            ])
+    }
+
+    @Test func `a long look at one screen ends nothing`() async throws {
+        let (_, test) = try launch()
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.didEnterBackground)
+        pass(10)
+        test.pipeline.signal(.didBecomeActive)
+        pass(3_600)
+        test.pipeline.track("A")
+        pass(3_600)
+        test.pipeline.signal(.willResignActive)
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await story(test) == ["$SessionStart 1", "A 1"])
+    }
+
+    @Test func `an end is told with the time at which the session was used last`() async throws {
+        let start = time.wallTime()
+        let (_, test) = try launch()
+        test.pipeline.signal(.didBecomeActive)
+        pass(10)
+        test.pipeline.signal(.didEnterBackground)
+        pass(100)
+        test.pipeline.signal(.didBecomeActive)
+        let end = try #require(await test.events().first { $0.name == "$SessionEnd" })
+        #expect(end.time == Timestamp(milliseconds: start.milliseconds + 10_000))
+    }
+
+    @Test func `an idle limit ends a session by the next event, told before it`() async throws {
+        let (_, test) = try launch(.idle(.seconds(60)))
+        test.pipeline.track("A")
+        pass(59)
+        test.pipeline.track("B")
+        pass(60)
+        test.pipeline.track("C")
+        #expect(
+            await story(test) == ["$SessionStart 1", "A 1", "B 1", "$SessionEnd 1 59.0s", "$SessionStart 2", "C 2"])
+    }
+
+    @Test func `a manual session begins and ends when the host says so`() async throws {
+        let (sessions, test) = try launch(.manual)
+        test.pipeline.signal(.launched(.foreground))
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.track("None")
+        sessions.start()
+        test.pipeline.signal(.didEnterBackground)
+        pass(3_600)
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.track("First")
+        sessions.start()
+        test.pipeline.track("Second")
+        sessions.end()
+        sessions.end()
+        test.pipeline.track("None again")
+        #expect(sessions.id == nil)
+        #expect(
+            await story(test) == [
+                "None", "$SessionStart 1", "First 1", "$SessionEnd 1 3600.0s", "$SessionStart 2", "Second 2",
+                "$SessionEnd 2 0.0s", "None again",
+            ])
+    }
+
+    @Test func `what the process still tells at its end belongs to the session that ends`() async throws {
+        let (_, test) = try launch()
+        test.pipeline.track("A")
+        test.pipeline.signal(.willTerminate)
+        test.pipeline.track("Last words")
+        test.pipeline.signal(.willTerminate)
+        #expect(await story(test) == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
+    }
+
+    @Test func `a session that a crash has ended is made good at the next launch, with its last known time`()
+        async throws
+    {
+        let start = time.wallTime()
+        let id = try await crash()
+        pass(600)
+        let (_, next) = try launch()
+        next.pipeline.track("A")
+        let events = await next.events()
+        #expect(events.map(\.name) == ["$SessionEnd", "$SessionStart", "A"])
+        #expect(
+            events[0].properties == [
+                "$session_id": .string(id), "$session_index": 1, "$event_duration": 15_000.0, "$recovered": true,
+            ])
+        #expect(events[0].time == Timestamp(milliseconds: start.milliseconds + 15_000))
+        #expect(events[2].properties["$session_index"] == 2)
+        let (_, third) = try launch(.manual)
+        third.pipeline.track("B")
+        #expect(await third.events().map { $0.properties["$session_index"] } == [2, nil])
+    }
+
+    /// A life that ends 15 s after it was noted last; returns the id of its session.
+    private func crash() async throws -> String {
+        let (sessions, test) = try launch()
+        test.pipeline.signal(.didBecomeActive)
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        pass(15)
+        await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
+        pass(14)
+        return try #require(sessions.id)
+    }
+
+    @Test(arguments: [true, false])
+    func `an $AppEnd that is made good belongs to the session of its launch`(sessionsFirst: Bool) async throws {
+        func launch() throws -> TestPipeline {
+            let sessions = Sessions(persistedIn: .file(directory.path), time: time)
+            let events = LifecycleEvents(persistedIn: .file(directory.path), time: time)
+            return try TestPipeline(time: time) {
+                if sessionsFirst {
+                    sessions
+                    events
+                } else {
+                    events
+                    sessions
+                }
+            }
+        }
+        let crashed = try launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        let next = try launch()
+        next.pipeline.signal(.didBecomeActive)
+        let events = await next.events()
+        let indices = Dictionary(events.map { ($0.name, $0.properties["$session_index"]) }) { first, _ in first }
+        #expect(indices == ["$AppEnd": 1, "$SessionEnd": 1, "$SessionStart": 2, "$AppStart": 2])
+        _ = crashed
+    }
+
+    @Test func `a session of a passive launch is marked as such, below the tagger`() async throws {
+        let test = try TestPipeline(time: time) {
+            PassiveLaunchTagger()
+            LifecycleEvents(time: time)
+            Sessions(time: time)
+        }
+        test.pipeline.signal(.launched(.passive))
+        pass(20)
+        test.pipeline.signal(.didBecomeActive)
+        let events = await test.events()
+        #expect(
+            events.map { "\($0.name) \($0.properties["$app_state"] == "background")" } == [
+                "$SessionStart true", "$AppStartPassively true", "$SessionEnd false", "$SessionStart false",
+                "$AppStart false",
+            ])
+    }
+
+    @Test func `an event that brings a session keeps its own`() async throws {
+        let (_, test) = try launch()
+        test.pipeline.track("A", ["$session_id": "mine"])
+        #expect(await test.events().map(\.properties) == [["$session_id": "mine"]])
+    }
+
+    @Test func `a damaged file is kept aside and reported`() throws {
+        try directory.write(Array("{".utf8), to: "sessions.json")
+        let said = Locked<[Diagnostic]>([])
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            Sessions(persistedIn: .file(directory.path), time: time)
+            MemoryStore()
+            NowhereTransport()
+        }
+        pipeline.track("A")
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+        #expect(try directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
+    }
+
+    @Test func `sessions of many threads are told once each, and in pairs`() async throws {
+        let (sessions, test) = try launch(.idle(.zero))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<50 { test.pipeline.track("A") }
+                }
+            }
+        }
+        sessions.end()
+        let events = await test.events()
+        let starts = events.filter { $0.name == "$SessionStart" }.map { $0.properties["$session_id"] }
+        let ends = events.filter { $0.name == "$SessionEnd" }.map { $0.properties["$session_id"] }
+        #expect(starts.count == ends.count && starts.allSatisfy { ends.contains($0) })
+    }
+}
