@@ -16,7 +16,10 @@ let libraries: [Target] = [
     .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl"]),
     .target(
         name: "SluiceFoundation",
-        dependencies: ["Sluice", "SluiceIdentity", "SluiceFilters", "SluiceJSONL", "SluiceHTTP"]),
+        dependencies: [
+            "Sluice", "SluiceAutoProperties", "SluiceIdentity", "SluiceLifecycle", "SluiceFilters", "SluiceJSONL",
+            "SluiceHTTP",
+        ]),
     .target(name: "SluiceTesting", dependencies: ["Sluice"]),
 ]
 

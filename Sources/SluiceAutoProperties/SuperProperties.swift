@@ -10,14 +10,22 @@ struct SuperProperties {
     private(set) var registered: Properties = [:]
     private var dynamic: [Dynamic] = []
     private let automatic: Properties
+    private var network: Properties
 
-    /// ``registered``, then ``automatic``, then the offset of ``quarter``: joined when one of them changes, not for each event.
+    /// ``registered``, then ``automatic``, then ``network``, then the offset of ``quarter``: joined when one of them changes, not for each event.
     private var constant: Properties = [:]
     /// The quarter of an hour since 1970 for which ``constant`` holds: offsets change at its beginning or not at all.
     private var quarter: Int64?
 
-    init(automatic: Properties) {
+    init(automatic: Properties, network: Properties, registered: Properties) {
         self.automatic = automatic
+        self.network = network
+        self.registered = registered
+    }
+
+    mutating func setNetwork(_ properties: Properties) {
+        network = properties
+        quarter = nil
     }
 
     mutating func register(_ properties: Properties) {
@@ -54,6 +62,7 @@ struct SuperProperties {
         if quarter != self.quarter {
             constant = registered
             constant.fill(from: automatic)
+            constant.fill(from: network)
             if let offset = utcOffset(time) { constant.fill(from: ["$utc_offset": .int(offset)]) }
             constant = constant.shared()
             self.quarter = quarter

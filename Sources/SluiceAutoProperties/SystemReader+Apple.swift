@@ -1,11 +1,14 @@
-#if canImport(Darwin)
-    import Darwin
+#if canImport(UIKit) || canImport(AppKit)
     import Foundation
+    import Network
     import Sluice
 
+    #if canImport(Darwin)
+        import Darwin
+    #endif
     #if canImport(UIKit) && !os(watchOS)
         import UIKit
-    #elseif os(macOS)
+    #elseif canImport(AppKit)
         import CoreGraphics
     #endif
 
@@ -23,10 +26,26 @@
                 "$app_name": (information["CFBundleName"] as? String).map { .string($0) },
                 "$app_version": (information["CFBundleShortVersionString"] as? String).map { .string($0) },
                 "$locale": .string(Locale.current.identifier),
+                "$country": Locale.current.region.map { .string($0.identifier) },
                 "$timezone": .string(TimeZone.current.identifier),
                 "$screen_width": screen.map { .int(Int($0.width)) },
                 "$screen_height": screen.map { .int(Int($0.height)) },
             ])
+        }
+
+        /// Started once, since a monitor knows nothing before that; until it does, the network is not told.
+        private static let pathMonitor: NWPathMonitor = {
+            let monitor = NWPathMonitor()
+            monitor.start(queue: DispatchQueue(label: "sluice.network"))
+            return monitor
+        }()
+
+        static var appleNetworkType: String? {
+            let path = pathMonitor.currentPath
+            guard path.status == .satisfied else { return nil }
+            if path.usesInterfaceType(.wifi) { return "wifi" }
+            if path.usesInterfaceType(.cellular) { return "cellular" }
+            return path.usesInterfaceType(.wiredEthernet) ? "ethernet" : nil
         }
 
         private static var systemName: String {
@@ -61,19 +80,23 @@
         }
 
         private static func systemValue(_ name: String) -> String? {
-            var size = 0
-            guard sysctlbyname(name, nil, &size, nil, 0) == 0, size > 0 else { return nil }
-            var bytes = [UInt8](repeating: 0, count: size)
-            guard sysctlbyname(name, &bytes, &size, nil, 0) == 0 else { return nil }
-            return trimmed(String(decoding: bytes.prefix(size), as: UTF8.self))
+            #if canImport(Darwin)
+                var size = 0
+                guard sysctlbyname(name, nil, &size, nil, 0) == 0, size > 0 else { return nil }
+                var bytes = [UInt8](repeating: 0, count: size)
+                guard sysctlbyname(name, &bytes, &size, nil, 0) == 0 else { return nil }
+                return trimmed(String(decoding: bytes.prefix(size), as: UTF8.self))
+            #else
+                return nil
+            #endif
         }
 
         /// Pixels. On iOS it is known only to the main thread: made elsewhere, the plugin leaves it out.
         private static var screenSize: CGSize? {
-            #if os(iOS) || os(tvOS)
+            #if canImport(UIKit) && !os(watchOS) && !os(visionOS)
                 guard Thread.isMainThread else { return nil }
                 return MainActor.assumeIsolated { UIScreen.main.nativeBounds.size }
-            #elseif os(macOS)
+            #elseif canImport(AppKit)
                 return CGDisplayCopyDisplayMode(CGMainDisplayID()).map {
                     CGSize(width: $0.pixelWidth, height: $0.pixelHeight)
                 }

@@ -24,8 +24,9 @@ extension SystemReader {
             program: CommandLine.arguments.first ?? "",
             processorCount: onlineProcessors,
             utcOffset: { LocalTime.utcOffset(at: $0) })
-        #if canImport(Darwin)
+        #if canImport(UIKit) || canImport(AppKit)
             reader.platform = applePlatform
+            reader.networkType = { appleNetworkType }
         #endif
         return reader
     }

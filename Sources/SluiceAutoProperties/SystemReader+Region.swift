@@ -1,10 +1,12 @@
 import Sluice
 
 extension SystemReader {
-    /// Language and time zone.
+    /// Language, country and time zone.
     var region: Properties {
-        Properties(known: [
+        let locale = locale
+        return Properties(known: [
             "$locale": locale.map { .string($0) },
+            "$country": locale.flatMap(country).map { .string($0) },
             "$timezone": timeZone.map { .string($0) },
         ])
     }
@@ -16,6 +18,15 @@ extension SystemReader {
             return nil
         }
         return String(name)
+    }
+
+    /// By ISO 3166: two letters, or three digits for what is larger than a country.
+    private func country(of locale: String) -> String? {
+        guard let mark = locale.lastIndex(where: { $0 == "_" || $0 == "-" }) else { return nil }
+        let name = locale[locale.index(after: mark)...]
+        let isCountry = name.utf8.count == 2 && name.allSatisfy { $0.isASCII && $0.isLetter }
+        let isRegion = name.utf8.count == 3 && name.allSatisfy { $0.isASCII && $0.isNumber }
+        return isCountry || isRegion ? name.uppercased() : nil
     }
 
     /// The name in the time zone database, such as `Europe/Berlin`: by tzset(3), then by what distributions keep.

@@ -33,6 +33,8 @@ package struct SystemReader: Sendable {
     package var utcOffset: @Sendable (Timestamp) -> Int?
     /// What frameworks tell and no file does.
     package var platform: Properties
+    /// The same, of the network at this moment.
+    package var networkType: @Sendable () -> String?
 
     package init(
         file: @escaping @Sendable (String) -> String? = { _ in nil },
@@ -44,7 +46,8 @@ package struct SystemReader: Sendable {
         program: String = "",
         processorCount: Int? = nil,
         utcOffset: @escaping @Sendable (Timestamp) -> Int? = { _ in nil },
-        platform: Properties = [:]
+        platform: Properties = [:],
+        networkType: @escaping @Sendable () -> String? = { nil }
     ) {
         self.file = file
         self.link = link
@@ -56,9 +59,10 @@ package struct SystemReader: Sendable {
         self.processorCount = processorCount
         self.utcOffset = utcOffset
         self.platform = platform
+        self.networkType = networkType
     }
 
-    /// All automatic properties but those of the library; of a name that several sources tell, the first.
+    /// All automatic properties but those of the library and the network; of a name that several sources tell, the first.
     func collect() -> Properties {
         var properties = platform
         properties.fill(from: process)

@@ -1,10 +1,12 @@
 import Foundation
 import Sluice
+import SluiceAutoProperties
 import SluiceFilters
 import SluiceFoundation
 import SluiceHTTP
 import SluiceIdentity
 import SluiceJSONL
+import SluiceLifecycle
 import SluiceMemory
 import SluiceStdout
 import Testing
@@ -58,6 +60,8 @@ struct FoundationTests {
         let identity = Identity(persistedIn: try .file(url))
         try identity.login("a")
         try Consent(persistedIn: try .file(url)).grant()
+        AutoProperties(persistedIn: try .file(url)).register(["a": 1])
+        #expect(AutoProperties(persistedIn: .file("\(directory.path)/a b%20ü/state")).registered == ["a": 1])
         #expect(Identity(persistedIn: .file("\(directory.path)/a b%20ü/state")).loginID == "a")
         #expect(Consent(persistedIn: .file("\(directory.path)/a b%20ü/state")).status == .granted)
         #expect(try directory.names == ["a b%20ü"])
@@ -92,6 +96,7 @@ struct FoundationTests {
         let url = try #require(URL(string: text))
         for make in [
             { _ = try Identity.Persistence.file(url) }, { _ = try Consent.Persistence.file(url) },
+            { _ = try AutoProperties.Persistence.file(url) }, { _ = try LifecyclePersistence.file(url) },
             { _ = try JSONLStore(at: url) },
         ] {
             let error = #expect(throws: SluiceError.self) { try make() }

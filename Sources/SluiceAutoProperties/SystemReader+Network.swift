@@ -1,0 +1,39 @@
+import Sluice
+
+extension SystemReader {
+    /// How the machine reaches the network at this moment.
+    var network: Properties {
+        guard let type = networkType() ?? routedNetworkType else { return [:] }
+        return ["$network_type": .string(type), "$wifi": .bool(type == "wifi")]
+    }
+
+    /// By the interface of the default route.
+    private var routedNetworkType: String? {
+        guard let interface = defaultInterface else { return nil }
+        let directory = "/sys/class/net/\(interface)"
+        let device = file("\(directory)/uevent") ?? ""
+        if device.contains("DEVTYPE=wlan") { return "wifi" }
+        if device.contains("DEVTYPE=wwan") || interface.hasPrefix("ppp") { return "cellular" }
+        // ARPHRD_ETHER: all that behaves like one, also in a container.
+        return line("\(directory)/type") == "1" ? "ethernet" : nil
+    }
+
+    /// By `/proc/net/route`, whose columns are the interface, the destination, the gateway, the flags, two counts and the
+    /// metric; else by `/proc/net/ipv6_route`, whose last column is the interface.
+    private var defaultInterface: String? {
+        let routes = (file("/proc/net/route") ?? "").split(whereSeparator: \.isNewline).compactMap { line in
+            let fields = line.split(whereSeparator: \.isWhitespace)
+            guard fields.count > 7, fields[1] == "00000000", fields[7] == "00000000", let metric = Int(fields[6])
+            else { return nil as (interface: String, metric: Int)? }
+            return (String(fields[0]), metric)
+        }
+        if let best = routes.min(by: { $0.metric < $1.metric }) { return best.interface }
+        for line in (file("/proc/net/ipv6_route") ?? "").split(whereSeparator: \.isNewline) {
+            let fields = line.split(whereSeparator: \.isWhitespace)
+            if fields.count == 10, fields[0].allSatisfy({ $0 == "0" }), fields[1] == "00", fields[9] != "lo" {
+                return String(fields[9])
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,92 @@
+import Sluice
+import SluiceAutoProperties
+import SluiceMemory
+import Testing
+
+/// Static super properties across launches.
+@Suite struct SuperPropertiesPersistenceTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func launch() -> AutoProperties {
+        AutoProperties(persistedIn: .file(directory.path), system: SystemReader())
+    }
+
+    /// What a pipeline with this stage is told.
+    private func diagnostics(_ auto: AutoProperties, _ body: () -> Void = {}) throws -> [Diagnostic.Kind] {
+        let said = Locked<[Diagnostic]>([])
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            auto
+            MemoryStore()
+            NowhereTransport()
+        }
+        body()
+        _ = pipeline
+        return said.withLock { $0.map(\.kind) }
+    }
+
+    @Test func `each verb is kept when it returns, with the types of its values`() throws {
+        let moment = Timestamp(milliseconds: 1_767_225_600_000)
+        let first = launch()
+        first.register(["plan": "pro", "since": .date(moment), "n": 1, "d": 1.5, "tags": ["a", ["b": nil]]])
+        #expect(launch().registered == first.registered)
+        first.registerOnce(["plan": "free", "once": true])
+        #expect(launch().registered["plan"] == "pro" && launch().registered["once"] == true)
+        first.unregister("plan")
+        #expect(launch().registered["plan"] == nil)
+        first.unregisterAll()
+        #expect(launch().registered.isEmpty)
+    }
+
+    @Test func `once is once in the life of an installation`() throws {
+        launch().registerOnce(["campaign": "spring"])
+        let second = launch()
+        second.registerOnce(["campaign": "summer"])
+        #expect(try #require(second.processed()).properties["campaign"] == "spring")
+    }
+
+    @Test func `dynamic properties and automatic ones are not kept`() throws {
+        let first = launch()
+        first.registerDynamic("n") { 1 }
+        first.register(["a": 1])
+        #expect(launch().registered == ["a": 1])
+    }
+
+    @Test func `without a place nothing is kept, and nothing is written`() throws {
+        AutoProperties(system: SystemReader()).register(["a": 1])
+        #expect(AutoProperties(system: SystemReader()).registered.isEmpty)
+        _ = launch()
+        #expect(try directory.names == [])
+    }
+
+    @Test func `a damaged file is kept aside and reported, and new properties are kept again`() throws {
+        try directory.write(Array("{\"a\":".utf8), to: "super-properties.json")
+        let auto = launch()
+        #expect(try diagnostics(auto) == [.plugin])
+        #expect(try directory.read("super-properties.json.corrupt") == Array("{\"a\":".utf8))
+        auto.register(["b": 1])
+        #expect(launch().registered == ["b": 1])
+    }
+
+    @Test func `what cannot be kept is reported, and counts until the process ends`() throws {
+        let auto = launch()
+        try directory.block()
+        #expect(try diagnostics(auto) { auto.register(["a": 1]) } == [.plugin])
+        #expect(try #require(auto.processed()).properties["a"] == 1)
+    }
+
+    @Test func `of registrations at once, what is kept is what counts`() async throws {
+        let auto = launch()
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<4 {
+                group.addTask {
+                    for number in 0..<20 { auto.register(["n": .int(number), "task": .int(task)]) }
+                }
+            }
+        }
+        #expect(launch().registered == auto.registered)
+    }
+}
