@@ -17,6 +17,8 @@ public import Sluice
 /// whole batch is kept and written again later. Writing to a pipe that nobody reads from waits, as any write does.
 public struct StdoutTransport: Transport {
     private let descriptor: Int32
+    // Lines of two batches in flight must not get into each other.
+    private let turn = Locked(())
 
     /// - Parameter descriptor: an open file descriptor, which stays the caller's: 1, standard output, by default.
     public init(descriptor: Int32 = 1) {
@@ -30,7 +32,7 @@ public struct StdoutTransport: Transport {
             output += line.bytes
             output.append(UInt8(ascii: "\n"))
         }
-        try write(output)
+        try turn.withLock { _ throws(SluiceError) in try write(output) }
         return .all(.accepted)
     }
 

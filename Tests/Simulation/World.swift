@@ -21,6 +21,8 @@ final class World {
     var lastQuiet = Duration.zero
     let isVerbose: Bool
     private let maximumAge: Duration
+    /// In every fourth world, batches may overtake each other.
+    private let maximumBatchesInFlight: Int
 
     init(seed: UInt64, isVerbose: Bool) {
         self.isVerbose = isVerbose
@@ -28,6 +30,8 @@ final class World {
         random = SeededRandom(seed: seed)
         maximumAge = Bool.random(using: &random) ? .seconds(600) : .seconds(25 * 86_400)
         server = SimulatedServer(time: time, seed: random.next())
+        maximumBatchesInFlight = seed % 4 == 3 ? 3 : 1
+        if maximumBatchesInFlight > 1 { books.orderIsOff() }
     }
 
     func say(_ text: @autoclosure () -> String) {
@@ -45,6 +49,7 @@ final class World {
         var settings = given ?? Life.Settings(random: &random)
         // A segment of a life with another limit would be too coarse for this one's.
         if given == nil { settings.maximumAge = maximumAge }
+        settings.policy.maximumBatchesInFlight = maximumBatchesInFlight
         books.began(maximumAge: settings.maximumAge)
         let number = lastLife
         let inspector = Inspector(life: number, settings: settings, books: books, time: time)

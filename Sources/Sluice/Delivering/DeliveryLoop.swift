@@ -3,7 +3,7 @@
 /// All state is in one lock; the task waits outside of it. It is woken by appends that bring the next send nearer, by
 /// requests of the host, and by time.
 final class DeliveryLoop: Sendable {
-    private struct State {
+    struct State {
         var machine: DeliveryMachine
         /// What was taken from the store. It stays here through back-off, so that its delivered part is not sent again.
         var underway = Underway()
@@ -20,16 +20,21 @@ final class DeliveryLoop: Sendable {
         var isStopped = false
         /// The loop is at work with the store, and must be let finish before the store is closed.
         var isAtStore = false
+        /// What came of parts, and is still to be taken in.
+        var landings: [Flight.Landing] = []
+        /// The tasks of parts on their way, where there may be several.
+        var flights: [Batch.ID: Task<Void, Never>] = [:]
         var closers: [@Sendable () -> Void] = []
         var task: Task<Void, Never>?
     }
 
-    private let store: any Store
-    private let transport: any Transport
-    private let batchSize: BatchSize
-    private let environment: PipelineEnvironment
-    private let account: RouteAccount
-    private let state: Locked<State>
+    let store: any Store
+    let transport: any Transport
+    let batchSize: BatchSize
+    let maximumFlights: Int
+    let environment: PipelineEnvironment
+    let account: RouteAccount
+    let state: Locked<State>
 
     init(
         store: any Store, transport: any Transport, policy: DeliveryPolicy, environment: PipelineEnvironment,
@@ -39,6 +44,7 @@ final class DeliveryLoop: Sendable {
         self.transport = transport
         self.environment = environment
         self.account = account
+        maximumFlights = policy.maximumBatchesInFlight
         let maximum = transport.maximumBatchSize
         batchSize = BatchSize(
             events: min(policy.batch.events, maximum.events), bytes: min(policy.batch.bytes, maximum.bytes))
@@ -134,19 +140,19 @@ final class DeliveryLoop: Sendable {
     /// - Parameter close: called when the loop touches the store no more, which is at once unless it is just then
     ///   taking or settling a batch.
     func cancel(then close: @escaping @Sendable () -> Void = {}) {
-        let task = state.withLock { state in
+        let tasks = state.withLock { state in
             state.machine.stopNow()
             // Before the transport learns of it: the error of a cancelled send is no failure to be counted.
             state.isStopped = true
             state.closers.append(close)
-            return state.task
+            return Array(state.flights.values) + [state.task].compactMap(\.self)
         }
-        task?.cancel()
+        for task in tasks { task.cancel() }
         finishIfStopped()
     }
 
-    private func update(_ change: (inout State) -> Bool) {
-        let sleepers: [CheckedContinuation<Void, Never>] = state.withLock { state in
+    func update(_ change: (inout State) -> Bool) {
+        let sleeper: CheckedContinuation<Void, Never>? = state.withLock { state in
             state.inputs += 1
             guard change(&state) else { return [] }
             state.isWoken = true
@@ -160,9 +166,13 @@ final class DeliveryLoop: Sendable {
 
     private func run() async {
         while true {
-            let inputs = state.withLock { state in
+            let (inputs, landing) = state.withLock { state in
                 state.isWoken = false
-                return state.inputs
+                return (state.inputs, state.landings.isEmpty ? nil : state.landings.removeFirst())
+            }
+            if let landing {
+                take(landing)
+                continue
             }
             let isStoreEmpty = store.backlog.isEmpty
             let now = environment.time.continuousTime()
@@ -180,13 +190,13 @@ final class DeliveryLoop: Sendable {
             case .stop: return finishIfStopped()
             case .send: await send()
             case .wait(let deadline):
-                endFlushes { $0.isWoken ? [] : $0.flushes.takeAll() }
+                endFlushes { $0.isWoken || $0.underway.flights > 0 ? [] : $0.flushes.takeAll() }
                 await wait(until: deadline)
             }
         }
     }
 
-    private func wait(until deadline: Duration?) async {
+    func wait(until deadline: Duration?) async {
         let alarm = deadline.map { deadline in
             Task { [environment] in
                 do {
@@ -208,74 +218,13 @@ final class DeliveryLoop: Sendable {
         alarm?.cancel()
     }
 
-    private func send() async {
-        let taken = takeBatch()
-        guard leaveStore(), var progress = taken else { return }
-        let part = progress.nextPart(batchSize)
-        var failure = "the transport asks for a retry"
-        let verdicts: Verdicts
-        do {
-            verdicts = try await transport.send(part)
-        } catch {
-            failure = "\(error)"
-            verdicts = .all(.retry(after: nil))
-        }
-        let before = progress
-        let outcome = progress.apply(verdicts, toFirst: part.events.count)
-        let now = environment.time.continuousTime()
-        let answered = state.withLock { state -> Underway.Result? in
-            // An answer that comes after the deadline of a shutdown finds its store closed: the batch stays there.
-            guard !state.isStopped else { return nil }
-            state.isAtStore = true
-            let result = state.underway.answered(outcome, before: before, after: progress)
-            state.machine.answered(result.outcome, at: now, random: environment.random)
-            state.resolved += result.resolved
-            return result
-        }
-        guard let answered else { return }
-        account.sent(
-            delivered: progress.delivered - before.delivered, duplicates: progress.duplicates - before.duplicates,
-            rejected: answered.rejected, verdicts: verdicts, outcome: answered.outcome, failure: failure)
-        for batch in answered.settled { settle(batch) }
-        if let batch = answered.released { store.release(batch) }
-        leaveStore()
-        endFlushes { state in
-            answered.outcome == .progress ? state.flushes.take(resolved: state.resolved) : state.flushes.takeAll()
-        }
-    }
-
-    private func takeBatch() -> BatchProgress? {
-        if let progress = state.withLock({ $0.underway.next() }) { return progress }
-        var outcome = DeliveryMachine.Outcome.failed(retryAfter: nil)
-        do {
-            if let batch = try store.nextBatch(batchSize) { return state.withLock { $0.underway.begin(batch) } }
-            if state.withLock({ $0.underway.hasNoOther() }) { outcome = .held }
-        } catch {
-            account.storeFailed("the next batch could not be read", error)
-        }
-        if outcome == .held { account.held(RouteAccount.refusal) }
-        // The store holds something that it cannot give at present: ask again later, not in a circle.
-        let now = environment.time.continuousTime()
-        state.withLock { $0.machine.answered(outcome, at: now, random: environment.random) }
-        endFlushes { $0.flushes.takeAll() }
-        return nil
-    }
-
-    private func settle(_ batch: BatchProgress) {
-        do {
-            try store.settle(batch.id, rejected: batch.rejected)
-        } catch {
-            account.storeFailed("a delivered batch could not be removed; it may be sent again in a later life", error)
-        }
-    }
-
-    private func endFlushes(_ take: (inout State) -> [CheckedContinuation<Void, Never>]) {
+    func endFlushes(_ take: (inout State) -> [CheckedContinuation<Void, Never>]) {
         for continuation in state.withLock(take) { continuation.resume() }
     }
 
     /// - Returns: whether to go on; else the loop was stopped meanwhile.
     @discardableResult
-    private func leaveStore() -> Bool {
+    func leaveStore() -> Bool {
         let isStopped = state.withLock { state in
             state.isAtStore = false
             return state.isStopped

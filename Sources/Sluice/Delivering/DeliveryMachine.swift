@@ -104,24 +104,40 @@ struct DeliveryMachine: Sendable {
         case .progress:
             spentRetries = max(0, spentRetries - 1)
             holds = 0
-            phase = .idle
+            enter(.idle, at: now)
         case .failed(let retryAfter):
             let wait = DeliveryMachine.jitter(backOff(), random())
             if let retryAfter {
                 // The server's time is the floor; the jitter on top keeps a herd from coming back as one.
                 let floor = min(max(retryAfter, .zero), DeliveryMachine.maximumRetryAfter)
-                phase = .throttled(until: now + floor + wait)
+                enter(.throttled(until: now + floor + wait), at: now)
             } else {
-                phase = .backingOff(until: now + wait)
+                enter(.backingOff(until: now + wait), at: now)
             }
             spendRetry()
         case .held:
             spendRetry()
             holds += 1
             let half = policy.holdInterval * min(1 << min(holds - 1, 4), DeliveryMachine.maximumHolds) / 2
-            phase = .held(until: now + half + DeliveryMachine.jitter(half, random()))
+            enter(.held(until: now + half + DeliveryMachine.jitter(half, random())), at: now)
         }
     }
+
+    /// With several batches in flight, the answer to one must not undo what the server has asked for with another.
+    private mutating func enter(_ next: Phase, at now: Duration) {
+        guard case .throttled(let floor) = phase, now < floor else {
+            phase = next
+            return
+        }
+        switch next {
+        case .idle: break
+        case .backingOff(let until), .throttled(let until), .held(let until):
+            phase = .throttled(until: max(floor, until))
+        }
+    }
+
+    /// After some failures, no more than one batch at a time finds out whether the receiver is there again.
+    var isProbing: Bool { spentRetries >= 3 }
 
     mutating func decision(at now: Duration, hasBacklog: Bool) -> Decision {
         if isStopped { return .stop }

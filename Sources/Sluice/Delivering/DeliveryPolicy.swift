@@ -16,6 +16,10 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// How long a route that is on hold waits before it probes whether it may go on, from half of it to all: 300 s by
     /// default. It doubles with every probe that fails, up to twelve times as long.
     public var holdInterval: Duration
+    /// How many batches may be on their way at a time: 1 by default, which keeps the order of events; 3 at most. With more
+    /// than one, batches can overtake each other, and a retry can come after what was tracked later. After three failures
+    /// there is one again, until the receiver has taken some.
+    public var maximumBatchesInFlight: Int
 
     /// Values outside their range are moved to its end; no duration is longer than a year.
     public init(
@@ -25,7 +29,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
         criticalInterval: Duration = .seconds(3),
         backOff: Duration = .seconds(1),
         maximumBackOff: Duration = .seconds(300),
-        holdInterval: Duration = .seconds(300)
+        holdInterval: Duration = .seconds(300),
+        maximumBatchesInFlight: Int = 1
     ) {
         self.batch = batch
         self.flushCount = max(1, flushCount)
@@ -34,6 +39,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
         self.backOff = min(max(.milliseconds(1), backOff), Self.longest)
         self.maximumBackOff = min(max(self.backOff, maximumBackOff), Self.longest)
         self.holdInterval = min(max(.seconds(1), holdInterval), Self.longest)
+        self.maximumBatchesInFlight = min(max(1, maximumBatchesInFlight), 3)
     }
 
     /// The system's clocks trap on sums that only absurd durations reach: a year stands for all of those.

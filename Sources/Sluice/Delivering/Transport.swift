@@ -1,7 +1,8 @@
 /// Sends batches somewhere and says, for each event, what came of it.
 ///
 /// ## Conforming
-/// - ``send(_:)`` may wait and may fail. It returns soon after its task was cancelled, and it always returns: a
+/// - ``send(_:)`` is called for one batch after the other, or for up to three at a time where a route's policy says so.
+/// - It may wait and may fail. It returns soon after its task was cancelled, and it always returns: a
 ///   transport over a network has deadlines of its own.
 /// - It holds nothing back: an event that is ``Verdict/accepted`` is the receiver's. The store forgets it then.
 /// - A batch may come again whole or in parts, with the same event ids, after any verdict but an acceptance.

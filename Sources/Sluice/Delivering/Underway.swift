@@ -1,5 +1,5 @@
-/// The batches that a route has taken from its store and not settled: the one that is being sent, and at times one more,
-/// whose events were refused and which waits for another to be accepted.
+/// The batches that a route has taken from its store and not settled: those that are being sent, or sent on, and at times
+/// one more, whose events were refused and which waits for another to be accepted.
 ///
 /// Pure: what is to be done with the store is the caller's.
 struct Underway: Sendable {
@@ -15,38 +15,46 @@ struct Underway: Sendable {
         var resolved = 0
     }
 
-    private var current: BatchProgress?
+    /// In the order in which they were taken.
+    private var batches: [BatchProgress] = []
     private var suspect: BatchProgress?
+    /// Those of which a part has left and is not answered yet.
+    private var inFlight: Set<Batch.ID> = []
 
-    var isEmpty: Bool { current == nil && suspect == nil }
+    var isEmpty: Bool { batches.isEmpty && suspect == nil }
+
+    var flights: Int { inFlight.count }
 
     /// Events that are delivered or rejected, though the store still holds them.
-    var unsettled: Int { (current?.resolved ?? 0) + (suspect?.resolved ?? 0) }
+    var unsettled: Int { batches.reduce(suspect?.resolved ?? 0) { $0 + $1.resolved } }
 
-    /// What to send next, if no new batch is to be taken.
+    /// What to send next, if no new batch is to be taken; it counts as in flight until it is answered.
     mutating func next() -> BatchProgress? {
-        if current == nil, let waiting = suspect, !waiting.hasSuspects {
-            current = waiting
+        if !batches.contains(where: { !inFlight.contains($0.id) }), let waiting = suspect, !waiting.hasSuspects {
+            batches.append(waiting)
             suspect = nil
         }
-        return current
+        let next = batches.first { !inFlight.contains($0.id) }
+        if let next { inFlight.insert(next.id) }
+        return next
     }
 
-    /// Begins with a batch that was taken from the store.
+    /// Begins with a batch that was taken from the store; it counts as in flight until it is answered.
     mutating func begin(_ batch: Batch) -> BatchProgress {
         // As patient as the one for whose sake it is tried.
         let progress = suspect.map { BatchProgress(batch, patience: $0.patience) } ?? BatchProgress(batch)
-        current = progress
+        batches.append(progress)
+        inFlight.insert(progress.id)
         return progress
     }
 
-    /// There is no other batch that could show whose fault a refusal is.
+    /// There is no other batch, neither in flight nor in the store, that could show whose fault a refusal is.
     ///
     /// - Returns: whether that matters: then the route is on hold.
     mutating func hasNoOther() -> Bool {
         guard var batch = suspect else { return false }
         batch.acquit()
-        current = batch
+        batches.append(batch)
         suspect = nil
         return true
     }
@@ -60,31 +68,34 @@ struct Underway: Sendable {
         var result = Result(outcome: .progress)
         result.resolved = after.resolved - before.resolved
         result.rejected = Array(after.rejected.dropFirst(before.rejected.count))
-        current = after
+        inFlight.remove(after.id)
+        guard let index = batches.firstIndex(where: { $0.id == after.id }) else { return result }
+        batches[index] = after
         if after.delivered > before.delivered { convictSuspect(&result) }
         switch outcome {
         case .progress: break
         case .failed(let retryAfter): result.outcome = .failed(retryAfter: retryAfter)
         case .held: result.outcome = .held
-        case .refused where suspect == nil:
+        case .refused where suspect?.hasSuspects != true:
+            // One that waits to be sent again changes places with it.
+            batches.remove(at: index)
+            if let acquitted = suspect { batches.insert(acquitted, at: index) }
             suspect = after
-            current = nil
-        case .refused where suspect?.hasSuspects == false:
-            swap(&current, &suspect)
         case .refused:
             // Two batches with nothing accepted between them: nobody knows whose fault it is.
             result.outcome = .held
             if after.resolved == 0 {
                 result.released = after.id
+                batches.remove(at: index)
                 _ = hasNoOther()
             } else {
-                current?.acquit()
+                batches[index].acquit()
                 suspect?.acquit()
             }
         }
         if after.isResolved {
             result.settled.append(after)
-            current = nil
+            batches.removeAll { $0.id == after.id }
         }
         return result
     }

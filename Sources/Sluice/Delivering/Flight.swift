@@ -1,0 +1,38 @@
+/// A part of a batch on its way to the receiver.
+struct Flight: Sendable {
+    /// What came of it.
+    struct Landing: Sendable {
+        /// The batch as it was when the part left.
+        let before: BatchProgress
+        let after: BatchProgress
+        let verdicts: Verdicts
+        let outcome: BatchProgress.Outcome
+        /// Why it is to be tried again, if it is.
+        let failure: String
+    }
+
+    private let progress: BatchProgress
+    private let part: Batch
+
+    init(_ progress: BatchProgress, _ limit: BatchSize) {
+        self.progress = progress
+        part = progress.nextPart(limit)
+    }
+
+    var id: Batch.ID { part.id }
+
+    /// Sends the part, and waits for what comes of it.
+    func landing(over transport: any Transport) async -> Landing {
+        var failure = "the transport asks for a retry"
+        let verdicts: Verdicts
+        do {
+            verdicts = try await transport.send(part)
+        } catch {
+            failure = "\(error)"
+            verdicts = .all(.retry(after: nil))
+        }
+        var after = progress
+        let outcome = after.apply(verdicts, toFirst: part.events.count)
+        return Landing(before: progress, after: after, verdicts: verdicts, outcome: outcome, failure: failure)
+    }
+}

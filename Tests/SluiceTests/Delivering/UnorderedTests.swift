@@ -1,0 +1,166 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// Routes that ask for more than one batch in flight.
+@Suite(.timeLimit(.minutes(10))) struct UnorderedTests {
+    static let policy: DeliveryPolicy = {
+        var policy = Bench.policy
+        policy.maximumBatchesInFlight = 3
+        return policy
+    }()
+
+    static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
+
+    private func bench(_ transport: ScriptedTransport) throws -> Bench {
+        try Bench(transport, delivery: Self.policy)
+    }
+
+    /// Tracks while nothing is sent, so that batches are full ones.
+    private func track(_ count: Int, _ bench: Bench) {
+        bench.pipeline.pauseDelivery()
+        bench.track(count)
+        bench.pipeline.resumeDelivery()
+    }
+
+    @Test(arguments: [(0, 1), (1, 1), (2, 2), (3, 3), (9, 3)]) func `there are one to three`(asked: Int, given: Int) {
+        #expect(DeliveryPolicy(maximumBatchesInFlight: asked).maximumBatchesInFlight == given)
+    }
+
+    @Test func `three batches are sent before one is answered, and no fourth`() async throws {
+        let bench = try bench(ScriptedTransport(then: .hang))
+        track(45, bench)
+        let flush = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(3)
+        // The flush waits for what is in flight; a fourth send would be too many by then.
+        bench.transport.release(.all(.accepted))
+        await bench.transport.waitForSends(5)
+        #expect(bench.sizes == [10, 10, 10, 10, 5])
+        bench.transport.release(.all(.accepted))
+        #expect(await flush.value.waiting == 0)
+        #expect(bench.ledger.delivered == 45)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `without being asked for there is one`() async throws {
+        let bench = try Bench(ScriptedTransport(then: .hang))
+        track(45, bench)
+        let flush = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(1)
+        bench.pipeline.pauseDelivery()
+        bench.transport.release(.all(.accepted))
+        #expect(await flush.value.waiting == 35)
+        #expect(bench.sizes == [10])
+    }
+
+    @Test func `after three failures one at a time is sent, until the receiver takes some`() async throws {
+        let bench = try bench(
+            ScriptedTransport(Array(repeating: Self.retry, count: 3), then: .hang))
+        track(45, bench)
+        await bench.pipeline.flush()
+        let flush = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(4)
+        bench.transport.release(.all(.accepted))
+        // One failure of three is forgiven: there may be three again.
+        await bench.transport.waitForSends(7)
+        #expect(bench.sizes.prefix(4) == [10, 10, 10, 10])
+        while bench.ledger.delivered < 45 {
+            bench.transport.release(.all(.accepted))
+            await Task.yield()
+        }
+        _ = await flush.value
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `a success beside it does not undo what a server has asked for`() async throws {
+        let bench = try bench(
+            ScriptedTransport { send, _ in
+                switch send {
+                case 0: .answer(.all(.retry(after: .seconds(60))))
+                case 1, 2: .hang
+                default: .answer(.all(.accepted))
+                }
+            })
+        track(30, bench)
+        let flush = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(1)
+        while bench.ledger.failedSends == 0 || bench.transport.batches.count < 3, bench.time.deadlines.isEmpty {
+            await Task.yield()
+        }
+        bench.transport.release(.all(.accepted))
+        _ = await flush.value
+        // Half of the first back-off of 2 s comes on top.
+        await bench.sleeps(until: 61)
+        let sent = bench.transport.batches.count
+        await bench.pipeline.flush()
+        #expect(bench.transport.batches.count == sent)
+        bench.time.advance(by: .seconds(61))
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 30)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test func `a shutdown before three that hang ends with its deadline, and all is kept`() async throws {
+        let bench = try bench(ScriptedTransport(then: .hang))
+        track(45, bench)
+        let flush = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(3)
+        let ended = Task { await bench.pipeline.shutdown(deadline: .seconds(5)) }
+        await bench.sleeps(until: 5)
+        bench.time.advance(by: .seconds(5))
+        let ledger = await ended.value
+        #expect(ledger.routes[0].waiting == 45)
+        #expect(ledger.isBalanced)
+        _ = await flush.value
+    }
+
+    @Test(arguments: [[3], [3, 4], [3, 17], [0, 10, 20], [5, 15, 25, 35, 44]])
+    func `bad events in batches side by side are set aside alone`(bad: [Int]) async throws {
+        let names = bad.map { "\"Event \($0)\"" }
+        let bench = try bench(
+            ScriptedTransport { _, batch in
+                let lines = batch.events.map { String(decoding: $0.bytes, as: UTF8.self) }
+                let isBad = lines.contains { line in names.contains { line.contains($0) } }
+                return .answer(.all(isBad ? .split(.refused("no")) : .accepted))
+            })
+        track(45, bench)
+        for _ in 0..<20 where bench.ledger.waiting > 0 { await bench.pipeline.flush() }
+        // One that is all of the backlog waits for another one to be accepted.
+        bench.pipeline.track("Last")
+        for _ in 0..<20 where bench.ledger.waiting > 0 { await bench.pipeline.flush() }
+        #expect(bench.ledger.rejected == bad.count)
+        #expect(bench.ledger.delivered == 46 - bad.count)
+        let accepted = try bench.transport.accepted().map(\.name)
+        #expect(Set(accepted).count == accepted.count)
+        #expect(Set(accepted).isDisjoint(with: bad.map { "Event \($0)" }))
+        #expect(bench.ledger.waiting == 0)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test(arguments: 0..<20) func `whatever is answered, each event arrives once`(seed: Int) async throws {
+        let random = Locked(SeededRandom(seed: UInt64(seed)))
+        let transport = ScriptedTransport { _, _ in
+            let verdicts: [Verdict] = [
+                .accepted, .accepted, .accepted, .duplicate, .retry(after: nil), .retry(after: .seconds(9)),
+                .hold("no"),
+                .split(.tooLarge),
+            ]
+            return .answer(.all(random.withLock { verdicts.randomElement(using: &$0) ?? .accepted }))
+        }
+        let bench = try bench(transport)
+        for _ in 0..<20 {
+            bench.track(17)
+            await bench.pipeline.flush()
+            bench.time.advanceToNextSleeper()
+        }
+        for _ in 0..<10_000 where bench.ledger.waiting > 0 {
+            await bench.pipeline.flush()
+            bench.time.advanceToNextSleeper()
+        }
+        #expect(bench.ledger.delivered + bench.ledger.rejected == 340)
+        let ids = try transport.accepted().map(\.id)
+        #expect(ids.count == Set(ids).count)
+        #expect(await bench.pipeline.shutdown().isBalanced)
+    }
+}
