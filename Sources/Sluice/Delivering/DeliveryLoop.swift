@@ -152,7 +152,7 @@ final class DeliveryLoop: Sendable {
     }
 
     func update(_ change: (inout State) -> Bool) {
-        let sleeper: CheckedContinuation<Void, Never>? = state.withLock { state in
+        let sleepers: [CheckedContinuation<Void, Never>] = state.withLock { state in
             state.inputs += 1
             guard change(&state) else { return [] }
             state.isWoken = true
