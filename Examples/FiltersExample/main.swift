@@ -8,10 +8,10 @@ import SluiceMemory
 import SluiceStdout
 
 let consent = Consent(persistedIn: .memory)
-let limits = Limits(string: .cut(to: 20))
 let pipeline = try Pipeline {
     consent
-    limits
+    EventNames(denied: ["Debug*"])
+    Limits(.sensors)
     Sampling(rate: 0.5, by: .distinctID)
     Redaction(keys: ["password"], patterns: [.email, .paymentCard])
     MemoryStore()
@@ -22,13 +22,16 @@ print("nothing is tracked before the user agrees:")
 pipeline.track("TooEarly")
 print("  \(pipeline.ledger.dropped[.consentPending] ?? 0) event dropped")
 
-print("secrets are taken out, long texts are cut:")
+print("secrets are taken out:")
 try consent.grant()
 pipeline.track("Login", ["password": "hunter2", "note": "mail bob@example.org now"]) { $0.distinctID = "user 1" }
-pipeline.track("Paid", ["card": "4111 1111 1111 1111", "text": "abcdefghijklmnopqrstuvwxyz"]) {
-    $0.distinctID = "user 1"
-}
+pipeline.track("Paid", ["card": "4111 1111 1111 1111", "sku": "A-7"]) { $0.distinctID = "user 1" }
 await pipeline.flush()
+
+print("names that the backend does not take are left out:")
+pipeline.track("Paid", ["user id": 7, "time": 0, "sku": "A-7"]) { $0.distinctID = "user 1" }
+await pipeline.flush()
+print("  \(pipeline.ledger.repaired[.droppedProperty] ?? 0) event with properties left out")
 
 print("half of the users are kept, each of them always or never:")
 pipeline.pauseDelivery()

@@ -11,11 +11,14 @@ public import Sluice
 /// try consent.grant()      // or deny(), when the user has answered
 /// ```
 ///
-/// Let it stand above all other stages: what is dropped here, nothing below has seen. Dropped events are counted as
-/// ``Sluice/DropReason/consentDenied`` or ``Sluice/DropReason/consentPending``.
+/// Let it stand above all other stages: what is dropped here, nothing below has seen. If it is to hold events until the
+/// user answers, let it stand below all others instead: held events keep what they had by then, such as the identity of
+/// their moment. Dropped events are counted as ``Sluice/DropReason/consentDenied``,
+/// ``Sluice/DropReason/consentPending`` or ``Sluice/DropReason/consentHeld``.
 ///
-/// One `Consent` may stand in several pipelines, and everything may be called from any thread. The answer counts for
-/// events that are tracked from then on; those that are stored already are not taken back.
+/// One `Consent` may stand in several pipelines, unless it holds events, and everything may be called from any thread.
+/// The answer counts for events that are tracked from then on and for those that are held; what is stored already is
+/// not taken back. A refusal stays until the user grants; resetting an identity, for example, does not undo it.
 ///
 /// A damaged file is never taken for an answer: building the pipeline throws
 /// ``Sluice/SluiceError/Code/corruptConsent`` until the user has been asked again.
@@ -32,19 +35,49 @@ public final class Consent: Processor {
 
     /// What becomes of events before the user has answered.
     public struct PendingPolicy: Sendable, Hashable {
-        let passes: Bool
+        enum Policy: Sendable, Hashable {
+            case drop, pass
+            case hold(bytes: Int)
+        }
+
+        let policy: Policy
 
         /// They are dropped, as ``Sluice/DropReason/consentPending``.
-        public static let drop = PendingPolicy(passes: false)
+        public static let drop = PendingPolicy(policy: .drop)
         /// They pass: for what the user may opt out of.
-        public static let pass = PendingPolicy(passes: true)
+        public static let pass = PendingPolicy(policy: .pass)
+
+        /// They wait in memory, up to 1 MiB, as ``hold(upTo:)``.
+        public static let hold = hold(upTo: 1_048_576)
+
+        /// They wait in memory, and never on a disk: a grant tracks them anew with their own times and ids, a refusal or
+        /// the end of the process forgets them.
+        ///
+        /// The ledger counts a held event as dropped, for ``Sluice/DropReason/consentHeld``, and once more as tracked
+        /// when it is let go.
+        ///
+        /// - Parameter bytes: of events as JSON; what comes beyond it is dropped, as
+        ///   ``Sluice/DropReason/consentPending``.
+        public static func hold(upTo bytes: Int) -> PendingPolicy {
+            PendingPolicy(policy: .hold(bytes: max(0, bytes)))
+        }
     }
+
+    fileprivate struct State {
+        var status: Status?
+        var held: [(line: EventLine, repairs: [Repair])] = []
+        var heldBytes = 0
+        var outlet: EventOutlet?
+    }
+
+    /// True while held events are tracked anew, which other filters have let pass before.
+    @TaskLocal static var isLettingGo = false
 
     private let persistence: Persistence
     private let pending: PendingPolicy
     // Held while an answer waits for the disk, for which `track` must not wait: it takes only the other lock.
     private let changes = Locked(())
-    private let current = Locked<Status?>(nil)
+    private let current = Locked(State())
 
     /// Reads the answer. What goes wrong is tried again, and thrown, when a pipeline is built with it.
     ///
@@ -62,49 +95,111 @@ public final class Consent: Processor {
     }
 
     /// What the user has said; also `pending` while the answer cannot be read.
-    public var status: Status { current.withLock { $0 } ?? .pending }
+    public var status: Status { current.withLock { $0.status } ?? .pending }
 
-    /// The user agrees; kept before it returns.
+    /// How many events wait for the answer.
+    public var held: Int { current.withLock { $0.held.count } }
+
+    /// The user agrees; kept before it returns. Held events are then tracked.
     ///
     /// - Throws: an error of the file; the answer is then as it was.
     public func grant() throws(SluiceError) {
         try set(.granted)
+        let (held, outlet) = current.withLock { state in
+            defer { state.forget() }
+            return (state.held, state.outlet)
+        }
+        guard let outlet else { return }
+        Consent.$isLettingGo.withValue(true) {
+            for (line, repairs) in held { letGo(line, repairs, outlet) }
+        }
     }
 
-    /// The user refuses; kept before it returns.
+    /// The user refuses; kept before it returns. Held events are forgotten.
     ///
     /// - Throws: an error of the file. The refusal counts all the same until the process ends.
     public func deny() throws(SluiceError) {
         // First, so that nothing passes while the disk is waited for, or when it fails.
-        current.withLock { $0 = .denied }
+        current.withLock { state in
+            state.status = .denied
+            state.forget()
+        }
         try set(.denied)
+    }
+
+    private func letGo(_ line: EventLine, _ repairs: [Repair], _ outlet: EventOutlet) {
+        do throws(SluiceError) {
+            let event = try line.event()
+            outlet.track(event.name, event.properties, priority: event.priority) { new in
+                new.time = event.time
+                new.distinctID = event.distinctID
+                new.anonymousID = event.anonymousID
+                new.loginID = event.loginID
+                for repair in repairs { new.report(repair) }
+            }
+        } catch {
+            outlet.report("an event that was held for the user's consent cannot be read: \(error)")
+        }
     }
 
     private func set(_ status: Status) throws(SluiceError) {
         try changes.withLock { (_) throws(SluiceError) in
             try persistence.write(status)
-            current.withLock { $0 = status }
+            current.withLock { $0.status = status }
         }
     }
 
     private func load() throws(SluiceError) {
         try changes.withLock { (_) throws(SluiceError) in
-            guard current.withLock({ $0 }) == nil else { return }
+            guard current.withLock({ $0.status }) == nil else { return }
             let status = try persistence.read()
             // A refusal that came meanwhile is the newer answer.
-            current.withLock { $0 = $0 ?? status }
+            current.withLock { $0.status = $0.status ?? status }
         }
     }
 
     public func attach(to outlet: EventOutlet) throws {
         try load()
+        guard case .hold = pending.policy else { return }
+        try current.withLock { state in
+            guard state.outlet == nil else {
+                throw SluiceError(
+                    .invalidPipeline, "a Consent that holds events stands in two pipelines: give each one of its own")
+            }
+            state.outlet = outlet
+        }
     }
 
     public func process(_ event: inout Event) -> Disposition {
-        switch status {
-        case .granted: .keep
-        case .denied: .drop(.consentDenied)
-        case .pending: pending.passes ? .keep : .drop(.consentPending)
+        current.withLock { state in
+            switch state.status ?? .pending {
+            case .granted: return .keep
+            case .denied: return .drop(.consentDenied)
+            case .pending:
+                switch pending.policy {
+                case .drop: return .drop(.consentPending)
+                case .pass: return .keep
+                case .hold(let bytes): return .drop(state.hold(event, upTo: bytes))
+                }
+            }
         }
+    }
+}
+
+extension Consent.State {
+    fileprivate mutating func hold(_ event: Event, upTo limit: Int) -> DropReason {
+        do throws(SluiceError) {
+            let line = try EventLine(event, limit: limit - heldBytes)
+            held.append((line, event.reportedRepairs))
+            heldBytes += line.bytes.count
+            return .consentHeld
+        } catch {
+            return .consentPending
+        }
+    }
+
+    fileprivate mutating func forget() {
+        held = []
+        heldBytes = 0
     }
 }

@@ -5,6 +5,12 @@ extension DropReason {
     public static let consentDenied = DropReason(rawValue: "consentDenied")
     /// The user has not been asked yet: `Consent`.
     public static let consentPending = DropReason(rawValue: "consentPending")
+    /// The user has not been asked yet, and it is held until then: `Consent`. If it is let go later, it is tracked anew.
+    public static let consentHeld = DropReason(rawValue: "consentHeld")
+    /// More events of its name came than `RateLimit` lets pass.
+    public static let rateLimited = DropReason(rawValue: "rateLimited")
+    /// The same was tracked just before: `Deduplication`.
+    public static let duplicate = DropReason(rawValue: "duplicate")
     /// It is not in the sample: `Sampling`.
     public static let sampledOut = DropReason(rawValue: "sampledOut")
     /// It has more properties than `Limits` allow.
@@ -15,4 +21,12 @@ extension DropReason {
     public static let propertyNameTooLong = DropReason(rawValue: "propertyNameTooLong")
     /// A string in a property is longer than `Limits` allow.
     public static let stringTooLong = DropReason(rawValue: "stringTooLong")
+    /// Events have more different names than `Limits` allow, and its is a new one.
+    public static let tooManyEventNames = DropReason(rawValue: "tooManyEventNames")
+    /// Its name, or that of a property, has characters that `Limits` forbid.
+    public static let invalidName = DropReason(rawValue: "invalidName")
+    /// A property has a name that the backend keeps for itself: `Limits`.
+    public static let reservedName = DropReason(rawValue: "reservedName")
+    /// A property is an object, or a list of something else than strings: `Limits`.
+    public static let nestedValue = DropReason(rawValue: "nestedValue")
 }

@@ -3,56 +3,35 @@ public import Sluice
 /// Keeps events within the limits that a backend sets.
 ///
 /// ```swift
-/// Limits(
-///     eventName: .cut(to: 256), properties: .cut(to: 20), propertyName: .dropProperty(over: 125), string: .cut(to: 125))
+/// Limits(.appCenter)
+/// Limits(eventName: .cut(to: 256), properties: .cut(to: 20), propertyName: .dropProperty(over: 125))
+/// Limits(.sensors) { event, reason in print("refused: \(event.name), \(reason.rawValue)") }
 /// ```
 ///
-/// Lengths are characters, counted as Unicode scalars. Names and strings are held to their rules at every depth of
-/// arrays and objects; a rule that drops the property drops the whole property of the event in which the excess was
-/// found. Properties are counted at the top. What stands above it counts, so let it stand above `AutoProperties` if only
-/// the host's own properties are to be limited.
+/// Lengths are characters, counted as Unicode scalars. Lengths of names and strings hold at every depth of arrays and
+/// objects; a rule that drops the property drops the whole property of the event in which the excess was found.
+/// Properties are counted at the top, and the rules for characters and reserved names are for names at the top. What
+/// stands above it counts, so let it stand above `AutoProperties` if only the host's own properties are to be limited.
 ///
-/// Of names that are cut to the same one, one property stays. What is cut or left out is counted in ``counts``, dropped
-/// events with their reason in the ledger.
+/// Of names that are cut to the same one, one property stays. The ledger counts events of which something was cut or
+/// left out by ``Sluice/Repair``, and those that were dropped or set aside by ``Sluice/DropReason``.
 public final class Limits: Processor {
-    /// A limit, and what happens beyond it.
-    public struct Rule: Sendable, Hashable {
-        enum Strategy: Sendable, Hashable {
-            case cut, dropProperty, dropEvent
-        }
-
-        let limit: Int
-        let strategy: Strategy
-
-        /// What is too long is shortened; of too many properties those that were set first are kept.
-        public static func cut(to limit: Int) -> Rule { Rule(limit: max(0, limit), strategy: .cut) }
-        /// The property is left out. For an event's name, the event is dropped.
-        public static func dropProperty(over limit: Int) -> Rule {
-            Rule(limit: max(0, limit), strategy: .dropProperty)
-        }
-        /// The event is dropped.
-        public static func dropEvent(over limit: Int) -> Rule { Rule(limit: max(0, limit), strategy: .dropEvent) }
-    }
-
-    /// What was changed so far, over all events that were not dropped.
-    public struct Counts: Sendable, Hashable {
-        public internal(set) var cutEventNames = 0
-        public internal(set) var cutPropertyNames = 0
-        public internal(set) var cutStrings = 0
-        public internal(set) var droppedProperties = 0
-
-        static func += (left: inout Counts, right: Counts) {
-            left.cutEventNames += right.cutEventNames
-            left.cutPropertyNames += right.cutPropertyNames
-            left.cutStrings += right.cutStrings
-            left.droppedProperties += right.droppedProperties
-        }
-    }
-
-    private let eventName: Rule?
-    private let properties: Rule?
+    private let rules: Rules
     private let values: ValueLimits
-    private let total = Locked(Counts())
+    private let setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void
+    private let eventNames = Locked<Set<String>>([])
+
+    /// - Parameters:
+    ///   - rules: what the backend takes.
+    ///   - setAside: gets the events of rules that set aside, as they came, inside `track` on the caller's thread. It
+    ///     must not wait.
+    public init(
+        _ rules: Rules, setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
+    ) {
+        self.rules = rules
+        self.setAside = setAside
+        values = ValueLimits(rules)
+    }
 
     /// Nil sets no limit.
     ///
@@ -61,46 +40,73 @@ public final class Limits: Processor {
     ///   - properties: the number of its properties.
     ///   - propertyName: the length of the name of a property.
     ///   - string: the length of a string.
-    public init(
+    public convenience init(
         eventName: Rule? = nil, properties: Rule? = nil, propertyName: Rule? = nil, string: Rule? = nil
     ) {
-        self.eventName = eventName
-        self.properties = properties
-        values = ValueLimits(name: propertyName, string: string)
+        var rules = Rules()
+        rules.eventName = eventName
+        rules.properties = properties
+        rules.propertyName = propertyName
+        rules.string = string
+        self.init(rules)
     }
-
-    /// What was changed so far.
-    public var counts: Counts { total.withLock { $0 } }
 
     public func process(_ event: inout Event) -> Disposition {
-        var counts = Counts()
-        if let rule = eventName, let cut = event.name.cut(toCharacters: rule.limit) {
-            guard rule.strategy == .cut else { return .drop(.eventNameTooLong) }
-            event.name = cut
-            counts.cutEventNames += 1
+        let isNameFine = rules.eventName.map { event.name.utf8.count <= $0.limit } ?? true
+        if isNameFine, rules.names == nil, rules.distinctEventNames == nil, values.hold(for: event.properties),
+            event.properties.count <= rules.properties?.limit ?? .max
+        {
+            return .keep
         }
-        if let reason = limitProperties(of: &event, &counts) { return .drop(reason) }
-        if counts != Counts() { total.withLock { $0 += counts } }
-        return .keep
+        let original = event
+        guard let refusal = limit(&event) else { return .keep }
+        if refusal.isSetAside { setAside(original, refusal.reason) }
+        return .drop(refusal.reason)
     }
 
-    private func limitProperties(of event: inout Event, _ counts: inout Counts) -> DropReason? {
-        if values.hold(for: event.properties), event.properties.count <= properties?.limit ?? .max { return nil }
-        var changes: [(from: Property, to: Property, counts: Counts)] = []
+    private func limit(_ event: inout Event) -> Refusal? {
+        if let strategy = rules.names, !event.name.hasPlainCharacters {
+            return Refusal(.invalidName, strategy)
+        }
+        if let rule = rules.eventName, let cut = event.name.cut(toCharacters: rule.limit) {
+            guard rule.strategy == .cut else { return Refusal(.eventNameTooLong, rule.strategy) }
+            event.name = cut
+            event.report(.cutName)
+        }
+        if let rule = rules.distinctEventNames, !isKnown(event.name, rule.limit) {
+            return Refusal(.tooManyEventNames, rule.strategy)
+        }
+        if values.hold(for: event.properties), event.properties.count <= rules.properties?.limit ?? .max { return nil }
+        return limitProperties(of: &event)
+    }
+
+    private func isKnown(_ name: String, _ limit: Int) -> Bool {
+        eventNames.withLock { names in
+            if names.contains(name) { return true }
+            guard names.count < limit else { return false }
+            names.insert(name)
+            return true
+        }
+    }
+
+    private func limitProperties(of event: inout Event) -> Refusal? {
+        var changes: [(from: Property, to: Property, repairs: [Repair])] = []
         for property in event.properties {
             var findings = ValueLimits.Findings()
             let fitted = values.fitted(property, &findings)
-            if let reason = findings.dropReason { return reason }
+            if let refusal = findings.refusal { return refusal }
             if findings.dropsProperty {
                 event.properties[property.name] = nil
-                counts.droppedProperties += 1
+                event.report(.droppedProperty)
             } else if let fitted {
-                changes.append((property, fitted, findings.counts))
+                changes.append((property, fitted, findings.repairs))
             }
         }
-        if let rule = properties, event.properties.count > rule.limit {
-            guard rule.strategy != .dropEvent else { return .tooManyProperties }
-            counts.droppedProperties += event.properties.count - rule.limit
+        if let rule = rules.properties, event.properties.count > rule.limit {
+            guard rule.strategy == .cut || rule.strategy == .dropProperty else {
+                return Refusal(.tooManyProperties, rule.strategy)
+            }
+            event.report(.droppedProperty)
             var position = 0
             event.properties.removeAll { _ in
                 position += 1
@@ -109,14 +115,25 @@ public final class Limits: Processor {
         }
         // Last, because a new name goes to the end of the list, whose order decides above.
         for change in changes where event.properties[change.from.name] != nil {
-            counts += change.counts
+            for repair in change.repairs { event.report(repair) }
             if change.to.name != change.from.name {
                 event.properties[change.from.name] = nil
-                if event.properties[change.to.name] != nil { counts.droppedProperties += 1 }
+                if event.properties[change.to.name] != nil { event.report(.droppedProperty) }
             }
             event.properties[change.to.name] = change.to.value
         }
         return nil
+    }
+}
+
+/// Why an event may not pass, and whether the host is to have it.
+struct Refusal: Equatable {
+    let reason: DropReason
+    let isSetAside: Bool
+
+    init(_ reason: DropReason, _ strategy: Limits.Strategy) {
+        self.reason = reason
+        isSetAside = strategy == .setAside
     }
 }
 
@@ -127,5 +144,11 @@ extension String {
             let end = unicodeScalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
         else { return nil }
         return String(self[..<end])
+    }
+
+    /// Whether it consists of ASCII letters, digits, `_` and `$`, and does not begin with a digit.
+    var hasPlainCharacters: Bool {
+        guard let first = utf8.first, !first.isDigit else { return false }
+        return utf8.allSatisfy { $0.isDigit || $0.isLetter || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "$") }
     }
 }

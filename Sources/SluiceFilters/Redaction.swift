@@ -12,7 +12,8 @@ public import Sluice
 /// and of properties, and payment cards also in numbers. Of names that become the same, one property stays.
 ///
 /// Ids are left as they are: pass a hash to `login` instead of an e-mail address. What a stage below it adds is not
-/// redacted, so let it stand below those. Let it stand above `Limits`: half a card number is not known for one.
+/// redacted, so let it stand below those. The ledger counts events of which something was taken as
+/// ``Sluice/Repair/redacted``. Let it stand above `Limits`: half a card number is not known for one.
 public struct Redaction: Processor {
     private let keys: PropertyNameSet
     private let patterns: [Pattern]
@@ -26,11 +27,15 @@ public struct Redaction: Processor {
     }
 
     public func process(_ event: inout Event) -> Disposition {
-        if let name = redacted(event.name) { event.name = name }
+        if let name = redacted(event.name) {
+            event.name = name
+            event.report(.redacted)
+        }
         if patterns.isEmpty, event.properties.isFlat, !event.properties.hasName(among: keys) { return .keep }
         // Property by property, because the list also carries what was cut from it before.
         for property in event.properties {
             guard let redacted = redacted(property) else { continue }
+            event.report(.redacted)
             if redacted.name != property.name { event.properties[property.name] = nil }
             event.properties[redacted.name] = redacted.value
         }
@@ -91,4 +96,9 @@ public struct Redaction: Processor {
         }
         return result
     }
+}
+
+extension Repair {
+    /// A secret was replaced: `Redaction`.
+    public static let redacted = Repair(rawValue: "redacted")
 }

@@ -38,6 +38,8 @@ public struct Sampling: Processor {
         if key == .distinctID, let id = event.distinctID {
             hash.add(id)
         } else {
+            // It has a new id, and was drawn by its old one.
+            if Consent.isLettingGo { return .keep }
             hash.add(event.id.high)
             hash.add(event.id.low)
         }

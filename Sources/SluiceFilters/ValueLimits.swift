@@ -1,19 +1,41 @@
 import Sluice
 
-/// The rules for names and strings, applied at every depth.
+/// The rules for properties one by one; those for lengths hold at every depth.
 struct ValueLimits: Sendable {
     struct Findings {
-        var counts = Limits.Counts()
+        var repairs: [Repair] = []
         var dropsProperty = false
-        var dropReason: DropReason?
+        var refusal: Refusal?
+
+        /// What cannot be shortened goes with its property.
+        mutating func forbid(_ strategy: Limits.Strategy, _ reason: DropReason) {
+            switch strategy {
+            case .cut, .dropProperty: dropsProperty = true
+            case .dropEvent, .setAside: refusal = refusal ?? Refusal(reason, strategy)
+            }
+        }
     }
 
-    let name: Limits.Rule?
-    let string: Limits.Rule?
+    private let name: Limits.Rule?
+    private let string: Limits.Rule?
+    private let characters: Limits.Strategy?
+    private let reserved: PropertyNameSet
+    private let hasReserved: Bool
+    private let nesting: Limits.Strategy?
 
-    /// Whether nothing in a list can be too long, by what the list knows of itself: bytes are never fewer than characters.
+    init(_ rules: Limits.Rules) {
+        name = rules.propertyName
+        string = rules.string
+        characters = rules.names
+        reserved = PropertyNameSet(Array(rules.reservedNames))
+        hasReserved = !rules.reservedNames.isEmpty
+        nesting = rules.nesting
+    }
+
+    /// Whether nothing in a list can be wrong, by what the list knows of itself: bytes are never fewer than characters.
     func hold(for properties: Properties) -> Bool {
-        if name == nil, string == nil { return true }
+        guard characters == nil, !hasReserved || !properties.hasName(among: reserved) else { return false }
+        if name == nil, string == nil, nesting == nil { return true }
         return properties.isFlat
             && properties.longestNameBytes <= name?.limit ?? .max
             && properties.longestStringBytes <= string?.limit ?? .max
@@ -21,11 +43,16 @@ struct ValueLimits: Sendable {
 
     /// The property as it may stay; nil if it needs no change, or is to be dropped by the findings.
     func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
-        guard name != nil || string != nil else { return nil }
+        if let characters, !property.name.hasPlainCharacters { findings.forbid(characters, .invalidName) }
+        if hasReserved, reserved.contains(property.name) {
+            findings.forbid(characters ?? .dropProperty, .reservedName)
+        }
+        if let nesting, !property.value.isPlain { findings.forbid(nesting, .nestedValue) }
+        guard name != nil || string != nil, findings.refusal == nil, !findings.dropsProperty else { return nil }
         var cutName: String?
         if let name, let cut = property.name.cut(toCharacters: name.limit) {
             cutName = cut
-            note(name, .propertyNameTooLong, \.cutPropertyNames, &findings)
+            note(name, .propertyNameTooLong, .cutPropertyName, &findings)
         }
         let value = fitted(property.value, &findings)
         guard cutName != nil || value != nil else { return nil }
@@ -37,7 +64,7 @@ struct ValueLimits: Sendable {
         switch value {
         case .string(let text):
             guard let string, let cut = text.cut(toCharacters: string.limit) else { return nil }
-            note(string, .stringTooLong, \.cutStrings, &findings)
+            note(string, .stringTooLong, .cutString, &findings)
             return .string(cut)
         case .array(let array):
             var hasChanged = false
@@ -50,9 +77,14 @@ struct ValueLimits: Sendable {
         case .object(let object):
             var hasChanged = false
             let properties = object.map { property in
-                let fitted = fitted(property, &findings)
-                hasChanged = hasChanged || fitted != nil
-                return (fitted?.name ?? property.name, fitted?.value ?? property.value)
+                var name: String?
+                if let rule = self.name, let cut = property.name.cut(toCharacters: rule.limit) {
+                    name = cut
+                    note(rule, .propertyNameTooLong, .cutPropertyName, &findings)
+                }
+                let value = fitted(property.value, &findings)
+                hasChanged = hasChanged || name != nil || value != nil
+                return (name ?? property.name, value ?? property.value)
             }
             return hasChanged ? .object(Properties(properties)) : nil
         case .int, .double, .bool, .date, .null:
@@ -60,14 +92,21 @@ struct ValueLimits: Sendable {
         }
     }
 
-    private func note(
-        _ rule: Limits.Rule, _ reason: DropReason, _ count: WritableKeyPath<Limits.Counts, Int>,
-        _ findings: inout Findings
-    ) {
+    private func note(_ rule: Limits.Rule, _ reason: DropReason, _ repair: Repair, _ findings: inout Findings) {
         switch rule.strategy {
-        case .cut: findings.counts[keyPath: count] += 1
-        case .dropProperty: findings.dropsProperty = true
-        case .dropEvent: findings.dropReason = reason
+        case .cut: findings.repairs.append(repair)
+        case .dropProperty, .dropEvent, .setAside: findings.forbid(rule.strategy, reason)
+        }
+    }
+}
+
+extension PropertyValue {
+    /// A scalar, or a list of strings.
+    fileprivate var isPlain: Bool {
+        switch self {
+        case .object: false
+        case .array(let array): array.allSatisfy { if case .string = $0 { true } else { false } }
+        case .string, .int, .double, .bool, .date, .null: true
         }
     }
 }

@@ -15,7 +15,11 @@ struct ContractTests {
             AutoProperties(), Identity(persistedIn: .memory), DurationTimer(), Screens(), LifecycleEvents(),
             PassiveLaunchTagger(),
             Consent(persistedIn: .memory), Consent(persistedIn: .memory, whilePending: .pass), Sampling(rate: 0.5),
-            Sampling(rate: 0.5, by: .eventID), Redaction(keys: ["a"], patterns: [.email, .paymentCard, .phone]),
+            Sampling(rate: 0.5, by: .eventID), Consent(persistedIn: .memory, whilePending: .hold(upTo: 10_000)),
+            Limits(.appCenter), Limits(.sensors), EventNames(allowed: ["Pl*", "Event 1"]),
+            EventNames(denied: ["", "$*"]),
+            RateLimit(10, per: .seconds(1)), Deduplication(within: .seconds(1)),
+            Redaction(keys: ["a"], patterns: [.email, .paymentCard, .phone]),
             Limits(eventName: .cut(to: 3), properties: .cut(to: 3), propertyName: .cut(to: 3), string: .cut(to: 3)),
             Limits(
                 eventName: .dropEvent(over: 9), properties: .dropEvent(over: 9), propertyName: .dropProperty(over: 9),

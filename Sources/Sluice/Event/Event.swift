@@ -13,7 +13,7 @@ public struct Event: Sendable {
     public var loginID: String?
     public var properties: Properties
     /// What plugins have cut, each cause once.
-    private(set) var reportedRepairs: [Repair] = []
+    package private(set) var reportedRepairs: [Repair] = []
 
     public init(
         id: EventID,

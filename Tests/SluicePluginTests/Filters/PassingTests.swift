@@ -1,0 +1,91 @@
+import Sluice
+import SluiceFilters
+import SluiceTesting
+import Testing
+
+/// Which events pass by their names, by their number, and by what came before.
+@Suite struct PassingTests {
+    private let time = VirtualTime()
+
+    @Test func `an allow list lets only its names pass, a deny list all others`() async throws {
+        let allowed = try TestPipeline { EventNames(allowed: ["A", "$*"]) }
+        let denied = try TestPipeline { EventNames(denied: ["A", "$*"]) }
+        for test in [allowed, denied] {
+            for name in ["A", "AB", "$AppStart", "$", "a"] { test.pipeline.track(name) }
+        }
+        #expect(allowed.pipeline.ledger.dropped == [.filtered: 2])
+        #expect(denied.pipeline.ledger.dropped == [.filtered: 3])
+        #expect(await allowed.events().map(\.name) == ["A", "$AppStart", "$"])
+        #expect(await denied.events().map(\.name) == ["AB", "a"])
+    }
+
+    @Test func `a rate limit holds for each name by itself, and comes back with time`() async throws {
+        let test = try TestPipeline(time: time) { RateLimit(2, per: .seconds(10), time: time) }
+        for _ in 1...3 { for name in ["A", "B"] { test.pipeline.track(name, ["round": 1]) } }
+        time.advance(by: .seconds(5))
+        for _ in 1...2 { test.pipeline.track("A", ["round": 2]) }
+        time.advance(by: .seconds(1_000))
+        for _ in 1...3 { test.pipeline.track("A", ["round": 3]) }
+        #expect(test.pipeline.ledger.dropped == [.rateLimited: 4])
+        let rounds = await test.events().filter { $0.name == "A" }.map { $0.properties["round"] }
+        #expect(rounds == [1, 1, 2, 3, 3])
+    }
+
+    @Test func `of more than a thousand names the further ones share one number`() async throws {
+        let test = try TestPipeline(time: time) { RateLimit(1, per: .seconds(10), time: time) }
+        for number in 0..<1_003 { test.pipeline.track("\(number)") }
+        #expect(test.pipeline.ledger.dropped == [.rateLimited: 2])
+        _ = await test.events()
+    }
+
+    @Test func `a clock that goes backwards gives nothing back and takes nothing away`() {
+        let limit = RateLimit(1, per: .seconds(10), time: time)
+        #expect(limit.processed("A") != nil)
+        time.advance(by: .seconds(-100))
+        #expect(limit.processed("A") == nil)
+        time.advance(by: .seconds(10))
+        #expect(limit.processed("A") != nil)
+    }
+
+    @Test func `the same within the window is a duplicate, and does not begin the window anew`() async throws {
+        let test = try TestPipeline(time: time) { Deduplication(within: .seconds(2), time: time) }
+        for number in 0..<6 {
+            test.pipeline.track("Tap", ["a": 1, "b": "x"])
+            test.pipeline.track("Tap", ["b": "x", "a": 1])
+            test.pipeline.track("Other", ["number": .int(number)])
+            time.advance(by: .seconds(1))
+        }
+        #expect(await test.events().filter { $0.name == "Tap" }.count == 3)
+        #expect(test.pipeline.ledger.dropped == [.duplicate: 9])
+    }
+
+    @Test(
+        arguments: [
+            [:], ["a": 1], ["a": "1"], ["a": 1.0], ["a": true], ["a": nil], ["a": ""], ["b": 1], ["a": [1]],
+            ["a": ["a": 1]],
+            ["a": .date(Timestamp(milliseconds: 1))], ["a": 1, "b": 1], ["ab": ""], ["a": "b"],
+        ] as [Properties])
+    func `what differs in a name, a type, a value or an id is no duplicate`(properties: Properties) {
+        let filter = Deduplication(within: .seconds(1), time: time)
+        let others: [Properties] = [
+            [:], ["a": 1], ["a": "1"], ["a": 1.0], ["a": true], ["a": nil], ["a": ""], ["b": 1], ["a": [1]],
+            ["a": ["a": 1]], ["a": .date(Timestamp(milliseconds: 1))], ["a": 1, "b": 1], ["ab": ""], ["a": "b"],
+        ]
+        #expect(filter.processed("Event", properties) != nil)
+        #expect(filter.processed("Event", properties) == nil)
+        for other in others where other != properties { #expect(filter.processed("Event", other) != nil) }
+        #expect(filter.processed("Event2", properties) != nil)
+        for id in ["x", ""] {
+            var event = Event.named("Event", properties)
+            event.distinctID = id
+            #expect(filter.process(&event) == .keep)
+        }
+    }
+
+    @Test func `it remembers the last 1,024 events`() {
+        let filter = Deduplication(within: .seconds(1_000), time: time)
+        for number in 0...1_024 { _ = filter.processed("\(number)") }
+        #expect(filter.processed("1") == nil)
+        #expect(filter.processed("0") != nil)
+    }
+}

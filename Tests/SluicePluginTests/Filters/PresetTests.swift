@@ -1,0 +1,124 @@
+import Sluice
+import SluiceFilters
+import Testing
+
+/// What the presets let pass, cut, leave out, drop and set aside.
+@Suite struct PresetTests {
+    private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    @Test func `App Center's limits cut names and values, and keep the first 20 properties`() throws {
+        let limits = Limits(.appCenter)
+        var properties = Properties((0..<21).map { ("p\($0)", .int($0)) })
+        properties["p0"] = .string(Self.text(126))
+        let event = try #require(limits.processed(Self.text(257), properties))
+        #expect(event.name.count == 256)
+        #expect(event.properties.count == 20 && event.properties["p20"] == nil)
+        #expect(event.properties["p0"] == .string(Self.text(125)))
+        #expect(Set(event.reportedRepairs) == [.cutName, .droppedProperty, .cutString])
+        let named = try #require(limits.processed("Event", [Self.text(126): 1]))
+        #expect(named.properties == [Self.text(125): 1])
+        let fine = try #require(limits.processed(Self.text(256), [Self.text(125): .string(Self.text(125))]))
+        #expect(fine.reportedRepairs.isEmpty)
+    }
+
+    @Test func `of more than 200 names of events the further ones are dropped, and the known ones go on`() async throws
+    {
+        let test = try TestPipeline { Limits(.appCenter) }
+        for round in 1...2 {
+            for number in 0...200 { test.pipeline.track("Event \(number)", ["round": .int(round)]) }
+        }
+        #expect(test.pipeline.ledger.dropped == [.tooManyEventNames: 2])
+        #expect(await test.events().count == 400)
+    }
+
+    @Test(
+        arguments: [
+            ("Purchase_2", nil), ("$AppStart", nil), ("_x", nil), ("", .invalidName), ("2nd", .invalidName),
+            ("With Space", .invalidName), ("Käse", .invalidName), ("a-b", .invalidName),
+            (text(100), nil), (text(101), .eventNameTooLong),
+        ] as [(String, DropReason?)])
+    func `Sensors' names have up to 100 letters, digits, underscores and dollars, and no digit first`(
+        name: String, reason: DropReason?
+    ) {
+        var event = Event.named(name)
+        #expect(Limits(.sensors).process(&event) == reason.map { .drop($0) } ?? .keep)
+    }
+
+    @Test(
+        arguments: [
+            ("fine", true), ("$os", true), ("not fine", false), ("1st", false), ("Käse", false), ("distinct_id", false),
+            ("Time", false), ("users", false), ("timer", true), (text(100), true), (text(101), false),
+        ])
+    func `Sensors' properties of wrong or reserved names are left out and counted`(name: String, stays: Bool) throws {
+        let event = try #require(Limits(.sensors).processed("Event", [name: 1, "other": 2]))
+        #expect(event.properties == (stays ? [name: 1, "other": 2] : ["other": 2]))
+        #expect(event.reportedRepairs == (stays ? [] : [.droppedProperty]))
+    }
+
+    @Test(
+        arguments: [
+            ("text", true), (1, true), (1.5, true), (true, true), (nil, true), (["a", "b"], true), ([], true),
+            (["a", 1], false), ([["a"]], false), (["a": 1], false), ([["a": 1]], false),
+        ] as [(PropertyValue, Bool)])
+    func `Sensors takes scalars, dates and lists of strings`(value: PropertyValue, stays: Bool) throws {
+        let properties: Properties = ["p": value, "d": .date(Timestamp(milliseconds: 0))]
+        let event = try #require(Limits(.sensors).processed("Event", properties))
+        #expect(event.properties["p"] == (stays ? .some(value) : .none))
+        #expect(event.properties["d"] == .date(Timestamp(milliseconds: 0)))
+    }
+
+    @Test func `Sensors' strings are cut to 8,191 characters, in lists too`() throws {
+        let long = PropertyValue.string(Self.text(8_192))
+        let event = try #require(Limits(.sensors).processed("Event", ["s": long, "l": ["a", long]]))
+        let cut = PropertyValue.string(Self.text(8_191))
+        #expect(event.properties == ["s": cut, "l": ["a", cut]])
+        #expect(event.reportedRepairs == [.cutString])
+    }
+
+    @Test(
+        arguments: [
+            ("2nd", [:], .invalidName), ("Long name", [:], .invalidName), ("Longname", [:], .eventNameTooLong),
+            ("E", ["a b": 1], .invalidName), ("E", ["id": 1], .reservedName), ("E", ["o": ["a": 1]], .nestedValue),
+            ("E", ["longname": 1], .propertyNameTooLong), ("E", ["s": "longtext"], .stringTooLong),
+            ("E", ["a": 1, "b": 2, "c": 3], .tooManyProperties),
+        ] as [(String, Properties, DropReason)])
+    func `what is set aside reaches the host as it came, and is counted by its reason`(
+        name: String, properties: Properties, reason: DropReason
+    ) async throws {
+        var rules = Limits.Rules.sensors
+        rules.eventName = .setAside(over: 4)
+        rules.propertyName = .setAside(over: 4)
+        rules.string = .setAside(over: 4)
+        rules.properties = .setAside(over: 2)
+        rules.names = .setAside
+        rules.nesting = .setAside
+        let aside = Locked<[(Event, DropReason)]>([])
+        let test = try TestPipeline {
+            Limits(rules) { event, reason in aside.withLock { $0.append((event, reason)) } }
+        }
+        test.pipeline.track(name, properties)
+        test.pipeline.track("Fine", ["a": 1])
+        let found = aside.withLock { $0 }
+        #expect(found.map(\.0.name) == [name] && found.map(\.0.properties) == [properties])
+        #expect(found.map(\.1) == [reason])
+        #expect(test.pipeline.ledger.dropped == [reason: 1])
+        #expect(try await test.event().name == "Fine")
+    }
+
+    @Test func `custom rules begin with nothing or with a preset`() throws {
+        let properties: Properties = ["any name": ["deep": [1, ["x": 2]]]]
+        #expect(try #require(Limits(Limits.Rules()).processed("Any name", properties)).properties == properties)
+        var rules = Limits.Rules.appCenter
+        rules.properties = nil
+        let many = Properties((0..<30).map { ("p\($0)", .int($0)) })
+        #expect(try #require(Limits(rules).processed("Event", many)).properties.count == 30)
+    }
+
+    @Test func `what is cut is counted in the ledger, for each event once`() async throws {
+        let test = try TestPipeline { Limits(.appCenter) }
+        let long = PropertyValue.string(Self.text(200))
+        for _ in 1...3 { test.pipeline.track("Event", ["a": long, "b": long]) }
+        #expect(test.pipeline.ledger.repaired == [.cutString: 3])
+        _ = await test.events()
+    }
+}
