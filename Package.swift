@@ -56,6 +56,15 @@ let tests: [Target] = [
         dependencies: plugins + examples.map { Target.Dependency.target(name: $0.name) }),
 ]
 
+// The privacy manifests are resources, for which SwiftPM links Foundation: on Linux nobody asks for them.
+for target in libraries + internals where ["Sluice", "SluiceFiles", "SluiceIdentity"].contains(target.name) {
+    #if os(macOS)
+        target.resources = [.process("PrivacyInfo.xcprivacy")]
+    #else
+        target.exclude.append("PrivacyInfo.xcprivacy")
+    #endif
+}
+
 let package = Package(
     name: "Sluice",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],

@@ -1,0 +1,198 @@
+import AdSupport
+import AppTrackingTransparency
+import Foundation
+import Network
+import Security
+import Sluice
+import SluiceAdvertising
+import SluiceAutoProperties
+import SluiceIdentity
+import SluiceLifecycle
+import SluiceMemory
+import SluiceTesting
+import Testing
+import UIKit
+
+/// The adapters for Apple's platforms, driven through the real notification centre and stand-ins for the rest.
+@Suite(.serialized, .timeLimit(.minutes(1))) @MainActor struct AppleTests {
+    /// What the system tells.
+    private final class Signals: Processor {
+        let all = Locked<[Signal]>([])
+        func process(_ event: inout Event) -> Disposition { .keep }
+        func receive(_ signal: Signal) { all.withLock { $0.append(signal) } }
+    }
+
+    private let signals = Signals()
+    private let transport = ScriptedTransport()
+    private let center = NotificationCenter()
+    private let pipeline: Pipeline
+
+    init() throws {
+        let (signals, transport) = (signals, transport)
+        pipeline = try Pipeline {
+            signals
+            LifecycleEvents()
+            MemoryStore()
+            transport
+        }
+        Keychain.items = [:]
+        Keychain.isLocked = false
+        UserDefaults.standard.removeObject(forKey: "sluice.identity")
+    }
+
+    private func post(_ names: Notification.Name...) {
+        for name in names { center.post(name: name, object: nil) }
+    }
+
+    /// Until the main thread has done what it was asked to do meanwhile.
+    private func settle(_ isDone: () -> Bool) async {
+        while !isDone() { await Task.yield() }
+    }
+
+    @Test func `notifications become signals, in their order`() async throws {
+        let app = AppSignals(to: pipeline, from: center)
+        await settle { signals.all.withLock { !$0.isEmpty } }
+        post(
+            UIApplication.didBecomeActiveNotification, UIApplication.willResignActiveNotification,
+            UIApplication.didEnterBackgroundNotification, UIApplication.willTerminateNotification)
+        #expect(
+            signals.all.withLock { $0 } == [
+                .launched(.foreground), .didBecomeActive, .willResignActive, .didEnterBackground, .willTerminate,
+            ])
+        withExtendedLifetime(app) {}
+    }
+
+    @Test(arguments: [
+        (UIApplication.State.active, Signal.Launch.foreground), (.inactive, .foreground), (.background, .passive),
+    ])
+    func `a launch into the background is passive`(state: UIApplication.State, launch: Signal.Launch) async {
+        UIApplication.shared.applicationState = state
+        let app = AppSignals(to: pipeline, from: center)
+        await settle { signals.all.withLock { !$0.isEmpty } }
+        #expect(signals.all.withLock { $0 } == [.launched(launch)])
+        UIApplication.shared.applicationState = .inactive
+        withExtendedLifetime(app) {}
+    }
+
+    @Test func `an app that is let go reports nothing any more, and keeps no pipeline alive`() async throws {
+        weak var gone: Pipeline?
+        do {
+            let pipeline = try Pipeline {
+                signals
+                MemoryStore()
+                transport
+            }
+            gone = pipeline
+            let app = AppSignals(to: pipeline, from: center)
+            await settle { signals.all.withLock { !$0.isEmpty } }
+            withExtendedLifetime(app) {}
+        }
+        post(UIApplication.didBecomeActiveNotification)
+        #expect(signals.all.withLock { $0.count } == 1)
+        await settle { gone == nil }
+    }
+
+    @Test func `in the background there is time to send, and it is given back when all is sent`() async throws {
+        let before = UIApplication.shared.allBackgroundTasks
+        let app = AppSignals(to: pipeline, from: center)
+        post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
+        #expect(UIApplication.shared.allBackgroundTasks == before + 1)
+        await settle { UIApplication.shared.backgroundTasks.isEmpty }
+        #expect(try transport.accepted().map(\.name) == ["$AppStart", "$AppEnd"])
+        withExtendedLifetime(app) {}
+    }
+
+    @Test func `time that runs out is given back`() async throws {
+        let app = AppSignals(to: pipeline, from: center)
+        post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
+        let tasks = UIApplication.shared.backgroundTasks
+        for case let handler? in tasks.values { handler() }
+        #expect(UIApplication.shared.backgroundTasks.isEmpty)
+        withExtendedLifetime(app) {}
+    }
+
+    @Test func `the network's coming and going become signals`() async {
+        let connectivity = ConnectivitySignals(to: pipeline)
+        for status in [NWPath.Status.satisfied, .unsatisfied, .requiresConnection] {
+            NWPathMonitor.change(to: NWPath(status: status, type: .wifi))
+        }
+        await settle { signals.all.withLock { $0.count } == 3 }
+        #expect(
+            signals.all.withLock { $0 } == [
+                .connectivity(.available), .connectivity(.unavailable), .connectivity(.unavailable),
+            ])
+        withExtendedLifetime(connectivity) {}
+    }
+
+    // MARK: Properties
+
+    @Test func `the network's type is that of the path`() throws {
+        let types: [(NWInterface.InterfaceType, String?)] = [
+            (.wifi, "wifi"), (.cellular, "cellular"), (.wiredEthernet, "ethernet"), (.other, nil),
+        ]
+        for (type, name) in types {
+            NWPathMonitor.change(to: NWPath(status: .satisfied, type: type))
+            #expect(SystemReader.current.networkType() == name)
+        }
+        NWPathMonitor.change(to: NWPath(status: .unsatisfied, type: .wifi))
+        #expect(SystemReader.current.networkType() == nil)
+    }
+
+    @Test func `maker and locale come from the frameworks`() {
+        let properties = SystemReader.current.platform
+        #expect(properties["$manufacturer"] == "Apple")
+        #expect(properties["$locale"] == .string(Locale.current.identifier))
+    }
+
+    // MARK: Identity
+
+    @Test func `an identity survives the app's removal in the keychain, and the keychain's loss in the user defaults`()
+        throws
+    {
+        let identity = Identity(persistedIn: .device())
+        try identity.login("a")
+        UserDefaults.standard.removeObject(forKey: "sluice.identity")
+        #expect(Identity(persistedIn: .device()).loginID == "a")
+        try identity.logout()
+        Keychain.items = [:]
+        let reinstalled = Identity(persistedIn: .device())
+        #expect(reinstalled.anonymousID == identity.anonymousID && reinstalled.loginID == nil)
+        #expect(Keychain.items.count == 1)
+    }
+
+    @Test func `before the first unlock there is no new user`() throws {
+        Keychain.isLocked = true
+        let identity = Identity(persistedIn: .device())
+        #expect(identity.anonymousID == nil)
+        #expect(throws: SluiceError.self) { try identity.login("a") }
+        #expect(UserDefaults.standard.data(forKey: "sluice.identity") == nil)
+    }
+
+    @Test func `a second identity of an app has a name of its own`() throws {
+        let one = Identity(persistedIn: .device())
+        let two = Identity(persistedIn: .device("sluice.identity.two"))
+        #expect(one.anonymousID != two.anonymousID)
+        UserDefaults.standard.removeObject(forKey: "sluice.identity.two")
+    }
+
+    @Test func `the anonymous id is the advertising id if tracking is authorised, else the vendor's, else a UUID`() {
+        let advertising = UUID()
+        let vendor = UUID()
+        func id() -> String? {
+            Identity(persistedIn: .memory, anonymousIDFrom: [.advertising, .vendor]).anonymousID
+        }
+        ASIdentifierManager.identifier = advertising
+        UIDevice.current.identifierForVendor = vendor
+        for status in [ATTrackingManager.AuthorizationStatus.notDetermined, .restricted, .denied] {
+            ATTrackingManager.trackingAuthorizationStatus = status
+            #expect(id() == vendor.uuidString)
+        }
+        ATTrackingManager.trackingAuthorizationStatus = .authorized
+        #expect(id() == advertising.uuidString)
+        ASIdentifierManager.identifier = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        #expect(id() == vendor.uuidString)
+        UIDevice.current.identifierForVendor = nil
+        #expect(id()?.count == 36)
+        ATTrackingManager.trackingAuthorizationStatus = .notDetermined
+    }
+}

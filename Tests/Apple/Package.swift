@@ -1,0 +1,54 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Compiles the files that end in +Apple.swift where no Apple system is at hand, against small modules that declare what
+// they use of Apple's frameworks and behave as those are documented to; and drives them.
+//
+//     swift test --package-path Tests/Apple
+
+let standIns = ["UIKit", "Security", "AdSupport", "AppTrackingTransparency", "Network"]
+
+let package = Package(
+    name: "SluiceOnStandIns",
+    targets: standIns.map { .target(name: $0, path: "StandIns/\($0)") } + [
+        .target(name: "Sluice", path: "Sources/Sluice"),
+        .target(name: "SluiceFiles", dependencies: ["Sluice"], path: "Sources/SluiceFiles"),
+        .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
+        .target(name: "SluiceTesting", dependencies: ["Sluice"], path: "Sources/SluiceTesting"),
+        .target(
+            name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Security"],
+            path: "Sources/SluiceIdentity"),
+        .target(
+            name: "SluiceAdvertising", dependencies: ["SluiceIdentity", "AdSupport", "AppTrackingTransparency"],
+            path: "Sources/SluiceAdvertising"),
+        .target(
+            name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network"],
+            path: "Sources/SluiceAutoProperties"),
+        .target(
+            name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network"],
+            path: "Sources/SluiceLifecycle"),
+        .testTarget(
+            name: "AppleTests",
+            dependencies: [
+                "SluiceIdentity", "SluiceAdvertising", "SluiceAutoProperties", "SluiceLifecycle", "SluiceMemory",
+                "SluiceTesting",
+            ], path: "AppleTests"),
+    ]
+)
+
+for target in package.targets where !standIns.contains(target.name) {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+}
+
+for target in package.targets where ["Sluice", "SluiceFiles", "SluiceIdentity"].contains(target.name) {
+    target.exclude.append("PrivacyInfo.xcprivacy")
+}
+
+// The toolchain has a module for tests that use the real UIKit, which it would look for.
+for target in package.targets where target.name == "AppleTests" {
+    target.swiftSettings?.append(.unsafeFlags(["-Xfrontend", "-disable-cross-import-overlays"]))
+}
