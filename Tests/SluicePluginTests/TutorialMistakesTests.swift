@@ -1,0 +1,192 @@
+import Foundation
+import Sluice
+import SluiceDuration
+import SluiceHTTP
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// What goes wrong in analytics SDKs as tutorials build them. Each test fails on an implementation with that mistake.
+@Suite(.timeLimit(.minutes(1))) struct TutorialMistakesTests {
+    private let time = VirtualTime()
+    private let transport = ScriptedTransport()
+
+    /// Sends ten at a time, when twenty wait or after 15 s.
+    private func pipeline(_ transport: any Transport, _ processors: any Processor...) throws -> Pipeline {
+        let policy = DeliveryPolicy(
+            batch: BatchSize(events: 10, bytes: .max), flushCount: 20, flushInterval: .seconds(15))
+        return try Pipeline(delivery: policy, environment: PipelineEnvironment(time: time)) {
+            for processor in processors { Erased(processor: processor) }
+            MemoryStore()
+            transport
+        }
+    }
+
+    private struct Erased: Processor {
+        let processor: any Processor
+        func process(_ event: inout Event) -> Disposition { processor.process(&event) }
+        func attach(to outlet: EventOutlet) throws { try processor.attach(to: outlet) }
+        func receive(_ signal: Signal) { processor.receive(signal) }
+    }
+
+    private func numbers(_ transport: ScriptedTransport) throws -> [PropertyValue?] {
+        try transport.accepted().map { $0.properties["number"] }
+    }
+
+    /// Keeps the bodies that it is to send.
+    private struct Collector: HTTPClient {
+        let bodies = Locked<[[UInt8]]>([])
+        func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+            bodies.withLock { $0.append(request.body) }
+            return HTTPAnswer(status: 200)
+        }
+    }
+
+    @Test func `events of a batch are joined with commas, so that the whole is JSON`() async throws {
+        let collector = Collector()
+        let pipeline = try pipeline(
+            HTTPTransport(to: "http://collector.example", format: .jsonArray, client: collector))
+        for number in 0..<3 { pipeline.track("Event", ["text": ".\n", "number": .int(number)]) }
+        await pipeline.flush()
+        let body = try #require(collector.bodies.withLock { $0.first })
+        let events = try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [[String: Any]])
+        #expect(events.count == 3)
+        #expect(events.allSatisfy { $0["event"] as? String == "Event" })
+    }
+
+    @Test func `the key of the properties is spelled so`() throws {
+        let line = try EventLine(.named("Event", ["a": 1]))
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any])
+        #expect(object["properties"] as? [String: Int] == ["a": 1])
+    }
+
+    @Test func `a flush goes on after a batch has been delivered and deleted, until nothing waits`() async throws {
+        let pipeline = try pipeline(transport)
+        pipeline.pauseDelivery()
+        for number in 0..<35 { pipeline.track("Event", ["number": .int(number)]) }
+        pipeline.resumeDelivery()
+        let report = await pipeline.flush()
+        #expect(report.waiting == 0)
+        #expect(transport.batches.map(\.events.count) == [10, 10, 10, 5])
+        #expect(try numbers(transport) == (0..<35).map { .int($0) })
+    }
+
+    @Test func `what is deleted is what was sent, not as many of what is there by then`() async throws {
+        let transport = ScriptedTransport([.hang])
+        let pipeline = try pipeline(transport)
+        for number in 0..<20 { pipeline.track("Event", ["number": .int(number)]) }
+        await transport.waitForSends(1)
+        // These overtake what is being sent, and stand before all that still waits.
+        for number in 20..<25 { pipeline.track("Event", ["number": .int(number)], priority: .critical) }
+        transport.release(.all(.accepted))
+        await pipeline.flush()
+        await pipeline.flush()
+        let sent = try transport.accepted().compactMap { $0.properties["number"] }
+        #expect(sent.count == 25)
+        #expect((0..<25).allSatisfy { sent.contains(.int($0)) })
+    }
+
+    @Test func `the table of timers can change while it is gone through`() async throws {
+        let timers = DurationTimer(DurationMeasure(time: time))
+        let pipeline = try pipeline(transport, timers)
+        for number in 0..<100 { timers.start("\(number)") }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<50 {
+                    pipeline.signal(.didEnterBackground)
+                    pipeline.signal(.didBecomeActive)
+                }
+            }
+            group.addTask {
+                for number in 0..<100 {
+                    timers.remove("\(number)")
+                    timers.start("\(number + 100)")
+                }
+            }
+        }
+        for number in 100..<200 { timers.end("\(number)") }
+        await pipeline.shutdown()
+        #expect(try transport.accepted().allSatisfy { $0.properties["$event_duration"] == 0.0 })
+    }
+
+    @Test func `resuming resumes what is paused, and leaves alone what runs`() async throws {
+        let timers = DurationTimer(DurationMeasure(time: time))
+        let pipeline = try pipeline(transport, timers)
+        timers.start("Paused")
+        timers.start("Running")
+        timers.pause("Paused")
+        time.advance(by: .seconds(1))
+        for name in ["Paused", "Running"] { timers.resume(name) }
+        time.advance(by: .seconds(1))
+        for name in ["Paused", "Running"] { timers.end(name) }
+        await pipeline.shutdown()
+        #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [1_000.0, 2_000.0])
+    }
+
+    @Test func `coming back from the background loses nothing of what was counted before`() async throws {
+        let timers = DurationTimer(DurationMeasure(time: time))
+        let pipeline = try pipeline(transport, timers)
+        timers.start("Watch")
+        time.advance(by: .seconds(7))
+        pipeline.signal(.didEnterBackground)
+        time.advance(by: .seconds(100))
+        pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(1))
+        timers.end("Watch")
+        await pipeline.shutdown()
+        #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [8_000.0])
+    }
+
+    @Test func `events are counted where they are stored: of many threads, none is missed and none counts twice`()
+        async throws
+    {
+        let pipeline = try pipeline(transport)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<100 { pipeline.track("Event", ["number": .int(task * 100 + number)]) }
+                }
+            }
+        }
+        await pipeline.shutdown()
+        #expect(pipeline.ledger.isBalanced)
+        let sent = try numbers(transport)
+        #expect(sent.count == 800)
+        #expect(Set(sent.compactMap { number in if case .int(let int) = number { int } else { nil } }).count == 800)
+    }
+
+    @Test func `a receiver that never answers blocks neither tracking nor the host`() async throws {
+        let transport = ScriptedTransport(then: .hang)
+        let pipeline = try pipeline(transport)
+        for _ in 0..<20 { pipeline.track("Event") }
+        await transport.waitForSends(1)
+        for _ in 0..<1_000 { pipeline.track("Event") }
+        #expect(pipeline.ledger.routes[0].waiting == 1_020)
+        async let ledger = pipeline.shutdown(deadline: .seconds(5))
+        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
+        time.advance(by: .seconds(5))
+        #expect(await ledger.routes[0].waiting == 1_020)
+    }
+
+    @Test func `the interval counts on whatever thread the pipeline was built`() async throws {
+        let (time, transport) = (time, transport)
+        let built = Locked<Result<Pipeline, any Error>?>(nil)
+        await withCheckedContinuation { continuation in
+            // A thread that ends at once, and with it whatever loop it may have had.
+            let thread = Thread {
+                let result = Result { try self.pipeline(transport) }
+                built.withLock { $0 = result }
+                continuation.resume()
+            }
+            thread.start()
+        }
+        let pipeline = try #require(built.withLock { $0 }).get()
+        pipeline.track("Event")
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        #expect(transport.batches.isEmpty)
+        time.advance(by: .seconds(15))
+        await transport.waitForSends(1)
+        #expect(try transport.accepted().count == 1)
+        _ = pipeline
+    }
+}
