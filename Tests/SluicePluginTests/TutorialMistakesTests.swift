@@ -42,7 +42,8 @@ import Testing
         }
     }
 
-    @Test func `events of a batch are joined with commas, so that the whole is JSON`() async throws {
+    @Test("events of a batch are joined with commas, so that the whole is JSON")
+    func eventsBatchJoined() async throws {
         let collector = Collector()
         let pipeline = try pipeline(
             HTTPTransport(to: "http://collector.example", format: .jsonArray, client: collector))
@@ -54,13 +55,15 @@ import Testing
         #expect(events.allSatisfy { $0["event"] as? String == "Event" })
     }
 
-    @Test func `the key of the properties is spelled so`() throws {
+    @Test("the key of the properties is spelled so")
+    func keyPropertiesSpelled() throws {
         let line = try EventLine(.named("Event", ["a": 1]))
         let object = try #require(try JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any])
         #expect(object["properties"] as? [String: Int] == ["a": 1])
     }
 
-    @Test func `a flush goes on after a batch has been delivered and deleted, until nothing waits`() async throws {
+    @Test("a flush goes on after a batch has been delivered and deleted, until nothing waits")
+    func flushGoesAfter() async throws {
         let pipeline = try pipeline(transport)
         pipeline.pauseDelivery()
         for number in 0..<35 { pipeline.track("Event", ["number": .int(number)]) }
@@ -71,7 +74,8 @@ import Testing
         #expect(try numbers(transport) == (0..<35).map { .int($0) })
     }
 
-    @Test func `what is deleted is what was sent, not as many of what is there by then`() async throws {
+    @Test("what is deleted is what was sent, not as many of what is there by then")
+    func deletedSentMany() async throws {
         let transport = ScriptedTransport([.hang])
         let pipeline = try pipeline(transport)
         for number in 0..<20 { pipeline.track("Event", ["number": .int(number)]) }
@@ -86,7 +90,8 @@ import Testing
         #expect((0..<25).allSatisfy { sent.contains(.int($0)) })
     }
 
-    @Test func `the table of timers can change while it is gone through`() async throws {
+    @Test("the table of timers can change while it is gone through")
+    func tableTimersCan() async throws {
         let timers = DurationTimer(DurationMeasure(time: time))
         let pipeline = try pipeline(transport, timers)
         for number in 0..<100 { timers.start("\(number)") }
@@ -109,7 +114,8 @@ import Testing
         #expect(try transport.accepted().allSatisfy { $0.properties["$event_duration"] == 0.0 })
     }
 
-    @Test func `resuming resumes what is paused, and leaves alone what runs`() async throws {
+    @Test("resuming resumes what is paused, and leaves alone what runs")
+    func resumingResumesPaused() async throws {
         let timers = DurationTimer(DurationMeasure(time: time))
         let pipeline = try pipeline(transport, timers)
         timers.start("Paused")
@@ -123,7 +129,8 @@ import Testing
         #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [1_000.0, 2_000.0])
     }
 
-    @Test func `coming back from the background loses nothing of what was counted before`() async throws {
+    @Test("coming back from the background loses nothing of what was counted before")
+    func comingBackFrom() async throws {
         let timers = DurationTimer(DurationMeasure(time: time))
         let pipeline = try pipeline(transport, timers)
         timers.start("Watch")
@@ -137,7 +144,8 @@ import Testing
         #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [8_000.0])
     }
 
-    @Test func `events are counted where they are stored: of many threads, none is missed and none counts twice`()
+    @Test("events are counted where they are stored: of many threads, none is missed and none counts twice")
+    func eventsCountedWhere()
         async throws
     {
         let pipeline = try pipeline(transport)
@@ -155,7 +163,8 @@ import Testing
         #expect(Set(sent.compactMap { number in if case .int(let int) = number { int } else { nil } }).count == 800)
     }
 
-    @Test func `a receiver that never answers blocks neither tracking nor the host`() async throws {
+    @Test("a receiver that never answers blocks neither tracking nor the host")
+    func receiverNeverAnswers() async throws {
         let transport = ScriptedTransport(then: .hang)
         let pipeline = try pipeline(transport)
         for _ in 0..<20 { pipeline.track("Event") }
@@ -168,7 +177,8 @@ import Testing
         #expect(await ledger.routes[0].waiting == 1_020)
     }
 
-    @Test func `the interval counts on whatever thread the pipeline was built`() async throws {
+    @Test("the interval counts on whatever thread the pipeline was built")
+    func intervalCountsWhatever() async throws {
         let (time, transport) = (time, transport)
         let built = Locked<Result<Pipeline, any Error>?>(nil)
         await withCheckedContinuation { continuation in

@@ -49,7 +49,8 @@ import UIKit
         while !isDone() { await Task.yield() }
     }
 
-    @Test func `notifications become signals, in their order`() async throws {
+    @Test("notifications become signals, in their order")
+    func notificationsBecomeSignals() async throws {
         let app = AppSignals(to: pipeline, from: center)
         await settle { signals.all.withLock { !$0.isEmpty } }
         post(
@@ -62,10 +63,12 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test(arguments: [
-        (UIApplication.State.active, Signal.Launch.foreground), (.inactive, .foreground), (.background, .passive),
-    ])
-    func `a launch into the background is passive`(state: UIApplication.State, launch: Signal.Launch) async {
+    @Test(
+        "a launch into the background is passive",
+        arguments: [
+            (UIApplication.State.active, Signal.Launch.foreground), (.inactive, .foreground), (.background, .passive),
+        ])
+    func launchIntoBackground(state: UIApplication.State, launch: Signal.Launch) async {
         UIApplication.shared.applicationState = state
         let app = AppSignals(to: pipeline, from: center)
         await settle { signals.all.withLock { !$0.isEmpty } }
@@ -74,7 +77,8 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test func `an app that is let go reports nothing any more, and keeps no pipeline alive`() async throws {
+    @Test("an app that is let go reports nothing any more, and keeps no pipeline alive")
+    func appLetGo() async throws {
         weak var gone: Pipeline?
         do {
             let pipeline = try Pipeline {
@@ -92,7 +96,8 @@ import UIKit
         await settle { gone == nil }
     }
 
-    @Test func `in the background there is time to send, and it is given back when all is sent`() async throws {
+    @Test("in the background there is time to send, and it is given back when all is sent")
+    func backgroundThereTime() async throws {
         let before = UIApplication.shared.allBackgroundTasks
         let app = AppSignals(to: pipeline, from: center)
         post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
@@ -102,7 +107,8 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test func `time that runs out is given back`() async throws {
+    @Test("time that runs out is given back")
+    func timeRunsOut() async throws {
         let app = AppSignals(to: pipeline, from: center)
         post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
         let tasks = UIApplication.shared.backgroundTasks
@@ -111,7 +117,8 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test func `the network's coming and going become signals`() async {
+    @Test("the network's coming and going become signals")
+    func networkSComing() async {
         let connectivity = ConnectivitySignals(to: pipeline)
         for status in [NWPath.Status.satisfied, .unsatisfied, .requiresConnection] {
             NWPathMonitor.change(to: NWPath(status: status, type: .wifi))
@@ -126,7 +133,8 @@ import UIKit
 
     // MARK: Properties
 
-    @Test func `the network's type is that of the path`() throws {
+    @Test("the network's type is that of the path")
+    func networkSType() throws {
         let types: [(NWInterface.InterfaceType, String?)] = [
             (.wifi, "wifi"), (.cellular, "cellular"), (.wiredEthernet, "ethernet"), (.other, nil),
         ]
@@ -138,7 +146,8 @@ import UIKit
         #expect(SystemReader.current.networkType() == nil)
     }
 
-    @Test func `maker and locale come from the frameworks`() {
+    @Test("maker and locale come from the frameworks")
+    func makerLocaleCome() {
         let properties = SystemReader.current.platform
         #expect(properties["$manufacturer"] == "Apple")
         #expect(properties["$locale"] == .string(Locale.current.identifier))
@@ -146,7 +155,8 @@ import UIKit
 
     // MARK: Identity
 
-    @Test func `an identity survives the app's removal in the keychain, and the keychain's loss in the user defaults`()
+    @Test("an identity survives the app's removal in the keychain, and the keychain's loss in the user defaults")
+    func identitySurvivesApp()
         throws
     {
         let identity = Identity(persistedIn: .device())
@@ -160,7 +170,8 @@ import UIKit
         #expect(Keychain.items.count == 1)
     }
 
-    @Test func `before the first unlock there is no new user`() throws {
+    @Test("before the first unlock there is no new user")
+    func beforeFirstUnlock() throws {
         Keychain.isLocked = true
         let identity = Identity(persistedIn: .device())
         #expect(identity.anonymousID == nil)
@@ -168,14 +179,16 @@ import UIKit
         #expect(UserDefaults.standard.data(forKey: "sluice.identity") == nil)
     }
 
-    @Test func `a second identity of an app has a name of its own`() throws {
+    @Test("a second identity of an app has a name of its own")
+    func secondIdentityApp() throws {
         let one = Identity(persistedIn: .device())
         let two = Identity(persistedIn: .device("sluice.identity.two"))
         #expect(one.anonymousID != two.anonymousID)
         UserDefaults.standard.removeObject(forKey: "sluice.identity.two")
     }
 
-    @Test func `the anonymous id is the advertising id if tracking is authorised, else the vendor's, else a UUID`() {
+    @Test("the anonymous id is the advertising id if tracking is authorised, else the vendor's, else a UUID")
+    func anonymousIdAdvertising() {
         let advertising = UUID()
         let vendor = UUID()
         func id() -> String? {

@@ -17,12 +17,13 @@ import Testing
         + "fe800000000000000000000000000001 00000400 00000001 00000000 00000003 wwan0\n"
 
     @Test(
+        "the network is that of the default route with the lowest metric",
         arguments: [
             (header + ethernet, "", "ethernet"), (header + wireless, "", "wifi"),
             (header + wireless + ethernet, "", "ethernet"), (header + local, "", nil), (header, ipv6, "cellular"),
             ("", "", nil), ("nonsense\n", "nonsense\n", nil),
         ] as [(String, String, String?)])
-    func `the network is that of the default route with the lowest metric`(
+    func networkDefaultRoute(
         routes: String, ipv6: String, type: String?
     ) throws {
         let files = [
@@ -36,7 +37,8 @@ import Testing
         #expect(properties["$wifi"] == type.map { .bool($0 == "wifi") })
     }
 
-    @Test func `the network is looked at again when the platform reports connectivity`() async throws {
+    @Test("the network is looked at again when the platform reports connectivity")
+    func networkLookedAt() async throws {
         let type = Locked<String?>("wifi")
         let auto = AutoProperties(system: SystemReader(networkType: { type.withLock { $0 } }))
         let test = try TestPipeline { auto }
@@ -53,16 +55,18 @@ import Testing
     }
 
     @Test(
+        "the country is that of the locale",
         arguments: [
             ("de_DE.UTF-8", "DE"), ("zh_Hans_CN", "CN"), ("es_419", "419"), ("en-gb", "GB"), ("de", nil), ("C", nil),
             ("en_", nil), ("en_x1", nil),
         ] as [(String, String?)])
-    func `the country is that of the locale`(locale: String, country: String?) throws {
+    func countryLocale(locale: String, country: String?) throws {
         let system = SystemReader(environment: { $0 == "LANG" ? locale : nil })
         #expect(try properties(system)["$country"] == country.map { .string($0) })
     }
 
-    @Test func `the host may set another country`() throws {
+    @Test("the host may set another country")
+    func hostMaySet() throws {
         let auto = AutoProperties(system: SystemReader(environment: { $0 == "LANG" ? "de_DE" : nil }))
         auto.register(["$country": "AT", "$carrier": "A1"])
         let properties = try #require(auto.processed()).properties

@@ -28,7 +28,8 @@ import Testing
         return said.withLock { $0.map(\.kind) }
     }
 
-    @Test func `each verb is kept when it returns, with the types of its values`() throws {
+    @Test("each verb is kept when it returns, with the types of its values")
+    func eachVerbKept() throws {
         let moment = Timestamp(milliseconds: 1_767_225_600_000)
         let first = launch()
         first.register(["plan": "pro", "since": .date(moment), "n": 1, "d": 1.5, "tags": ["a", ["b": nil]]])
@@ -41,28 +42,32 @@ import Testing
         #expect(launch().registered.isEmpty)
     }
 
-    @Test func `once is once in the life of an installation`() throws {
+    @Test("once is once in the life of an installation")
+    func onceOnceLife() throws {
         launch().registerOnce(["campaign": "spring"])
         let second = launch()
         second.registerOnce(["campaign": "summer"])
         #expect(try #require(second.processed()).properties["campaign"] == "spring")
     }
 
-    @Test func `dynamic properties and automatic ones are not kept`() throws {
+    @Test("dynamic properties and automatic ones are not kept")
+    func dynamicPropertiesAutomatic() throws {
         let first = launch()
         first.registerDynamic("n") { 1 }
         first.register(["a": 1])
         #expect(launch().registered == ["a": 1])
     }
 
-    @Test func `without a place nothing is kept, and nothing is written`() throws {
+    @Test("without a place nothing is kept, and nothing is written")
+    func withoutPlaceNothing() throws {
         AutoProperties(system: SystemReader()).register(["a": 1])
         #expect(AutoProperties(system: SystemReader()).registered.isEmpty)
         _ = launch()
         #expect(try directory.names == [])
     }
 
-    @Test func `a damaged file is kept aside and reported, and new properties are kept again`() throws {
+    @Test("a damaged file is kept aside and reported, and new properties are kept again")
+    func damagedFileKept() throws {
         try directory.write(Array("{\"a\":".utf8), to: "super-properties.json")
         let auto = launch()
         #expect(try diagnostics(auto) == [.plugin])
@@ -71,14 +76,16 @@ import Testing
         #expect(launch().registered == ["b": 1])
     }
 
-    @Test func `what cannot be kept is reported, and counts until the process ends`() throws {
+    @Test("what cannot be kept is reported, and counts until the process ends")
+    func cannotKeptReported() throws {
         let auto = launch()
         try directory.block()
         #expect(try diagnostics(auto) { auto.register(["a": 1]) } == [.plugin])
         #expect(try #require(auto.processed()).properties["a"] == 1)
     }
 
-    @Test func `of registrations at once, what is kept is what counts`() async throws {
+    @Test("of registrations at once, what is kept is what counts")
+    func registrationsAtOnce() async throws {
         let auto = launch()
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<4 {

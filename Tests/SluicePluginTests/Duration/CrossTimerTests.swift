@@ -19,7 +19,8 @@ import Testing
         await test.events().map { $0.properties["$event_duration"] }
     }
 
-    @Test func `two of the same name run beside each other`() async {
+    @Test("two of the same name run beside each other")
+    func twoSameName() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
         let second = timers.start("Download")
@@ -30,7 +31,8 @@ import Testing
         #expect(await durations() == [2_000.0, 2_000.0])
     }
 
-    @Test func `each is paused, resumed and removed by itself`() async {
+    @Test("each is paused, resumed and removed by itself")
+    func eachPausedResumed() async {
         let tokens = (0..<3).map { _ in timers.start("Download") }
         timers.pause(tokens[0])
         timers.remove(tokens[2])
@@ -41,7 +43,8 @@ import Testing
         #expect(await durations() == [1_000.0, 2_000.0, nil])
     }
 
-    @Test func `the name stands for the one that was started last`() async {
+    @Test("the name stands for the one that was started last")
+    func nameStandsOne() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
         timers.start("Download")
@@ -52,14 +55,16 @@ import Testing
         #expect(await durations() == [1_000.0, nil, 2_000.0])
     }
 
-    @Test func `what ended by its token has ended by its name too`() async {
+    @Test("what ended by its token has ended by its name too")
+    func endedTokenEnded() async {
         let token = timers.start("Download")
         timers.end(token)
         timers.end("Download")
         #expect(await durations() == [0.0, nil])
     }
 
-    @Test func `a timer goes with its token once its name is another's`() async {
+    @Test("a timer goes with its token once its name is another's")
+    func timerGoesToken() async {
         var token: DurationTimer.Token? = timers.start("Download")
         timers.start("Download")
         #expect(token?.name == "Download")
@@ -69,7 +74,8 @@ import Testing
         #expect(await durations() == [1_000.0])
     }
 
-    @Test func `the background pauses and resumes each of them`() async {
+    @Test("the background pauses and resumes each of them")
+    func backgroundPausesResumes() async {
         let tokens = (0..<2).map { _ in timers.start("Download") }
         timers.pause(tokens[0])
         test.pipeline.signal(.didEnterBackground)
@@ -80,7 +86,8 @@ import Testing
         #expect(await durations() == [0.0, 1_000.0])
     }
 
-    @Test func `of more than a thousand timers the oldest is forgotten`() async {
+    @Test("of more than a thousand timers the oldest is forgotten")
+    func moreThanThousand() async {
         let tokens = (0...1_000).map { timers.start("\($0)") }
         timers.end(tokens[0])
         timers.end(tokens[1])

@@ -17,16 +17,18 @@ import Testing
     }
 
     @Test(
+        "seconds have three decimals",
         arguments: [
             (.microseconds(1_234_499), 1.234), (.microseconds(1_234_500), 1.235), (.zero, 0.0),
             (.seconds(86_400), 86_400.0),
         ] as [(Duration, Double)])
-    func `seconds have three decimals`(passed: Duration, seconds: Double) async throws {
+    func secondsThreeDecimals(passed: Duration, seconds: Double) async throws {
         let measure = DurationMeasure(unit: .seconds, time: time)
         #expect(try await duration(measure) { $0.advance(by: passed) } == .double(seconds))
     }
 
-    @Test func `by the continuous clock the machine's sleep counts, and a clock that is set does not`() async throws {
+    @Test("by the continuous clock the machine's sleep counts, and a clock that is set does not")
+    func continuousClockMachine() async throws {
         let measure = DurationMeasure(clock: .continuous, time: time)
         let result = try await duration(measure) { time in
             time.advance(by: .seconds(1))
@@ -36,7 +38,8 @@ import Testing
         #expect(result == 11_000.0)
     }
 
-    @Test func `a duration above the limit is left out and counted, one at the limit is not`() async throws {
+    @Test("a duration above the limit is left out and counted, one at the limit is not")
+    func durationAboveLimit() async throws {
         let timers = DurationTimer(DurationMeasure(limit: .seconds(10), time: time))
         let test = try TestPipeline(time: time) { timers }
         for length in [10, 11] {
@@ -49,7 +52,8 @@ import Testing
         #expect(test.pipeline.ledger.repaired == [.overlongDuration: 1])
     }
 
-    @Test func `no duration is longer than a day unless the host says so`() async throws {
+    @Test("no duration is longer than a day unless the host says so")
+    func durationLongerThan() async throws {
         let result = try await duration(DurationMeasure(time: time)) { $0.advance(by: .seconds(86_401)) }
         #expect(result == nil)
     }

@@ -27,7 +27,8 @@ import Testing
         }
     }
 
-    @Test func `a screen is viewed on entry, and left with the time on display`() async {
+    @Test("a screen is viewed on entry, and left with the time on display")
+    func screenViewedEntry() async {
         let home = screens.enter("Home", ["tab": 1])
         pass(2)
         screens.leave(home, ["by": "swipe"])
@@ -38,7 +39,8 @@ import Testing
         #expect(events[1].properties == ["$screen_name": "Home", "by": "swipe", "$event_duration": 2_000.0])
     }
 
-    @Test func `the referrer is the screen that was entered before`() async {
+    @Test("the referrer is the screen that was entered before")
+    func referrerScreenEntered() async {
         screens.show("Home")
         screens.show("Product")
         screens.show("Home")
@@ -46,7 +48,8 @@ import Testing
         #expect(views.map { $0.properties["$referrer"] } == [nil, "Home", "Product"])
     }
 
-    @Test func `showing one leaves the others`() async {
+    @Test("showing one leaves the others")
+    func showingOneLeaves() async {
         screens.show("A")
         pass(1)
         screens.show("B")
@@ -55,7 +58,8 @@ import Testing
         #expect(await story() == ["+A", "-A 1000.0", "+B", "-B 2000.0", "+C"])
     }
 
-    @Test func `a child and its parent are both on display, and a parent takes its children with it`() async {
+    @Test("a child and its parent are both on display, and a parent takes its children with it")
+    func childParentBoth() async {
         let tabs = screens.enter("Tabs")
         pass(1)
         let list = screens.enter("List", in: tabs)
@@ -67,7 +71,8 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "+Row", "-Row 1000.0", "-List 2000.0", "-Tabs 3000.0"])
     }
 
-    @Test func `a child that goes leaves its parent where it is`() async {
+    @Test("a child that goes leaves its parent where it is")
+    func childGoesLeaves() async {
         let tabs = screens.enter("Tabs")
         let list = screens.enter("List", in: tabs)
         pass(1)
@@ -77,7 +82,8 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "-List 1000.0", "-Tabs 2000.0"])
     }
 
-    @Test func `by its name the screen that was entered last is left`() async {
+    @Test("by its name the screen that was entered last is left")
+    func nameScreenEntered() async {
         screens.enter("Product", ["sku": 1])
         pass(1)
         screens.enter("Product", ["sku": 2])
@@ -88,7 +94,8 @@ import Testing
         #expect(await story() == ["+Product", "+Product", "-Product 1000.0", "-Product 2000.0"])
     }
 
-    @Test func `entering the background leaves the last screen, and coming back starts its time anew without a view`()
+    @Test("entering the background leaves the last screen, and coming back starts its time anew without a view")
+    func enteringBackgroundLeaves()
         async
     {
         let home = screens.enter("Home")
@@ -103,7 +110,8 @@ import Testing
         #expect(await story() == ["+Home", "-Home 2000.0", "-Home 3000.0"])
     }
 
-    @Test func `nested screens are left in the background from the inside`() async {
+    @Test("nested screens are left in the background from the inside")
+    func nestedScreensLeft() async {
         let tabs = screens.enter("Tabs")
         screens.enter("List", in: tabs)
         test.pipeline.signal(.didEnterBackground)
@@ -111,14 +119,16 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "-List 0.0", "-Tabs 0.0"])
     }
 
-    @Test func `a mere interruption leaves nothing`() async {
+    @Test("a mere interruption leaves nothing")
+    func mereInterruptionLeaves() async {
         screens.enter("Home")
         test.pipeline.signal(.willResignActive)
         test.pipeline.signal(.didBecomeActive)
         #expect(await story() == ["+Home"])
     }
 
-    @Test func `the end in the foreground leaves the last screen`() async {
+    @Test("the end in the foreground leaves the last screen")
+    func endForegroundLeaves() async {
         screens.enter("Home")
         pass(1)
         test.pipeline.signal(.willTerminate)
@@ -126,7 +136,8 @@ import Testing
         #expect(await story() == ["+Home", "-Home 1000.0"])
     }
 
-    @Test func `a passive launch counts no view until the app becomes active`() async {
+    @Test("a passive launch counts no view until the app becomes active")
+    func passiveLaunchCounts() async {
         test.pipeline.signal(.launched(.passive))
         let gone = screens.enter("Gone")
         screens.enter("Home")
@@ -138,14 +149,16 @@ import Testing
         #expect(await story() == ["+Home", "-Home 1000.0"])
     }
 
-    @Test func `a screen that is entered in the background is viewed afterwards`() async {
+    @Test("a screen that is entered in the background is viewed afterwards")
+    func screenEnteredBackground() async {
         test.pipeline.signal(.didEnterBackground)
         screens.enter("Home")
         test.pipeline.signal(.didBecomeActive)
         #expect(await story() == ["+Home"])
     }
 
-    @Test func `a host that never leaves holds no more than a hundred screens`() async {
+    @Test("a host that never leaves holds no more than a hundred screens")
+    func hostNeverLeaves() async {
         for number in 0...100 { screens.enter("\(number)") }
         let story = await story()
         #expect(story.filter { $0.hasPrefix("-") } == ["-0 0.0"])

@@ -9,7 +9,8 @@ import Testing
     private let time = VirtualTime()
     private let consent = Consent(persistedIn: .memory, whilePending: .hold)
 
-    @Test func `a grant lets go what was held, in order, with the times, ids and priorities of its moment`()
+    @Test("a grant lets go what was held, in order, with the times, ids and priorities of its moment")
+    func grantLetsGo()
         async throws
     {
         let identity = Identity(persistedIn: .memory)
@@ -37,7 +38,8 @@ import Testing
         #expect(test.pipeline.ledger.dropped == [.consentHeld: 2])
     }
 
-    @Test func `a refusal forgets what was held`() async throws {
+    @Test("a refusal forgets what was held")
+    func refusalForgetsHeld() async throws {
         let test = try TestPipeline { consent }
         test.pipeline.track("A")
         try consent.deny()
@@ -46,7 +48,8 @@ import Testing
         #expect(await test.events().isEmpty)
     }
 
-    @Test func `what is held is bounded, and what comes beyond it is dropped and counted`() async throws {
+    @Test("what is held is bounded, and what comes beyond it is dropped and counted")
+    func heldBoundedComes() async throws {
         let consent = Consent(persistedIn: .memory, whilePending: .hold(upTo: 1_000))
         let test = try TestPipeline { consent }
         for _ in 0..<100 { test.pipeline.track("Event") }
@@ -57,7 +60,8 @@ import Testing
         #expect(await test.events().count == held)
     }
 
-    @Test func `what was cut from a held event is counted when it is let go`() async throws {
+    @Test("what was cut from a held event is counted when it is let go")
+    func cutFromHeld() async throws {
         let test = try TestPipeline {
             Limits(string: .cut(to: 2))
             consent
@@ -69,7 +73,8 @@ import Testing
         #expect(try await test.event().properties == ["a": "lo"])
     }
 
-    @Test func `filters that have let a held event pass do not stop it when it is let go`() async throws {
+    @Test("filters that have let a held event pass do not stop it when it is let go")
+    func filtersLetHeld() async throws {
         let test = try TestPipeline(time: time) {
             RateLimit(1, per: .seconds(100), time: time)
             Deduplication(within: .seconds(100), time: time)
@@ -81,14 +86,16 @@ import Testing
         #expect(try await test.event().name == "A")
     }
 
-    @Test func `a consent that holds serves one pipeline`() throws {
+    @Test("a consent that holds serves one pipeline")
+    func consentHoldsServes() throws {
         let first = try TestPipeline { consent }
         let error = #expect(throws: SluiceError.self) { try TestPipeline { consent } }
         #expect(error?.code == .invalidPipeline)
         _ = first
     }
 
-    @Test func `nothing that is held touches a disk`() async throws {
+    @Test("nothing that is held touches a disk")
+    func nothingHeldTouches() async throws {
         let directory = try TemporaryDirectory()
         let consent = Consent(persistedIn: .file(directory.path), whilePending: .hold)
         let test = try TestPipeline { consent }
@@ -97,7 +104,8 @@ import Testing
         _ = test
     }
 
-    @Test func `an answer while others track loses nothing and doubles nothing`() async throws {
+    @Test("an answer while others track loses nothing and doubles nothing")
+    func answerWhileOthers() async throws {
         let test = try TestPipeline { consent }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
@@ -112,7 +120,8 @@ import Testing
         #expect(await test.events().count == 400)
     }
 
-    @Test func `resetting the identity does not undo a refusal`() async throws {
+    @Test("resetting the identity does not undo a refusal")
+    func resettingIdentityDoes() async throws {
         let directory = try TemporaryDirectory()
         let identity = Identity(persistedIn: .file(directory.path))
         let consent = Consent(persistedIn: .file(directory.path))

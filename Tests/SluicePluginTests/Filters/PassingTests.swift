@@ -7,7 +7,8 @@ import Testing
 @Suite struct PassingTests {
     private let time = VirtualTime()
 
-    @Test func `an allow list lets only its names pass, a deny list all others`() async throws {
+    @Test("an allow list lets only its names pass, a deny list all others")
+    func allowListLets() async throws {
         let allowed = try TestPipeline { EventNames(allowed: ["A", "$*"]) }
         let denied = try TestPipeline { EventNames(denied: ["A", "$*"]) }
         for test in [allowed, denied] {
@@ -19,7 +20,8 @@ import Testing
         #expect(await denied.events().map(\.name) == ["AB", "a"])
     }
 
-    @Test func `a rate limit holds for each name by itself, and comes back with time`() async throws {
+    @Test("a rate limit holds for each name by itself, and comes back with time")
+    func rateLimitHolds() async throws {
         let test = try TestPipeline(time: time) { RateLimit(2, per: .seconds(10), time: time) }
         for _ in 1...3 { for name in ["A", "B"] { test.pipeline.track(name, ["round": 1]) } }
         time.advance(by: .seconds(5))
@@ -31,14 +33,16 @@ import Testing
         #expect(rounds == [1, 1, 2, 3, 3])
     }
 
-    @Test func `of more than a thousand names the further ones share one number`() async throws {
+    @Test("of more than a thousand names the further ones share one number")
+    func moreThanThousand() async throws {
         let test = try TestPipeline(time: time) { RateLimit(1, per: .seconds(10), time: time) }
         for number in 0..<1_003 { test.pipeline.track("\(number)") }
         #expect(test.pipeline.ledger.dropped == [.rateLimited: 2])
         _ = await test.events()
     }
 
-    @Test func `a clock that goes backwards gives nothing back and takes nothing away`() {
+    @Test("a clock that goes backwards gives nothing back and takes nothing away")
+    func clockGoesBackwards() {
         let limit = RateLimit(1, per: .seconds(10), time: time)
         #expect(limit.processed("A") != nil)
         time.advance(by: .seconds(-100))
@@ -47,7 +51,8 @@ import Testing
         #expect(limit.processed("A") != nil)
     }
 
-    @Test func `the same within the window is a duplicate, and does not begin the window anew`() async throws {
+    @Test("the same within the window is a duplicate, and does not begin the window anew")
+    func sameWithinWindow() async throws {
         let test = try TestPipeline(time: time) { Deduplication(within: .seconds(2), time: time) }
         for number in 0..<6 {
             test.pipeline.track("Tap", ["a": 1, "b": "x"])
@@ -60,12 +65,13 @@ import Testing
     }
 
     @Test(
+        "what differs in a name, a type, a value or an id is no duplicate",
         arguments: [
             [:], ["a": 1], ["a": "1"], ["a": 1.0], ["a": true], ["a": nil], ["a": ""], ["b": 1], ["a": [1]],
             ["a": ["a": 1]],
             ["a": .date(Timestamp(milliseconds: 1))], ["a": 1, "b": 1], ["ab": ""], ["a": "b"],
         ] as [Properties])
-    func `what differs in a name, a type, a value or an id is no duplicate`(properties: Properties) {
+    func differsNameType(properties: Properties) {
         let filter = Deduplication(within: .seconds(1), time: time)
         let others: [Properties] = [
             [:], ["a": 1], ["a": "1"], ["a": 1.0], ["a": true], ["a": nil], ["a": ""], ["b": 1], ["a": [1]],
@@ -82,7 +88,8 @@ import Testing
         }
     }
 
-    @Test func `it remembers the last 1,024 events`() {
+    @Test("it remembers the last 1,024 events")
+    func remembersLast1() {
         let filter = Deduplication(within: .seconds(1_000), time: time)
         for number in 0...1_024 { _ = filter.processed("\(number)") }
         #expect(filter.processed("1") == nil)

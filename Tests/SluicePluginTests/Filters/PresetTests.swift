@@ -6,7 +6,8 @@ import Testing
 @Suite struct PresetTests {
     private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
-    @Test func `App Center's limits cut names and values, and keep the first 20 properties`() throws {
+    @Test("App Center's limits cut names and values, and keep the first 20 properties")
+    func appCenterS() throws {
         let limits = Limits(.appCenter)
         var properties = Properties((0..<21).map { ("p\($0)", .int($0)) })
         properties["p0"] = .string(Self.text(126))
@@ -21,8 +22,8 @@ import Testing
         #expect(fine.reportedRepairs.isEmpty)
     }
 
-    @Test func `of more than 200 names of events the further ones are dropped, and the known ones go on`() async throws
-    {
+    @Test("of more than 200 names of events the further ones are dropped, and the known ones go on")
+    func moreThan200() async throws {
         let test = try TestPipeline { Limits(.appCenter) }
         for round in 1...2 {
             for number in 0...200 { test.pipeline.track("Event \(number)", ["round": .int(round)]) }
@@ -32,12 +33,13 @@ import Testing
     }
 
     @Test(
+        "Sensors' names have up to 100 letters, digits, underscores and dollars, and no digit first",
         arguments: [
             ("Purchase_2", nil), ("$AppStart", nil), ("_x", nil), ("", .invalidName), ("2nd", .invalidName),
             ("With Space", .invalidName), ("Käse", .invalidName), ("a-b", .invalidName),
             (text(100), nil), (text(101), .eventNameTooLong),
         ] as [(String, DropReason?)])
-    func `Sensors' names have up to 100 letters, digits, underscores and dollars, and no digit first`(
+    func sensorsNamesUp(
         name: String, reason: DropReason?
     ) {
         var event = Event.named(name)
@@ -45,29 +47,32 @@ import Testing
     }
 
     @Test(
+        "Sensors' properties of wrong or reserved names are left out and counted",
         arguments: [
             ("fine", true), ("$os", true), ("not fine", false), ("1st", false), ("Käse", false), ("distinct_id", false),
             ("Time", false), ("users", false), ("timer", true), (text(100), true), (text(101), false),
         ])
-    func `Sensors' properties of wrong or reserved names are left out and counted`(name: String, stays: Bool) throws {
+    func sensorsPropertiesWrong(name: String, stays: Bool) throws {
         let event = try #require(Limits(.sensors).processed("Event", [name: 1, "other": 2]))
         #expect(event.properties == (stays ? [name: 1, "other": 2] : ["other": 2]))
         #expect(event.reportedRepairs == (stays ? [] : [.droppedProperty]))
     }
 
     @Test(
+        "Sensors takes scalars, dates and lists of strings",
         arguments: [
             ("text", true), (1, true), (1.5, true), (true, true), (nil, true), (["a", "b"], true), ([], true),
             (["a", 1], false), ([["a"]], false), (["a": 1], false), ([["a": 1]], false),
         ] as [(PropertyValue, Bool)])
-    func `Sensors takes scalars, dates and lists of strings`(value: PropertyValue, stays: Bool) throws {
+    func sensorsTakesScalars(value: PropertyValue, stays: Bool) throws {
         let properties: Properties = ["p": value, "d": .date(Timestamp(milliseconds: 0))]
         let event = try #require(Limits(.sensors).processed("Event", properties))
         #expect(event.properties["p"] == (stays ? .some(value) : .none))
         #expect(event.properties["d"] == .date(Timestamp(milliseconds: 0)))
     }
 
-    @Test func `Sensors' strings are cut to 8,191 characters, in lists too`() throws {
+    @Test("Sensors' strings are cut to 8,191 characters, in lists too")
+    func sensorsStringsCut() throws {
         let long = PropertyValue.string(Self.text(8_192))
         let event = try #require(Limits(.sensors).processed("Event", ["s": long, "l": ["a", long]]))
         let cut = PropertyValue.string(Self.text(8_191))
@@ -76,13 +81,14 @@ import Testing
     }
 
     @Test(
+        "what is set aside reaches the host as it came, and is counted by its reason",
         arguments: [
             ("2nd", [:], .invalidName), ("Long name", [:], .invalidName), ("Longname", [:], .eventNameTooLong),
             ("E", ["a b": 1], .invalidName), ("E", ["id": 1], .reservedName), ("E", ["o": ["a": 1]], .nestedValue),
             ("E", ["longname": 1], .propertyNameTooLong), ("E", ["s": "longtext"], .stringTooLong),
             ("E", ["a": 1, "b": 2, "c": 3], .tooManyProperties),
         ] as [(String, Properties, DropReason)])
-    func `what is set aside reaches the host as it came, and is counted by its reason`(
+    func setAsideReaches(
         name: String, properties: Properties, reason: DropReason
     ) async throws {
         var rules = Limits.Rules.sensors
@@ -105,7 +111,8 @@ import Testing
         #expect(try await test.event().name == "Fine")
     }
 
-    @Test func `custom rules begin with nothing or with a preset`() throws {
+    @Test("custom rules begin with nothing or with a preset")
+    func customRulesBegin() throws {
         let properties: Properties = ["any name": ["deep": [1, ["x": 2]]]]
         #expect(try #require(Limits(Limits.Rules()).processed("Any name", properties)).properties == properties)
         var rules = Limits.Rules.appCenter
@@ -114,7 +121,8 @@ import Testing
         #expect(try #require(Limits(rules).processed("Event", many)).properties.count == 30)
     }
 
-    @Test func `what is cut is counted in the ledger, for each event once`() async throws {
+    @Test("what is cut is counted in the ledger, for each event once")
+    func cutCountedLedger() async throws {
         let test = try TestPipeline { Limits(.appCenter) }
         let long = PropertyValue.string(Self.text(200))
         for _ in 1...3 { test.pipeline.track("Event", ["a": long, "b": long]) }

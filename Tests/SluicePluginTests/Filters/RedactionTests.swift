@@ -206,7 +206,8 @@ struct RedactionTests {
         #expect(Redaction(patterns: [.email, .paymentCard, .phone]).processed(text) != nil)
     }
 
-    @Test func `events of which something was taken are counted, and only those`() async throws {
+    @Test("events of which something was taken are counted, and only those")
+    func eventsWhichSomething() async throws {
         let test = try TestPipeline { Redaction(keys: ["password"], patterns: [.email]) }
         test.pipeline.track("A", ["password": "x", "mail": "a@example.org"])
         test.pipeline.track("B", ["text": "nothing secret"])

@@ -40,7 +40,8 @@ import Testing
         Identity(persistedIn: first.persistence.backedUp(by: second.persistence), anonymousIDFrom: sources)
     }
 
-    @Test func `the chain is the stored id, then each source in order, then a UUID`() throws {
+    @Test("the chain is the stored id, then each source in order, then a UUID")
+    func chainStoredId() throws {
         let asked = Locked<[String]>([])
         func source(_ name: String, _ id: String?) -> AnonymousIDSource {
             AnonymousIDSource {
@@ -56,13 +57,17 @@ import Testing
         #expect(Identity(persistedIn: .memory, anonymousIDFrom: [source("none", nil)]).anonymousID?.count == 36)
     }
 
-    @Test(arguments: [
-        "", "00000000-0000-0000-0000-000000000000", "0", "-", String(repeating: "x", count: 256),
-    ]) func `what is no id is passed over`(id: String) {
+    @Test(
+        "what is no id is passed over",
+        arguments: [
+            "", "00000000-0000-0000-0000-000000000000", "0", "-", String(repeating: "x", count: 256),
+        ])
+    func idPassedOver(id: String) {
         #expect(launch([AnonymousIDSource { id }, AnonymousIDSource { "good" }]).anonymousID == "good")
     }
 
-    @Test func `a reset makes a new id, and never takes that of the device again`() throws {
+    @Test("a reset makes a new id, and never takes that of the device again")
+    func resetMakesNew() throws {
         let identity = launch([AnonymousIDSource { "device" }])
         try identity.login("a")
         try identity.bind("crm_id", "7")
@@ -73,7 +78,8 @@ import Testing
         #expect(launch().anonymousID == identity.anonymousID)
     }
 
-    @Test func `the host may set it, and it is kept`() throws {
+    @Test("the host may set it, and it is kept")
+    func hostMaySet() throws {
         let identity = launch()
         try identity.login("a")
         try identity.setAnonymousID("mine")
@@ -86,7 +92,8 @@ import Testing
         #expect(identity.anonymousID == "mine")
     }
 
-    @Test func `an id outlives the loss of either place, and comes back to it`() throws {
+    @Test("an id outlives the loss of either place, and comes back to it")
+    func idOutlivesLoss() throws {
         let id = launch().anonymousID
         for place in [first, second] {
             place.state.withLock { $0.bytes = nil }
@@ -101,7 +108,8 @@ import Testing
         #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
     }
 
-    @Test func `an id outlives damage to either place, and heals it`() throws {
+    @Test("an id outlives damage to either place, and heals it")
+    func idOutlivesDamage() throws {
         let id = launch().anonymousID
         for place in [first, second] {
             place.state.withLock { $0.bytes = [1, 2, 3] }
@@ -112,7 +120,8 @@ import Testing
         #expect(first.state.withLock { $0.bytes?.count } != 3)
     }
 
-    @Test func `a place that cannot be read never makes a new user, unless the other one knows`() throws {
+    @Test("a place that cannot be read never makes a new user, unless the other one knows")
+    func placeCannotRead() throws {
         first.state.withLock { $0.cannotRead = true }
         let unknown = launch()
         #expect(unknown.anonymousID == nil)
@@ -123,7 +132,8 @@ import Testing
         #expect(launch().anonymousID == id)
     }
 
-    @Test func `what neither place can take is an error, and nothing changes`() throws {
+    @Test("what neither place can take is an error, and nothing changes")
+    func neitherPlaceCan() throws {
         let identity = launch()
         let id = identity.anonymousID
         for place in [second, first] {
@@ -136,7 +146,8 @@ import Testing
         }
     }
 
-    @Test func `what cannot be healed is used and reported`() throws {
+    @Test("what cannot be healed is used and reported")
+    func cannotHealedUsed() throws {
         let id = launch().anonymousID
         first.state.withLock {
             $0.bytes = nil

@@ -13,7 +13,8 @@ import Testing
         test = try TestPipeline { identity }
     }
 
-    @Test func `a bound id is on every event from then on, until it is unbound`() async throws {
+    @Test("a bound id is on every event from then on, until it is unbound")
+    func boundIdEvery() async throws {
         test.pipeline.track("Before")
         try identity.bind("crm_id", "7")
         try identity.bind("mobile", "hash")
@@ -30,7 +31,8 @@ import Testing
         #expect(events[5].properties == ["$identities": ["mobile": "hash"]])
     }
 
-    @Test func `a group is on every event from then on, until the user leaves it`() async throws {
+    @Test("a group is on every event from then on, until the user leaves it")
+    func groupEveryEvent() async throws {
         try identity.join("company", "acme", ["size": 12])
         try identity.join("company", "acme")
         test.pipeline.track("In")
@@ -45,7 +47,8 @@ import Testing
         #expect(events[3].properties.isEmpty)
     }
 
-    @Test func `ids and groups of one user do not pass to the next`() throws {
+    @Test("ids and groups of one user do not pass to the next")
+    func idsGroupsOne() throws {
         for change in [{ try identity.logout() }, { try identity.login("b") }] {
             try identity.login("a")
             try identity.bind("crm_id", "7")
@@ -55,21 +58,24 @@ import Testing
         }
     }
 
-    @Test func `what was bound before a login belongs to the user who logs in`() throws {
+    @Test("what was bound before a login belongs to the user who logs in")
+    func boundBeforeLogin() throws {
         let identity = Identity(persistedIn: .memory)
         try identity.bind("crm_id", "7")
         try identity.login("a")
         #expect(identity.boundIDs == ["crm_id": "7"])
     }
 
-    @Test func `an event that is about somebody else gets neither ids nor groups`() async throws {
+    @Test("an event that is about somebody else gets neither ids nor groups")
+    func eventAboutSomebody() async throws {
         try identity.bind("crm_id", "7")
         test.pipeline.track("Theirs") { $0.loginID = "b" }
         let event = try #require(await test.events().last)
         #expect(event.name == "Theirs" && event.properties.isEmpty)
     }
 
-    @Test func `ids and groups are kept across launches`() throws {
+    @Test("ids and groups are kept across launches")
+    func idsGroupsKept() throws {
         let directory = try TemporaryDirectory()
         let first = Identity(persistedIn: .file(directory.path))
         try first.bind("crm_id", "7")
@@ -79,8 +85,10 @@ import Testing
         #expect(second.groups == ["company": "acme"])
     }
 
-    @Test(arguments: ["", String(repeating: "x", count: 256)])
-    func `empty and overlong ids are refused by every verb, and nothing is tracked`(id: String) async throws {
+    @Test(
+        "empty and overlong ids are refused by every verb, and nothing is tracked",
+        arguments: ["", String(repeating: "x", count: 256)])
+    func emptyOverlongIds(id: String) async throws {
         let verbs: [() throws -> Void] = [
             { try identity.alias(id) }, { try identity.bind(id, "a") }, { try identity.bind("a", id) },
             { try identity.join(id, "a") }, { try identity.join("a", id) }, { try identity.items.set(id, "a", [:]) },
@@ -93,7 +101,8 @@ import Testing
         #expect(await test.events().isEmpty)
     }
 
-    @Test func `more than 32 ids or groups are refused`() throws {
+    @Test("more than 32 ids or groups are refused")
+    func moreThan32() throws {
         for number in 0..<32 {
             try identity.bind("kind \(number)", "id")
             try identity.join("type \(number)", "id")
@@ -103,14 +112,16 @@ import Testing
         #expect(identity.boundIDs.count == 32 && identity.groups.count == 32)
     }
 
-    @Test func `an alias is an event that says both ids`() async throws {
+    @Test("an alias is an event that says both ids")
+    func aliasEventSays() async throws {
         try identity.alias("old-42")
         let event = try await test.event()
         #expect(event.name == "$Alias" && event.distinctID == "a")
         #expect(event.properties == ["$alias": "old-42"])
     }
 
-    @Test func `verbs about the user and about things are events`() async throws {
+    @Test("verbs about the user and about things are events")
+    func verbsAboutUser() async throws {
         identity.profile.set(["plan": "pro"])
         identity.profile.setOnce(["first_seen": "today"])
         try identity.profile.increment(["logins": 1, "spent": 2.5])
@@ -133,7 +144,8 @@ import Testing
         #expect(events.allSatisfy { $0.distinctID == "a" })
     }
 
-    @Test func `an increment by something that is no number is refused`() async throws {
+    @Test("an increment by something that is no number is refused")
+    func incrementSomethingNumber() async throws {
         let error = #expect(throws: SluiceError.self) { try identity.profile.increment(["logins": "one"]) }
         #expect(error?.code == .invalidArgument)
         #expect(await test.events().isEmpty)

@@ -26,7 +26,8 @@ extension Identity {
         Identity(persistedIn: .file(directory.path))
     }
 
-    @Test func `the first login tracks $SignUp with the previous id`() async throws {
+    @Test("the first login tracks $SignUp with the previous id")
+    func firstLoginTracks() async throws {
         let identity = launch()
         let anonymousID = try #require(identity.anonymousID)
         let test = try TestPipeline { identity }
@@ -37,7 +38,8 @@ extension Identity {
         #expect(event.distinctID == "a" && event.loginID == "a" && event.anonymousID == anonymousID)
     }
 
-    @Test func `later logins track nothing: of the same user, of another one, after a logout, in another life`()
+    @Test("later logins track nothing: of the same user, of another one, after a logout, in another life")
+    func laterLoginsTrack()
         async throws
     {
         let identity = launch()
@@ -54,7 +56,8 @@ extension Identity {
         #expect(await second.events().isEmpty)
     }
 
-    @Test func `after a new anonymous id a login is the first again`() async throws {
+    @Test("after a new anonymous id a login is the first again")
+    func afterNewAnonymous() async throws {
         let identity = Identity(persistedIn: .memory)
         let test = try TestPipeline { identity }
         try identity.login("a")
@@ -68,7 +71,8 @@ extension Identity {
         #expect(events.last?.properties["$original_id"] == "device 7")
     }
 
-    @Test func `a new anonymous id under a login that stays is no sign-up`() async throws {
+    @Test("a new anonymous id under a login that stays is no sign-up")
+    func newAnonymousId() async throws {
         let identity = try Identity.loggedIn("a")
         let test = try TestPipeline { identity }
         try identity.resetAnonymousID()
@@ -76,7 +80,8 @@ extension Identity {
         #expect(await test.events().isEmpty)
     }
 
-    @Test func `a login before there is a pipeline is told as soon as there is one, once`() async throws {
+    @Test("a login before there is a pipeline is told as soon as there is one, once")
+    func loginBeforeThere() async throws {
         let identity = launch()
         try identity.login("a", ["method": "link"])
         let test = try TestPipeline { identity }
@@ -86,7 +91,8 @@ extension Identity {
         #expect(try await TestPipeline { launch() }.events().isEmpty)
     }
 
-    @Test func `a process that ends between the login and its event leaves the event to the next life`() async throws {
+    @Test("a process that ends between the login and its event leaves the event to the next life")
+    func processEndsBetween() async throws {
         let first = launch()
         try first.login("a")
         try first.logout()
@@ -96,7 +102,8 @@ extension Identity {
         #expect(event.properties["$original_id"] == .string(try #require(first.anonymousID)))
     }
 
-    @Test func `a sign-up that could not be noted as done is reported, and repeated rather than lost`() async throws {
+    @Test("a sign-up that could not be noted as done is reported, and repeated rather than lost")
+    func signUpCould() async throws {
         let said = Locked<[Diagnostic]>([])
         let identity = launch()
         try identity.login("a")
@@ -119,7 +126,8 @@ extension Identity {
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
     }
 
-    @Test func `a login by the id that is the anonymous one already tracks nothing`() async throws {
+    @Test("a login by the id that is the anonymous one already tracks nothing")
+    func loginIdAnonymous() async throws {
         let identity = Identity(persistedIn: .memory)
         let test = try TestPipeline { identity }
         try identity.setAnonymousID("a")
@@ -127,7 +135,8 @@ extension Identity {
         #expect(await test.events().isEmpty)
     }
 
-    @Test func `logins of many threads track one $SignUp for each anonymous id`() async throws {
+    @Test("logins of many threads track one $SignUp for each anonymous id")
+    func loginsManyThreads() async throws {
         let identity = Identity(persistedIn: .memory)
         let test = try TestPipeline { identity }
         await withTaskGroup(of: Void.self) { group in

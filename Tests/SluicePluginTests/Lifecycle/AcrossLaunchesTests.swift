@@ -24,7 +24,8 @@ import Testing
         [event.properties["$is_first_time"], event.properties["$is_first_day"]]
     }
 
-    @Test func `the first $AppStart of all says so, and no later one`() async throws {
+    @Test("the first $AppStart of all says so, and no later one")
+    func firstAppStartAll() async throws {
         let first = try launch()
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(.didEnterBackground)
@@ -37,10 +38,12 @@ import Testing
         #expect(try flags(#require(await second.events().first)) == [false, true])
     }
 
-    @Test(arguments: [
-        (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
-    ])
-    func `the first day ends at midnight of the device's own time`(utcOffset: Int, hours: Int, isFirst: Bool)
+    @Test(
+        "the first day ends at midnight of the device's own time",
+        arguments: [
+            (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
+        ])
+    func firstDayEnds(utcOffset: Int, hours: Int, isFirst: Bool)
         async throws
     {
         let first = try launch(utcOffset: utcOffset)
@@ -52,7 +55,8 @@ import Testing
         #expect(try flags(#require(await second.events().first)) == [false, .bool(isFirst)])
     }
 
-    @Test func `a passive launch begins the first day, and is not the first start`() async throws {
+    @Test("a passive launch begins the first day, and is not the first start")
+    func passiveLaunchBegins() async throws {
         let first = try launch()
         first.pipeline.signal(.launched(.passive))
         #expect(try flags(#require(await first.events().first)) == [nil, true])
@@ -62,13 +66,15 @@ import Testing
         #expect(try flags(#require(await second.events().first)) == [true, false])
     }
 
-    @Test func `without a place to keep it in, nothing is said of earlier launches`() async throws {
+    @Test("without a place to keep it in, nothing is said of earlier launches")
+    func withoutPlaceKeep() async throws {
         let test = try TestPipeline { LifecycleEvents() }
         test.pipeline.signal(.didBecomeActive)
         #expect(try flags(#require(await test.events().first)) == [nil, nil])
     }
 
-    @Test func `an end that a crash has prevented is made good from the last known time`() async throws {
+    @Test("an end that a crash has prevented is made good from the last known time")
+    func endCrashPrevented() async throws {
         let start = time.wallTime()
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
@@ -88,7 +94,8 @@ import Testing
         _ = crashed
     }
 
-    @Test func `a crash before anything was noted ends at the start`() async throws {
+    @Test("a crash before anything was noted ends at the start")
+    func crashBeforeAnything() async throws {
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
         let next = try launch()
@@ -102,8 +109,8 @@ import Testing
         _ = crashed
     }
 
-    @Test(arguments: [Signal.didEnterBackground, .willTerminate])
-    func `an end that was told is not told again`(end: Signal) async throws {
+    @Test("an end that was told is not told again", arguments: [Signal.didEnterBackground, .willTerminate])
+    func endToldTold(end: Signal) async throws {
         let first = try launch()
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(end)
@@ -112,8 +119,10 @@ import Testing
         #expect(await next.events().map(\.name) == ["$AppStart"])
     }
 
-    @Test(arguments: ["", "{", "[]", "null"])
-    func `a damaged file is kept aside and reported, and no start is called the first`(text: String) async throws {
+    @Test(
+        "a damaged file is kept aside and reported, and no start is called the first",
+        arguments: ["", "{", "[]", "null"])
+    func damagedFileKept(text: String) async throws {
         try directory.write(Array(text.utf8), to: "lifecycle.json")
         let said = Locked<[Diagnostic]>([])
         let events = LifecycleEvents(persistedIn: .file(directory.path), time: time)
@@ -131,7 +140,8 @@ import Testing
         #expect(said.withLock { $0.count } == 1)
     }
 
-    @Test func `a place that cannot be written is reported, and events go on`() async throws {
+    @Test("a place that cannot be written is reported, and events go on")
+    func placeCannotWritten() async throws {
         let said = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
             LifecycleEvents(persistedIn: .file("/dev/null/state"), time: time)

@@ -14,7 +14,8 @@ import Testing
 
 /// The end of a server or a tool. With signals that nothing else in a test uses.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ProcessSignalsTests {
-    @Test func `a process starts at once, and at a signal ends and sends what waits`() async throws {
+    @Test("a process starts at once, and at a signal ends and sends what waits")
+    func processStartsAt() async throws {
         let test = try TestPipeline { LifecycleEvents() }
         let number = await withCheckedContinuation { continuation in
             let signals = Locked<ProcessSignals?>(nil)
@@ -33,7 +34,8 @@ import Testing
         #expect(await test.events().map(\.name) == ["$AppStart", "Served", "$AppEnd"])
     }
 
-    @Test func `a receiver that hangs delays the end no longer than the deadline`() async throws {
+    @Test("a receiver that hangs delays the end no longer than the deadline")
+    func receiverHangsDelays() async throws {
         let time = VirtualTime()
         let transport = HangingTransport()
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {

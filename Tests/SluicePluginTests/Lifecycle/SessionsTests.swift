@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func `a launch begins a session, and every event has its id and index`() async throws {
+    @Test("a launch begins a session, and every event has its id and index")
+    func launchBeginsSession() async throws {
         let (sessions, test) = try launch()
         test.pipeline.signal(.launched(.foreground))
         test.pipeline.track("A")
@@ -43,13 +44,15 @@ import Testing
         #expect(id.count == 36)
     }
 
-    @Test func `without signals the first event begins it, after the session's own`() async throws {
+    @Test("without signals the first event begins it, after the session's own")
+    func withoutSignalsFirst() async throws {
         let (_, test) = try launch()
         test.pipeline.track("A")
         #expect(await story(test) == ["$SessionStart 1", "A 1"])
     }
 
-    @Test func `each launch is a new session, and the index goes on`() async throws {
+    @Test("each launch is a new session, and the index goes on")
+    func eachLaunchNew() async throws {
         let (first, one) = try launch()
         one.pipeline.track("A")
         one.pipeline.signal(.willTerminate)
@@ -60,8 +63,8 @@ import Testing
         #expect(first.id != second.id)
     }
 
-    @Test(arguments: [(19.999, false), (20, true)])
-    func `twenty seconds in the background end an automatic session`(seconds: Double, ends: Bool) async throws {
+    @Test("twenty seconds in the background end an automatic session", arguments: [(19.999, false), (20, true)])
+    func twentySecondsBackground(seconds: Double, ends: Bool) async throws {
         let (_, test) = try launch()
         test.pipeline.signal(.didBecomeActive)
         pass(30)
@@ -74,7 +77,8 @@ import Testing
         #expect(await story(test) == expected)
     }
 
-    @Test func `the sleep of the machine counts as background`() async throws {
+    @Test("the sleep of the machine counts as background")
+    func sleepMachineCounts() async throws {
         let (_, test) = try launch()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
@@ -83,7 +87,8 @@ import Testing
         #expect(await story(test).count == 3)
     }
 
-    @Test func `events in the background keep a session alive, and one after a long silence begins another`()
+    @Test("events in the background keep a session alive, and one after a long silence begins another")
+    func eventsBackgroundKeep()
         async throws
     {
         let (_, test) = try launch()
@@ -102,7 +107,8 @@ import Testing
             ])
     }
 
-    @Test func `a long look at one screen ends nothing`() async throws {
+    @Test("a long look at one screen ends nothing")
+    func longLookAt() async throws {
         let (_, test) = try launch()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
@@ -116,7 +122,8 @@ import Testing
         #expect(await story(test) == ["$SessionStart 1", "A 1"])
     }
 
-    @Test func `an end is told with the time at which the session was used last`() async throws {
+    @Test("an end is told with the time at which the session was used last")
+    func endToldTime() async throws {
         let start = time.wallTime()
         let (_, test) = try launch()
         test.pipeline.signal(.didBecomeActive)
@@ -128,7 +135,8 @@ import Testing
         #expect(end.time == Timestamp(milliseconds: start.milliseconds + 10_000))
     }
 
-    @Test func `an idle limit ends a session by the next event, told before it`() async throws {
+    @Test("an idle limit ends a session by the next event, told before it")
+    func idleLimitEnds() async throws {
         let (_, test) = try launch(.idle(.seconds(60)))
         test.pipeline.track("A")
         pass(59)
@@ -139,7 +147,8 @@ import Testing
             await story(test) == ["$SessionStart 1", "A 1", "B 1", "$SessionEnd 1 59.0s", "$SessionStart 2", "C 2"])
     }
 
-    @Test func `a manual session begins and ends when the host says so`() async throws {
+    @Test("a manual session begins and ends when the host says so")
+    func manualSessionBegins() async throws {
         let (sessions, test) = try launch(.manual)
         test.pipeline.signal(.launched(.foreground))
         test.pipeline.signal(.didBecomeActive)
@@ -162,7 +171,8 @@ import Testing
             ])
     }
 
-    @Test func `what the process still tells at its end belongs to the session that ends`() async throws {
+    @Test("what the process still tells at its end belongs to the session that ends")
+    func processStillTells() async throws {
         let (_, test) = try launch()
         test.pipeline.track("A")
         test.pipeline.signal(.willTerminate)
@@ -171,7 +181,8 @@ import Testing
         #expect(await story(test) == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
     }
 
-    @Test func `a session that a crash has ended is made good at the next launch, with its last known time`()
+    @Test("a session that a crash has ended is made good at the next launch, with its last known time")
+    func sessionCrashEnded()
         async throws
     {
         let start = time.wallTime()
@@ -203,8 +214,8 @@ import Testing
         return try #require(sessions.id)
     }
 
-    @Test(arguments: [true, false])
-    func `an $AppEnd that is made good belongs to the session of its launch`(sessionsFirst: Bool) async throws {
+    @Test("an $AppEnd that is made good belongs to the session of its launch", arguments: [true, false])
+    func appendMadeGood(sessionsFirst: Bool) async throws {
         func launch() throws -> TestPipeline {
             let sessions = Sessions(persistedIn: .file(directory.path), time: time)
             let events = LifecycleEvents(persistedIn: .file(directory.path), time: time)
@@ -228,7 +239,8 @@ import Testing
         _ = crashed
     }
 
-    @Test func `a session of a passive launch is marked as such, below the tagger`() async throws {
+    @Test("a session of a passive launch is marked as such, below the tagger")
+    func sessionPassiveLaunch() async throws {
         let test = try TestPipeline(time: time) {
             PassiveLaunchTagger()
             LifecycleEvents(time: time)
@@ -245,13 +257,15 @@ import Testing
             ])
     }
 
-    @Test func `an event that brings a session keeps its own`() async throws {
+    @Test("an event that brings a session keeps its own")
+    func eventBringsSession() async throws {
         let (_, test) = try launch()
         test.pipeline.track("A", ["$session_id": "mine"])
         #expect(await test.events().map(\.properties) == [["$session_id": "mine"]])
     }
 
-    @Test func `a damaged file is kept aside and reported`() throws {
+    @Test("a damaged file is kept aside and reported")
+    func damagedFileKept() throws {
         try directory.write(Array("{".utf8), to: "sessions.json")
         let said = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
@@ -264,7 +278,8 @@ import Testing
         #expect(try directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
     }
 
-    @Test func `sessions of many threads are told once each, and in pairs`() async throws {
+    @Test("sessions of many threads are told once each, and in pairs")
+    func sessionsManyThreads() async throws {
         let (sessions, test) = try launch(.idle(.zero))
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -25,19 +25,22 @@ import Testing
         func process(_ event: inout Event) -> Disposition { .drop(.filtered) }
     }
 
-    @Test func `what a processor cuts is counted by its cause, once for each event`() throws {
+    @Test("what a processor cuts is counted by its cause, once for each event")
+    func processorCutsCounted() throws {
         let bench = try Bench(processor: Shortener())
         bench.track(3)
         #expect(bench.pipeline.ledger.repaired == [Self.shortened: 3])
     }
 
-    @Test func `a cause that the core has found too counts once`() throws {
+    @Test("a cause that the core has found too counts once")
+    func causeCoreFound() throws {
         let bench = try Bench(processor: Shortener(cause: .nonFiniteNumber))
         bench.pipeline.track("Event", ["a": .double(.nan)])
         #expect(bench.pipeline.ledger.repaired == [.nonFiniteNumber: 1])
     }
 
-    @Test func `what was cut from a dropped event is not counted`() throws {
+    @Test("what was cut from a dropped event is not counted")
+    func cutFromDropped() throws {
         let pipeline = try Pipeline {
             Shortener()
             DropAll()
@@ -48,7 +51,8 @@ import Testing
         #expect(pipeline.ledger.repaired.isEmpty)
     }
 
-    @Test func `what all routes share is counted once, and what a route cuts for that route`() throws {
+    @Test("what all routes share is counted once, and what a route cuts for that route")
+    func allRoutesShare() throws {
         let own = Repair(rawValue: "own")
         let pipeline = try Pipeline {
             Shortener()
@@ -64,7 +68,8 @@ import Testing
         #expect(pipeline.ledger.repaired == [Self.shortened: 1, own: 2])
     }
 
-    @Test func `a processor's message reaches the host's diagnostics`() throws {
+    @Test("a processor's message reaches the host's diagnostics")
+    func processorSMessage() throws {
         let bench = try Bench(processor: Shortener())
         #expect(bench.diagnostics.map(\.kind) == [.plugin])
         #expect(bench.diagnostics.first?.description == "plugin: what it keeps cannot be read")
