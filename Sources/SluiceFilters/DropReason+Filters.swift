@@ -7,6 +7,8 @@ extension DropReason {
     public static let consentPending = DropReason(rawValue: "consentPending")
     /// The user has not been asked yet, and it is held until then: `Consent`. If it is let go later, it is tracked anew.
     public static let consentHeld = DropReason(rawValue: "consentHeld")
+    /// The host has switched events off: `Switches`.
+    public static let switchedOff = DropReason(rawValue: "switchedOff")
     /// More events of its name came than `RateLimit` lets pass.
     public static let rateLimited = DropReason(rawValue: "rateLimited")
     /// The same was tracked just before: `Deduplication`.

@@ -12,7 +12,8 @@
 
         public init(to pipeline: Pipeline) {
             monitor.pathUpdateHandler = { [weak pipeline] path in
-                let connectivity: Signal.Connectivity = path.status == .satisfied ? .available : .unavailable
+                let connectivity: Signal.Connectivity =
+                    path.status != .satisfied ? .unavailable : path.isExpensive ? .metered : .available
                 // Signals of one pipeline come one after the other; those of the app come on the main thread.
                 DispatchQueue.main.async { [weak pipeline] in pipeline?.signal(.connectivity(connectivity)) }
             }

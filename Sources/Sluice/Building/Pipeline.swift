@@ -175,6 +175,21 @@ public final class Pipeline: Sendable {
         return FlushReport(from: before, to: ledger)
     }
 
+    /// Forgets all events that wait, in all routes, and returns when that is done. They are counted as
+    /// ``DropReason/deleted``. What is being sent at that moment is waited for, and may arrive; dead letters stay.
+    public func deleteAll() async {
+        await withTaskGroup(of: Void.self) { group in
+            for route in routes { group.addTask { await route.deleteAll() } }
+        }
+    }
+
+    /// Changes how long an event waits at most in any route, sends what waits, and begins to count anew.
+    ///
+    /// - Parameter interval: 5 s at least, a year at most.
+    public func setFlushInterval(_ interval: Duration) {
+        for route in routes { route.setFlushInterval(interval) }
+    }
+
     /// Stops sending until ``resumeDelivery()``; events are stored as before.
     public func pauseDelivery() {
         for route in routes { route.setPaused(true) }

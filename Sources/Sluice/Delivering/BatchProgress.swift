@@ -39,6 +39,9 @@ struct BatchProgress: Sendable {
 
     var hasSuspects: Bool { !suspects.isEmpty }
 
+    /// Events that are neither delivered nor rejected.
+    var waiting: Int { unresolved.count + suspects.count }
+
     /// Events that have left it.
     var resolved: Int { delivered + rejected.count }
 

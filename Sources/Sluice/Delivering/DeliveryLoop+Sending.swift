@@ -63,8 +63,11 @@ extension DeliveryLoop {
         var outcome = DeliveryMachine.Outcome.failed(retryAfter: nil)
         do {
             if let batch = try store.nextBatch(batchSize) { return state.withLock { $0.underway.begin(batch) } }
-            // All that the store has is on its way.
-            if state.withLock({ $0.underway.flights > 0 }) { return nil }
+            // What it seemed to hold was no events: that is no failure, and nothing that comes next is to wait for it.
+            let isStoreEmpty = store.backlog.isEmpty
+            // Or all that it has is on its way.
+            let isNothing = state.withLock { $0.underway.flights > 0 || (isStoreEmpty && $0.underway.isEmpty) }
+            if isNothing { return nil }
             if state.withLock({ $0.underway.hasNoOther() }) { outcome = .held }
         } catch {
             account.storeFailed("the next batch could not be read", error)
@@ -77,7 +80,7 @@ extension DeliveryLoop {
         return nil
     }
 
-    private func settle(_ batch: BatchProgress) {
+    func settle(_ batch: BatchProgress) {
         do {
             try store.settle(batch.id, rejected: batch.rejected)
         } catch {

@@ -15,6 +15,8 @@ final class DeliveryLoop: Sendable {
         /// Events that were delivered or rejected, of all batches.
         var resolved = 0
         var flushes = Flushes()
+        /// Those who wait for everything to be deleted.
+        var deletions: [CheckedContinuation<Void, Never>] = []
         var stoppers: [CheckedContinuation<Void, Never>] = []
         /// Nothing is begun any more, neither with the store nor with the transport.
         var isStopped = false
@@ -76,9 +78,16 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    func connectivityRegained() {
+    func connectivityChanged(_ connectivity: Signal.Connectivity) {
         update {
-            $0.machine.connectivityRegained()
+            $0.machine.connectivityChanged(connectivity)
+            return true
+        }
+    }
+
+    func setFlushInterval(_ interval: Duration) {
+        update {
+            $0.machine.setFlushInterval(interval)
             return true
         }
     }
@@ -174,6 +183,7 @@ final class DeliveryLoop: Sendable {
                 take(landing)
                 continue
             }
+            if await deleteIfRequested() { continue }
             let isStoreEmpty = store.backlog.isEmpty
             let now = environment.time.continuousTime()
             let decision: DeliveryMachine.Decision? = state.withLock { state in
@@ -240,8 +250,9 @@ final class DeliveryLoop: Sendable {
         state.withLock { state in
             guard state.isStopped, !state.isAtStore else { return }
             swap(&closers, &state.closers)
-            waiting = state.stoppers + state.flushes.takeAll() + state.sleepers
+            waiting = state.stoppers + state.flushes.takeAll() + state.deletions + state.sleepers
             state.stoppers = []
+            state.deletions = []
             state.sleepers = []
         }
         for close in closers { close() }

@@ -33,9 +33,10 @@ struct DeliveryMachine: Sendable {
     /// The retry budget: a failure spends one, a success earns one back. When it is spent, every wait is of the longest.
     private static let maximumSpentRetries = 10
 
-    private let policy: DeliveryPolicy
+    private var policy: DeliveryPolicy
     private(set) var phase = Phase.idle
     private(set) var isPaused = false
+    private var isMetered = false
     /// Of the retry budget. A single success does not restore it all: after an outage, clients that have just got through
     /// to a server which is overrun by them would else come back within a second.
     private var spentRetries = 0
@@ -79,10 +80,19 @@ struct DeliveryMachine: Sendable {
         }
     }
 
-    /// The network is back: what failed before may work now.
-    mutating func connectivityRegained() {
+    /// A network that is back: what failed before may work now.
+    mutating func connectivityChanged(_ connectivity: Signal.Connectivity) {
+        isMetered = connectivity == .metered
+        guard connectivity != .unavailable else { return }
         spentRetries = 0
         if case .backingOff = phase { phase = .idle }
+    }
+
+    /// Sends what waits, and begins to count anew.
+    mutating func setFlushInterval(_ interval: Duration) {
+        policy.flushInterval = DeliveryPolicy(flushInterval: interval).flushInterval
+        due = nil
+        flushRequested()
     }
 
     mutating func setPaused(_ isPaused: Bool) {
@@ -106,7 +116,7 @@ struct DeliveryMachine: Sendable {
             holds = 0
             enter(.idle, at: now)
         case .failed(let retryAfter):
-            let wait = DeliveryMachine.jitter(backOff(), random())
+            let wait = backOff(random())
             if let retryAfter {
                 // The server's time is the floor; the jitter on top keeps a herd from coming back as one.
                 let floor = min(max(retryAfter, .zero), DeliveryMachine.maximumRetryAfter)
@@ -141,14 +151,14 @@ struct DeliveryMachine: Sendable {
 
     mutating func decision(at now: Duration, hasBacklog: Bool) -> Decision {
         if isStopped { return .stop }
-        if let stopDeadline, !hasBacklog || isPaused || now >= stopDeadline { return .stop }
+        if let stopDeadline, !hasBacklog || mustWait || now >= stopDeadline { return .stop }
         guard hasBacklog else {
             isDraining = false
             unflushed = 0
             due = nil
             return .wait(until: nil)
         }
-        if isPaused { return .wait(until: nil) }
+        if mustWait { return .wait(until: nil) }
         switch phase {
         case .backingOff(let until), .throttled(let until), .held(let until):
             guard now < until else { return .send }
@@ -165,13 +175,21 @@ struct DeliveryMachine: Sendable {
         }
     }
 
+    /// For an input, however long that takes.
+    private var mustWait: Bool { isPaused || (isMetered && policy.network == .unmetered) }
+
     private mutating func spendRetry() {
         spentRetries = min(spentRetries + 1, DeliveryMachine.maximumSpentRetries)
     }
 
-    private func backOff() -> Duration {
-        guard spentRetries < DeliveryMachine.maximumSpentRetries else { return policy.maximumBackOff }
-        return min(policy.maximumBackOff, policy.backOff * (1 << spentRetries))
+    private func backOff(_ random: UInt64) -> Duration {
+        if let last = policy.backOffSteps.last {
+            let step = spentRetries < policy.backOffSteps.count ? policy.backOffSteps[spentRetries] : last
+            return step.lowerBound + DeliveryMachine.jitter(step.upperBound - step.lowerBound, random)
+        }
+        let isSpent = spentRetries >= DeliveryMachine.maximumSpentRetries
+        let longest = isSpent ? policy.maximumBackOff : policy.backOff * (1 << spentRetries)
+        return DeliveryMachine.jitter(min(policy.maximumBackOff, longest), random)
     }
 
     /// Uniform in 0 ..< limit ("full jitter").

@@ -13,6 +13,9 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var backOff: Duration
     /// 300 s by default.
     public var maximumBackOff: Duration
+    /// If there are any, the waits after the first, second, … retry in place of the doubling ones: each is drawn from its
+    /// range, and that of the last counts for all further ones.
+    public var backOffSteps: [ClosedRange<Duration>]
     /// How long a route that is on hold waits before it probes whether it may go on, from half of it to all: 300 s by
     /// default. It doubles with every probe that fails, up to twelve times as long.
     public var holdInterval: Duration
@@ -20,6 +23,15 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// than one, batches can overtake each other, and a retry can come after what was tracked later. After three failures
     /// there is one again, until the receiver has taken some.
     public var maximumBatchesInFlight: Int
+    /// Over which networks to send, as far as the platform tells: any by default.
+    public var network: Network
+
+    public enum Network: Sendable, Hashable {
+        case any
+        /// Not while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``; events wait for
+        /// another network, and a flush returns at once.
+        case unmetered
+    }
 
     /// Values outside their range are moved to its end; no duration is longer than a year.
     public init(
@@ -29,8 +41,10 @@ public struct DeliveryPolicy: Sendable, Hashable {
         criticalInterval: Duration = .seconds(3),
         backOff: Duration = .seconds(1),
         maximumBackOff: Duration = .seconds(300),
+        backOffSteps: [ClosedRange<Duration>] = [],
         holdInterval: Duration = .seconds(300),
-        maximumBatchesInFlight: Int = 1
+        maximumBatchesInFlight: Int = 1,
+        network: Network = .any
     ) {
         self.batch = batch
         self.flushCount = max(1, flushCount)
@@ -38,13 +52,31 @@ public struct DeliveryPolicy: Sendable, Hashable {
         self.criticalInterval = min(max(.zero, criticalInterval), Self.longest)
         self.backOff = min(max(.milliseconds(1), backOff), Self.longest)
         self.maximumBackOff = min(max(self.backOff, maximumBackOff), Self.longest)
+        self.backOffSteps = backOffSteps.map { $0.clamped(to: .zero...Self.longest) }
         self.holdInterval = min(max(.seconds(1), holdInterval), Self.longest)
         self.maximumBatchesInFlight = min(max(1, maximumBatchesInFlight), 3)
+        self.network = network
     }
 
     /// The system's clocks trap on sums that only absurd durations reach: a year stands for all of those.
     static let longest = Duration.seconds(31_536_000)
+}
 
+extension DeliveryPolicy {
     /// The defaults of every parameter.
     public static let standard = DeliveryPolicy()
+
+    /// As Sensors Analytics' SDKs send: 100 events or 15 s start a delivery, in batches of 50, one after the other.
+    public static let sensors = DeliveryPolicy(
+        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15))
+
+    /// As App Center's SDKs send: 50 events or 6 s start a delivery, critical ones within 3 s; batches of 50, up to three
+    /// at a time and therefore without an order; retries after 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min.
+    public static let appCenter = DeliveryPolicy(
+        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
+        criticalInterval: .seconds(3),
+        backOffSteps: [
+            .seconds(5) ... .seconds(10), .seconds(150) ... .seconds(300), .seconds(600) ... .seconds(1_200),
+        ],
+        maximumBatchesInFlight: 3)
 }

@@ -87,14 +87,22 @@ final class RunningRoute: Sendable {
     func receive(_ signal: Signal) {
         switch signal {
         case .didEnterBackground: loop.requestFlush()
-        case .connectivity(.available): loop.connectivityRegained()
+        case .connectivity(let connectivity): loop.connectivityChanged(connectivity)
         case .willTerminate: synchronize()
-        case .launched, .willResignActive, .didBecomeActive, .connectivity(.unavailable): break
+        case .launched, .willResignActive, .didBecomeActive: break
         }
     }
 
     func flush() async {
         await loop.flush()
+    }
+
+    func deleteAll() async {
+        await loop.deleteAll()
+    }
+
+    func setFlushInterval(_ interval: Duration) {
+        loop.setFlushInterval(interval)
     }
 
     func setPaused(_ isPaused: Bool) {

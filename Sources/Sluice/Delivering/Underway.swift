@@ -48,6 +48,12 @@ struct Underway: Sendable {
         return progress
     }
 
+    /// Gives away all batches, of which none is in flight.
+    mutating func takeAll() -> [BatchProgress] {
+        defer { self = Underway() }
+        return batches + [suspect].compactMap(\.self)
+    }
+
     /// There is no other batch, neither in flight nor in the store, that could show whose fault a refusal is.
     ///
     /// - Returns: whether that matters: then the route is on hold.

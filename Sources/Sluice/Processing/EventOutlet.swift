@@ -26,6 +26,12 @@ public final class EventOutlet: Sendable {
         pipeline?.track(name, properties, priority: priority, shape: shape)
     }
 
+    /// As ``Pipeline/pauseDelivery()`` and ``Pipeline/resumeDelivery()``.
+    public func setDeliveryPaused(_ isPaused: Bool) {
+        let pipeline = target.withLock { $0.pipeline }
+        isPaused ? pipeline?.pauseDelivery() : pipeline?.resumeDelivery()
+    }
+
     /// Hands a message to the host's diagnostics, as ``Diagnostic/Kind-swift.enum/plugin``: for what fails where nothing can be thrown.
     ///
     /// - Parameter message: what went wrong and what to do about it, without secrets and contents of events.

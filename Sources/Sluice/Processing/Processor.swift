@@ -68,6 +68,8 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let expired = DropReason(rawValue: "expired")
     /// It was stored, and what was read back were not the bytes that had been written.
     public static let corrupt = DropReason(rawValue: "corrupt")
+    /// It was stored, and the host had it deleted: ``Pipeline/deleteAll()``.
+    public static let deleted = DropReason(rawValue: "deleted")
     /// It was stored, and its place was deleted by someone else.
     public static let vanished = DropReason(rawValue: "vanished")
 }

@@ -26,6 +26,8 @@ public enum Signal: Sendable, Hashable {
 
     public enum Connectivity: Sendable, Hashable {
         case available
+        /// There is a network, but it costs or is to be spared: a cellular one, or somebody's hotspot.
+        case metered
         case unavailable
     }
 }

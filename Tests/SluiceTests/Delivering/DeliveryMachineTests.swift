@@ -47,7 +47,7 @@ import Testing
             case .append(let now): _ = machine.appended(.normal) { .seconds(now) }
             case .appendCritical(let now): _ = machine.appended(.critical) { .seconds(now) }
             case .flush: machine.flushRequested()
-            case .connectivity: machine.connectivityRegained()
+            case .connectivity: machine.connectivityChanged(.available)
             case .pause: machine.setPaused(true)
             case .resume: machine.setPaused(false)
             case .stop(let deadline): machine.stopRequested(deadline: .seconds(deadline))

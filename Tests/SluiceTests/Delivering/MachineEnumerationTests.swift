@@ -56,7 +56,7 @@ import Testing
                 machine.flushRequested()
                 heldUntil = .zero
             case .connectivity:
-                machine.connectivityRegained()
+                machine.connectivityChanged(.available)
                 if case .held = machine.phase {} else { heldUntil = .zero }
             case .pause, .resume:
                 isPaused = input == .pause

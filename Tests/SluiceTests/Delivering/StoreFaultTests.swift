@@ -172,4 +172,44 @@ import Testing
         #expect(looks.withLock(\.self) > 1)
         await rig.loop.stop(deadline: .zero)
     }
+
+    @Test("what seemed to wait and was no events is no failure: the next event goes at its time")
+    func hollowStore() async throws {
+        let store = HollowStore()
+        var policy = Bench.policy
+        policy.backOff = .seconds(300)
+        let bench = try Bench(store: store, delivery: policy)
+        await bench.pipeline.flush()
+        #expect(store.backlog.isEmpty)
+        bench.track(1)
+        await bench.sends(at: 15)
+    }
+}
+
+/// Has bytes of an earlier life that turn out to be no events when they are read.
+private final class HollowStore: Store {
+    private let base = WatchedStore()
+    private let unreadBytes = Locked(100)
+
+    func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
+    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        unreadBytes.withLock { $0 = 0 }
+        return try base.nextBatch(size)
+    }
+
+    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+        try base.settle(batch, rejected: rejected)
+    }
+
+    func release(_ batch: Batch.ID) { base.release(batch) }
+
+    var backlog: Backlog {
+        let (backlog, unreadBytes) = (base.backlog, unreadBytes.withLock { $0 })
+        return Backlog(events: backlog.events, bytes: backlog.bytes + unreadBytes, unreadBytes: unreadBytes)
+    }
+
+    func synchronize() throws(SluiceError) { try base.synchronize() }
+    func close() { base.close() }
 }

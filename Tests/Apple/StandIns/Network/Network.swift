@@ -20,6 +20,8 @@ public struct NWPath: Sendable {
         self.type = type
     }
 
+    public var isExpensive: Bool { type == .cellular }
+
     public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool { type == self.type }
 }
 

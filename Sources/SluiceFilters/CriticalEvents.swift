@@ -1,0 +1,24 @@
+public import Sluice
+
+/// Makes events critical by their names: they are sent first, soon, and evicted last.
+///
+/// ```swift
+/// let pipeline = try Pipeline(delivery: DeliveryPolicy(criticalInterval: .zero)) {
+///     CriticalEvents(named: ["Purchase", "SignUp"])
+///     …
+/// }
+/// ```
+///
+/// Critical events are sent within the `criticalInterval` of the route's policy: 3 s by default, at once if it is zero.
+public struct CriticalEvents: Processor {
+    private let names: Set<String>
+
+    public init(named names: Set<String>) {
+        self.names = names
+    }
+
+    public func process(_ event: inout Event) -> Disposition {
+        if names.contains(event.name) { event.priority = .critical }
+        return .keep
+    }
+}

@@ -1,0 +1,86 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+/// What a policy, and changes to it at run time, make of delivery.
+@Suite(.timeLimit(.minutes(10))) struct DeliveryPolicyTests {
+    @Test("another interval sends what waits, and begins to count anew")
+    func changedInterval() async throws {
+        let bench = try Bench()
+        bench.track(1)
+        await bench.sleeps(until: 15)
+        bench.pipeline.setFlushInterval(.seconds(60))
+        await bench.transport.waitForSends(1)
+        #expect(bench.time.continuousTime() == .zero)
+        await bench.drained()
+        bench.track(1)
+        await bench.sends(at: 60)
+        #expect(bench.sizes == [1, 1])
+    }
+
+    @Test("an interval below five seconds is five seconds at run time too")
+    func shortestInterval() async throws {
+        let bench = try Bench()
+        bench.pipeline.setFlushInterval(.milliseconds(1))
+        await bench.drained()
+        bench.track(1)
+        await bench.sends(at: 5)
+    }
+
+    @Test("where only unmetered networks are to be used, events wait on a metered one, and a flush returns at once")
+    func unmeteredOnly() async throws {
+        var policy = Bench.policy
+        policy.network = .unmetered
+        let bench = try Bench(delivery: policy)
+        bench.pipeline.signal(.connectivity(.metered))
+        bench.track(7, priority: .critical)
+        let report = await bench.pipeline.flush()
+        #expect(report.waiting == 7)
+        #expect(bench.transport.batches.isEmpty)
+        bench.pipeline.signal(.connectivity(.available))
+        await bench.transport.waitForSends(1)
+        #expect(bench.sizes == [7])
+        #expect(bench.time.continuousTime() == .zero)
+    }
+
+    @Test("any network does by default, and an end on a metered one does not wait where it may not be used")
+    func metered() async throws {
+        let any = try Bench()
+        any.pipeline.signal(.connectivity(.metered))
+        any.track(5)
+        await any.transport.waitForSends(1)
+        var policy = Bench.policy
+        policy.network = .unmetered
+        let unmetered = try Bench(delivery: policy)
+        unmetered.pipeline.signal(.connectivity(.metered))
+        unmetered.track(5)
+        let ledger = await unmetered.pipeline.shutdown(deadline: .seconds(1_000))
+        #expect(ledger.routes[0].waiting == 5)
+        #expect(unmetered.time.continuousTime() == .zero)
+    }
+
+    @Test("App Center's waits: 5 to 10 s, 2.5 to 5 min, and 10 to 20 min from then on")
+    func steps() async throws {
+        let bench = try Bench(
+            ScriptedTransport(then: .answer(.all(.retry(after: nil)))), delivery: .appCenter)
+        bench.track(1)
+        // The middle of each range, as the random numbers of the bench are the middle of theirs.
+        var time = 6.0
+        await bench.sends(at: time)
+        for wait in [7.5, 225, 900, 900, 900] {
+            time += wait
+            await bench.sends(at: time)
+        }
+    }
+
+    @Test("the profiles are what they say")
+    func profiles() {
+        #expect(DeliveryPolicy.sensors == DeliveryPolicy.standard)
+        let policy = DeliveryPolicy.sensors
+        #expect((policy.flushCount, policy.batch.events) == (100, 50))
+        #expect((policy.flushInterval, policy.maximumBatchesInFlight) == (.seconds(15), 1))
+        let center = DeliveryPolicy.appCenter
+        #expect((center.flushCount, center.batch.events, center.maximumBatchesInFlight) == (50, 50, 3))
+        #expect((center.flushInterval, center.criticalInterval) == (.seconds(6), .seconds(3)))
+    }
+}
