@@ -60,7 +60,7 @@ public struct DurationMeasure: Sendable {
 }
 
 extension Repair {
-    /// A duration was left out because it is longer than the limit of a ``DurationMeasure``.
+    /// A duration was left out because it is longer than the limit of a `DurationMeasure`.
     public static let overlongDuration = Repair(rawValue: "overlongDuration")
 }
 

@@ -57,12 +57,14 @@ public final class Screens: Processor {
 
     /// A screen has gone, and its children with it. Without effect if it went before.
     ///
-    /// - Parameter properties: of the `$AppPageLeave`.
+    /// - Parameters:
+    ///   - visit: what ``enter(_:_:in:)`` or ``show(_:_:)`` returned.
+    ///   - properties: of the `$AppPageLeave`.
     public func leave(_ visit: Visit, _ properties: Properties = [:]) {
         update { $0.leave(visit.id, properties, at: $1, &$2) }
     }
 
-    /// As ``leave(_:_:)-(Visit,_)``, for the screen of that name that was entered last.
+    /// The same, for the screen of that name that was entered last.
     public func leave(_ name: String, _ properties: Properties = [:]) {
         update { table, now, outputs in
             if let id = table.id(name) { table.leave(id, properties, at: now, &outputs) }
