@@ -41,7 +41,8 @@ public final class AutoProperties: Processor {
     private let state: Locked<SuperProperties>
     private let reports = Locked(Reports())
     // Held while a change waits for the disk, for which `track` must not wait: it takes only the lock on the state.
-    private let written: Locked<Properties>
+    // Nil as long as the file could not be read.
+    private let written: Locked<Properties?>
 
     /// True while dynamic properties are computed: a closure that tracks an event must not be called for that one too.
     @TaskLocal private static var isComputing = false
@@ -68,14 +69,15 @@ public final class AutoProperties: Processor {
         automatic["$lib_version"] = .string(LibraryVersion.current)
         self.system = system
         file = persistence.file
-        var registered: Properties = [:]
+        var registered: Properties? = [:]
         do throws(SluiceError) {
             if let file { registered = try file.readObjectOrKeepAside() ?? [:] }
         } catch {
             reports.withLock { $0.early.append("the super properties of earlier launches cannot be read: \(error)") }
+            if error.code != .malformedLine { registered = nil }
         }
         written = Locked(registered)
-        state = Locked(SuperProperties(automatic: automatic, network: system.network, registered: registered))
+        state = Locked(SuperProperties(automatic: automatic, network: system.network, registered: registered ?? [:]))
     }
 
     /// Where static super properties are kept.
@@ -135,6 +137,12 @@ public final class AutoProperties: Processor {
         guard let file else { return }
         do throws(SluiceError) {
             try written.withLock { (written) throws(SluiceError) in
+                if written == nil {
+                    // They are not to be lost, only because they could not be read before.
+                    let kept = try file.readObjectOrKeepAside() ?? [:]
+                    state.withLock { $0.registerOnce(kept) }
+                    written = kept
+                }
                 // Of changes that come at once, the last one is in the state by now, whoever made it.
                 let latest = state.withLock { $0.registered }
                 guard latest != written else { return }

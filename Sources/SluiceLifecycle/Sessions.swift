@@ -54,6 +54,8 @@ public final class Sessions: Processor {
         var machine: SessionMachine
         var saved: Saved?
         var isLoaded = false
+        /// What could not be read is not to be written over.
+        var canSave = true
         var outlets: [EventOutlet] = []
     }
 
@@ -197,6 +199,7 @@ public final class Sessions: Processor {
                 state.machine = SessionMachine(mode, lastIndex: lastIndex, recovered: recovered, makeID: makeID)
             }
         } catch {
+            if error.code != .malformedLine { state.withLock { $0.canSave = false } }
             report("the sessions of earlier launches cannot be read, so they are counted from 1: \(error)")
         }
     }
@@ -204,7 +207,8 @@ public final class Sessions: Processor {
     private func save() {
         guard let file else { return }
         changes.withLock { _ in
-            let (machine, saved) = state.withLock { ($0.machine, $0.saved) }
+            let (machine, saved, canSave) = state.withLock { ($0.machine, $0.saved, $0.canSave) }
+            guard canSave else { return }
             let open = machine.isOver ? nil : machine.current
             let current = Saved(lastIndex: machine.lastIndex, open: open, owesRecovered: machine.owesRecovered)
             guard current != saved else { return }

@@ -84,6 +84,21 @@ import Testing
         #expect(try #require(auto.processed()).properties["a"] == 1)
     }
 
+    @Test("what could not be read is not written over, and comes back with the first change afterwards")
+    func unreadable() throws {
+        launch().register(["a": 1, "b": 1])
+        let good = try #require(try directory.read("super-properties.json"))
+        try directory.remove("super-properties.json")
+        try directory.makeDirectory("super-properties.json")
+        let auto = launch()
+        #expect(try diagnostics(auto) { auto.register(["b": 2]) } == [.plugin, .plugin])
+        try directory.remove("super-properties.json")
+        try directory.write(good, to: "super-properties.json")
+        auto.register(["c": 3])
+        #expect(auto.registered == ["a": 1, "b": 2, "c": 3])
+        #expect(launch().registered == auto.registered)
+    }
+
     @Test("of registrations at once, what is kept is what counts")
     func registrationsAtOnce() async throws {
         let auto = launch()

@@ -20,16 +20,6 @@ import Testing
 
     private func pass(_ seconds: Double) { time.advance(by: .seconds(seconds)) }
 
-    /// Each event with the index of its session; durations of ends in seconds.
-    private func story(_ test: TestPipeline) async -> [String] {
-        await test.events().map { event in
-            var text = event.name
-            if case .int(let index) = event.properties["$session_index"] { text += " \(index)" }
-            if case .double(let duration) = event.properties["$event_duration"] { text += " \(duration / 1_000)s" }
-            return text
-        }
-    }
-
     @Test("a launch begins a session, and every event has its id and index")
     func launchBeginsSession() async throws {
         let (sessions, test) = try launch()
@@ -48,7 +38,7 @@ import Testing
     func withoutSignalsFirst() async throws {
         let (_, test) = try launch()
         test.pipeline.track("A")
-        #expect(await story(test) == ["$SessionStart 1", "A 1"])
+        #expect(await test.story() == ["$SessionStart 1", "A 1"])
     }
 
     @Test("each launch is a new session, and the index goes on")
@@ -58,8 +48,8 @@ import Testing
         one.pipeline.signal(.willTerminate)
         let (second, two) = try launch()
         two.pipeline.track("B")
-        #expect(await story(one) == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s"])
-        #expect(await story(two) == ["$SessionStart 2", "B 2"])
+        #expect(await one.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s"])
+        #expect(await two.story() == ["$SessionStart 2", "B 2"])
         #expect(first.id != second.id)
     }
 
@@ -74,7 +64,7 @@ import Testing
         test.pipeline.track("A")
         let expected =
             ends ? ["$SessionStart 1", "$SessionEnd 1 30.0s", "$SessionStart 2", "A 2"] : ["$SessionStart 1", "A 1"]
-        #expect(await story(test) == expected)
+        #expect(await test.story() == expected)
     }
 
     @Test("the sleep of the machine counts as background")
@@ -84,7 +74,7 @@ import Testing
         test.pipeline.signal(.didEnterBackground)
         time.suspendMachine(for: .seconds(20))
         test.pipeline.signal(.didBecomeActive)
-        #expect(await story(test).count == 3)
+        #expect(await test.story().count == 3)
     }
 
     @Test("events in the background keep a session alive, and one after a long silence begins another")
@@ -101,7 +91,7 @@ import Testing
         pass(20)
         test.pipeline.track("Later")
         #expect(
-            await story(test) == [
+            await test.story() == [
                 "$SessionStart 1", "Fetched 1", "Fetched 1", "Fetched 1", "$SessionEnd 1 45.0s", "$SessionStart 2",
                 "Later 2",
             ])
@@ -119,7 +109,7 @@ import Testing
         pass(3_600)
         test.pipeline.signal(.willResignActive)
         test.pipeline.signal(.didBecomeActive)
-        #expect(await story(test) == ["$SessionStart 1", "A 1"])
+        #expect(await test.story() == ["$SessionStart 1", "A 1"])
     }
 
     @Test("an end is told with the time at which the session was used last")
@@ -135,42 +125,6 @@ import Testing
         #expect(end.time == Timestamp(milliseconds: start.milliseconds + 10_000))
     }
 
-    @Test("an idle limit ends a session by the next event, told before it")
-    func idleLimitEnds() async throws {
-        let (_, test) = try launch(.idle(.seconds(60)))
-        test.pipeline.track("A")
-        pass(59)
-        test.pipeline.track("B")
-        pass(60)
-        test.pipeline.track("C")
-        #expect(
-            await story(test) == ["$SessionStart 1", "A 1", "B 1", "$SessionEnd 1 59.0s", "$SessionStart 2", "C 2"])
-    }
-
-    @Test("a manual session begins and ends when the host says so")
-    func manualSessionBegins() async throws {
-        let (sessions, test) = try launch(.manual)
-        test.pipeline.signal(.launched(.foreground))
-        test.pipeline.signal(.didBecomeActive)
-        test.pipeline.track("None")
-        sessions.start()
-        test.pipeline.signal(.didEnterBackground)
-        pass(3_600)
-        test.pipeline.signal(.didBecomeActive)
-        test.pipeline.track("First")
-        sessions.start()
-        test.pipeline.track("Second")
-        sessions.end()
-        sessions.end()
-        test.pipeline.track("None again")
-        #expect(sessions.id == nil)
-        #expect(
-            await story(test) == [
-                "None", "$SessionStart 1", "First 1", "$SessionEnd 1 3600.0s", "$SessionStart 2", "Second 2",
-                "$SessionEnd 2 0.0s", "None again",
-            ])
-    }
-
     @Test("what the process still tells at its end belongs to the session that ends")
     func processStillTells() async throws {
         let (_, test) = try launch()
@@ -178,7 +132,7 @@ import Testing
         test.pipeline.signal(.willTerminate)
         test.pipeline.track("Last words")
         test.pipeline.signal(.willTerminate)
-        #expect(await story(test) == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
+        #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
     }
 
     @Test("a session that a crash has ended is made good at the next launch, with its last known time")
@@ -276,6 +230,14 @@ import Testing
         pipeline.track("A")
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
         #expect(try directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
+    }
+
+    @Test("what cannot be read is not written over")
+    func unreadable() throws {
+        try directory.makeDirectory("sessions.json")
+        let (_, test) = try launch()
+        test.pipeline.track("A")
+        #expect(try directory.names == ["sessions.json"])
     }
 
     @Test("sessions of many threads are told once each, and in pairs")

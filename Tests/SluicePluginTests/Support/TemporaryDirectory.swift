@@ -12,7 +12,7 @@ final class TemporaryDirectory: Sendable {
 
     deinit {
         do {
-            try remove(path)
+            try removeTree(path)
         } catch {
             // It stays in /tmp; no other test can meet it.
         }
@@ -30,22 +30,31 @@ final class TemporaryDirectory: Sendable {
         try StateFile(path: "\(path)/\(name)").write(bytes)
     }
 
+    /// A directory where a file should be: nobody can read it as one, not even root.
+    func makeDirectory(_ name: String) throws {
+        try TemporaryDirectory.files.makeDirectory("\(path)/\(name)", mode: 0o700)
+    }
+
+    func remove(_ name: String) throws {
+        try removeTree("\(path)/\(name)")
+    }
+
     /// A file where a directory should be: nobody can write below it, not even root.
     func block() throws {
-        try remove(path)
+        try removeTree(path)
         try StateFile(path: path).write([])
     }
 
     func unblock() throws {
-        try remove(path)
+        try removeTree(path)
         try TemporaryDirectory.files.makeDirectory(path, mode: 0o700)
     }
 
-    private func remove(_ path: String) throws {
+    private func removeTree(_ path: String) throws {
         guard try TemporaryDirectory.files.status(of: path).kind == .directory else {
             return try TemporaryDirectory.files.removeFile(path)
         }
-        for name in try TemporaryDirectory.files.list(path) { try remove("\(path)/\(name)") }
+        for name in try TemporaryDirectory.files.list(path) { try removeTree("\(path)/\(name)") }
         try TemporaryDirectory.files.removeDirectory(path)
     }
 }
