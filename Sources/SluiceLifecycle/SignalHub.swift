@@ -14,6 +14,7 @@
 
     // nonisolated(unsafe): written once, before the first handler is set; a handler can take no lock.
     nonisolated(unsafe) private var pipeEnd: Int32 = -1
+    nonisolated(unsafe) private var owner: pid_t = 0
 
     /// Turns the process's signals into calls on a queue.
     ///
@@ -44,6 +45,7 @@
                 _ = fcntl(end, F_SETFL, O_NONBLOCK)
             }
             pipeEnd = ends[1]
+            owner = getpid()
             let readEnd = ends[0]
             let source = DispatchSource.makeReadSource(
                 fileDescriptor: readEnd, queue: DispatchQueue(label: "sluice.signals"))
@@ -64,6 +66,12 @@
             }
             for number in numbers {
                 signal(number) { number in
+                    // The child of a fork has the parent's pipe, and no queue: it ends as if nobody listened.
+                    if getpid() != owner {
+                        signal(number, SIG_DFL)
+                        kill(getpid(), number)
+                        return
+                    }
                     // The code that was interrupted must not see another error than its own.
                     let code = errno
                     var byte = UInt8(truncatingIfNeeded: number)

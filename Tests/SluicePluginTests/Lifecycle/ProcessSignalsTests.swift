@@ -34,6 +34,31 @@ import Testing
         #expect(await test.events().map(\.name) == ["$AppStart", "Served", "$AppEnd"])
     }
 
+    @Test("a signal to the child of a fork ends the child, and not the parent")
+    func childOfFork() throws {
+        let test = try TestPipeline { LifecycleEvents() }
+        let ended = Locked(false)
+        let signals = ProcessSignals(to: test.pipeline, on: [SIGUSR2]) { _ in ended.withLock { $0 = true } }
+        // Swift forbids to call it by its name.
+        let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
+        var none = sigset_t()
+        sigemptyset(&none)
+        let child = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
+        if child == 0 {
+            // Tests run on threads that let no signal through. An alarm, in case that the signal does not end it.
+            sigprocmask(SIG_SETMASK, &none, nil)
+            alarm(5)
+            while true { pause() }
+        }
+        try #require(child > 0)
+        kill(child, SIGUSR2)
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        #expect(status & 0x7F == SIGUSR2)
+        #expect(!ended.withLock { $0 })
+        withExtendedLifetime(signals) {}
+    }
+
     @Test("a receiver that hangs delays the end no longer than the deadline")
     func receiverHangsDelays() async throws {
         let time = VirtualTime()

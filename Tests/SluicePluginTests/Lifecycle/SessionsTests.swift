@@ -234,10 +234,16 @@ import Testing
 
     @Test("what cannot be read is not written over")
     func unreadable() throws {
-        try directory.makeDirectory("sessions.json")
+        // More than is ever read.
+        let text = [UInt8](repeating: 0, count: 17 << 20)
+        try directory.write(text, to: "sessions.json")
         let (_, test) = try launch()
         test.pipeline.track("A")
         #expect(try directory.names == ["sessions.json"])
+        try directory.remove("sessions.json")
+        #expect(test.pipeline.ledger.tracked == 2)
+        test.pipeline.signal(.willTerminate)
+        #expect(try directory.names == [])
     }
 
     @Test("sessions of many threads are told once each, and in pairs")
