@@ -22,6 +22,7 @@ public final class HTTPTransport: Transport {
     private let gzip: Bool
     private let deflater: Deflater?
     private let time: any TimeSource
+    private let clock: ClockCorrection?
     private let client: any HTTPClient
     private let deadlines: HTTPDeadlines
     private let sign: (@Sendable (inout HTTPRequest) throws -> Void)?
@@ -37,6 +38,7 @@ public final class HTTPTransport: Transport {
     ///   - deadlines: how long one request may take. They bind the system's client; a `client` has its own.
     ///   - client: what sends the requests; nil for the system's.
     ///   - time: whose wall clock envelopes show as the time of sending.
+    ///   - clock: learns the server's time from its answers; list it as a processor, too.
     ///   - sign: the last to change a request, such as to add a signature or a token that does not live long; it sees the
     ///     body as it is sent. What it throws is taken as a retry of the batch.
     ///   - onDiagnostic: called by ``open()``, once, if bodies would be compressed but the system has no zlib.
@@ -48,18 +50,20 @@ public final class HTTPTransport: Transport {
         deadlines: HTTPDeadlines = HTTPDeadlines(),
         client: (any HTTPClient)? = nil,
         time: any TimeSource = SystemTime(),
+        clock: ClockCorrection? = nil,
         sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
         onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
     ) {
         self.init(
             to: url, format: format, headers: headers, gzip: gzip, deflater: .system, deadlines: deadlines,
-            client: client, time: time, sign: sign, onDiagnostic: onDiagnostic)
+            client: client, time: time, clock: clock, sign: sign, onDiagnostic: onDiagnostic)
     }
 
     init(
         to url: String, format: any WireFormat, headers: [String: String], gzip: Bool, deflater: Deflater?,
         deadlines: HTTPDeadlines, client: (any HTTPClient)?, time: any TimeSource,
-        sign: (@Sendable (inout HTTPRequest) throws -> Void)?, onDiagnostic: (@Sendable (Diagnostic) -> Void)?
+        clock: ClockCorrection? = nil, sign: (@Sendable (inout HTTPRequest) throws -> Void)?,
+        onDiagnostic: (@Sendable (Diagnostic) -> Void)?
     ) {
         self.url = url
         self.format = format
@@ -69,11 +73,14 @@ public final class HTTPTransport: Transport {
         self.deadlines = deadlines
         self.client = client ?? SystemClient(deadlines)
         self.time = time
+        self.clock = clock
         self.sign = sign
         self.onDiagnostic = onDiagnostic
     }
 
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
+
+    public var clockSkew: Duration? { clock?.skew }
 
     /// - Throws: ``SluiceError/Code/invalidArgument`` for a URL, a header or a deadline that is none, and
     ///   ``SluiceError/Code/missingLibrary`` if there is no libcurl on this system.
@@ -93,13 +100,23 @@ public final class HTTPTransport: Transport {
     }
 
     public func send(_ batch: Batch) async throws -> Verdicts {
-        var request = HTTPRequest(url: url, sendTime: time.wallTime())
+        let blank = HTTPRequest(url: url, sendTime: time.wallTime())
         do {
-            try format.encode(batch, into: &request)
+            let oversized = try format.oversizedEvents(in: batch, of: blank)
+            guard !oversized.isEmpty else { return try await send(batch, as: blank) }
+            let fitting = batch.events.enumerated().filter { !oversized.contains($0.offset) }.map(\.element)
+            let verdicts: Verdicts =
+                fitting.isEmpty ? .each([]) : try await send(Batch(id: batch.id, events: fitting), as: blank)
+            return verdicts.inserting(tooLarge: oversized, of: batch.events.count)
         } catch let error as SluiceError where error.code == .malformedLine {
             // One line that cannot be read must not hold up the others: sent in parts, it ends up alone.
             return .all(.split(.refused("the stored line of an event cannot be read")))
         }
+    }
+
+    private func send(_ batch: Batch, as blank: HTTPRequest) async throws -> Verdicts {
+        var request = blank
+        try format.encode(batch, into: &request)
         guard request.body.count <= format.maximumBodyBytes else { return .all(.split(.tooLarge)) }
         // Sorted, since the same batch is to become the same request each time.
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
@@ -109,7 +126,10 @@ public final class HTTPTransport: Transport {
         if gzip, let deflater { request.gzip(by: deflater) }
         try sign?(&request)
         try request.check()
-        return format.classify(try await client.send(request), batch)
+        let begin = clock?.now
+        let answer = try await client.send(request)
+        if let begin { clock?.note(answer, since: begin) }
+        return format.classify(answer, batch)
     }
 }
 

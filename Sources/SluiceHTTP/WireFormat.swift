@@ -43,6 +43,11 @@ public protocol WireFormat: Sendable {
     /// no such limit.
     var maximumBodyBytes: Int { get }
 
+    /// The longest body of a single event that its receivers take, where they have such a limit beside that of a whole
+    /// body. A larger event is not sent; it becomes a dead letter beside others that are accepted. By default there is no
+    /// such limit.
+    var maximumEventBytes: Int { get }
+
     /// Whether the receivers are known to read bodies with `Content-Encoding: gzip`. By default they are not.
     var acceptsGzip: Bool { get }
 }
@@ -57,6 +62,8 @@ extension WireFormat {
     }
 
     public var maximumBodyBytes: Int { .max }
+
+    public var maximumEventBytes: Int { .max }
 
     public var acceptsGzip: Bool { false }
 }

@@ -57,6 +57,25 @@ struct RetryAfterTests {
         #expect(withNonsense.retryAfter(now: now) == .seconds(10))
     }
 
+    /// The server's clock shows 784111777 s.
+    static let resets: [(String, Duration?)] = [
+        ("0", .zero), ("7", .seconds(7)), ("9999", .seconds(3_600)), ("784111777", .zero), ("784111800", .seconds(23)),
+        ("784111700", .zero), ("784199999", .seconds(3_600)), ("784111800500", .milliseconds(23_500)),
+        ("784111000000", .zero), ("99999999999999999999", nil), ("", nil), ("-1", nil), ("1.5", nil), ("soon", nil),
+    ]
+
+    @Test("Segment's X-RateLimit-Reset in seconds, and as the Unix time in seconds and milliseconds", arguments: resets)
+    func rateLimitReset(text: String, expected: Duration?) throws {
+        let answer = HTTPAnswer(
+            status: 429, headers: [("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("X-RateLimit-Reset", text)])
+        let batch = try Batch.numbered(1)
+        let format = SegmentFormat(writeKey: "k")
+        #expect(format.classify(answer, batch) == .all(.retry(after: expected)))
+        var both = answer
+        both.headers.append(("Retry-After", "5"))
+        #expect(format.classify(both, batch) == .all(.retry(after: .seconds(5))))
+    }
+
     static let dates: [(String, String?)] = [
         ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37.000Z"),
         ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37.000Z"),

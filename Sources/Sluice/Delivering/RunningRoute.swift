@@ -112,6 +112,7 @@ final class RunningRoute: Sendable {
     var ledger: RouteLedger {
         var ledger = account.ledger
         ledger.stored = store.backlog.events - loop.unsettled
+        ledger.clockSkew = transport.clockSkew
         return ledger
     }
 

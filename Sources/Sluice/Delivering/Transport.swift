@@ -21,11 +21,15 @@ public protocol Transport: Sendable {
 
     /// The largest batch that is worth a try. The default is no limit.
     var maximumBatchSize: BatchSize { get }
+
+    /// How far the receiver's clock is ahead of this system's, for the ledger; nil if that is not known, as by default.
+    var clockSkew: Duration? { get }
 }
 
 extension Transport {
     public func open() throws(SluiceError) {}
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
+    public var clockSkew: Duration? { nil }
 }
 
 /// What came of one event.

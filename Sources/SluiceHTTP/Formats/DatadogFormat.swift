@@ -20,6 +20,8 @@ public struct DatadogFormat: WireFormat {
 
     public var maximumBatchSize: BatchSize { BatchSize(events: 1_000, bytes: 4_000_000) }
     public var maximumBodyBytes: Int { 5_000_000 }
+    /// 1 MB, and the brackets around a single event.
+    public var maximumEventBytes: Int { 1_048_576 + 2 }
     public var acceptsGzip: Bool { true }
 
     public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

@@ -14,6 +14,8 @@ public struct PostHogFormat: WireFormat {
 
     public var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 5_000_000) }
     public var maximumBodyBytes: Int { 20_000_000 }
+    /// 1 MB, and room for the envelope around a single event.
+    public var maximumEventBytes: Int { 1_048_576 + 1_024 }
     public var acceptsGzip: Bool { true }
 
     public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {

@@ -14,6 +14,8 @@ public struct SegmentFormat: WireFormat {
 
     public var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: 400_000) }
     public var maximumBodyBytes: Int { 500_000 }
+    /// 32 KB, and the envelope around a single event.
+    public var maximumEventBytes: Int { 32_768 + 48 }
 
     public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "batch")
@@ -32,6 +34,7 @@ public struct SegmentFormat: WireFormat {
 
     /// Segment answers `{"success":true}`, RudderStack `OK`, and others nothing.
     public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
+        if answer.status == 429, answer.retryAfter == nil { return .all(.retry(after: answer.rateLimitReset())) }
         guard (200...299).contains(answer.status) else { return .all(answer.verdict) }
         if answer.isWhole, answer.body.isEmpty || answer.body.starts(with: "OK".utf8) { return .all(.accepted) }
         guard let object = answer.jsonObject, object["success"] != false else { return .all(.retry(after: nil)) }

@@ -60,6 +60,55 @@ struct LimitTests {
         #expect(server.received.all.count == 1)
     }
 
+    /// An event that makes a body of exactly so many bytes by itself.
+    private func event(making count: Int, _ format: any WireFormat) throws -> EventLine {
+        func line(_ padding: Int) throws -> EventLine {
+            var event = Event.numbered(1)
+            event.properties["pad"] = .string(String(repeating: "x", count: padding))
+            return try EventLine(event)
+        }
+        func bytes(_ line: EventLine) throws -> Int {
+            var request = HTTPRequest(url: "https://h")
+            try format.encode(Batch(id: Batch.ID(rawValue: 1), events: [line]), into: &request)
+            return request.body.count
+        }
+        return try line(count - bytes(line(0)))
+    }
+
+    @Test("an event that is larger than its backend takes any is not sent; it is refused beside those that are taken")
+    func oversized() async throws {
+        let format = SegmentFormat(writeKey: "k")
+        let largest = try event(making: format.maximumEventBytes, format)
+        let tooLarge = try event(making: format.maximumEventBytes + 1, format)
+        let small = try EventLine(Event.numbered(2))
+        let server = try Server(answering: HTTPAnswer.ok)
+        let transport = try openTransport(to: server.url, format: format)
+        let batch = Batch(id: Batch.ID(rawValue: 1), events: [small, tooLarge, largest, tooLarge])
+        #expect(try await transport.send(batch).fates(of: 4) == [.accepted, .rejected, .accepted, .rejected])
+        #expect(server.received.all.count == 1)
+        #expect(try TrialServer.numbers(in: #require(server.received.all.first).body) == [2, 1])
+        let alone = Batch(id: Batch.ID(rawValue: 2), events: [tooLarge])
+        #expect(try await transport.send(alone).fates(of: 1) == [.rejected])
+        #expect(server.received.all.count == 1)
+    }
+
+    @Test("what a server says of the rest goes for the rest", arguments: [503, 413, 400, 401])
+    func oversizedAndOthers(status: Int) async throws {
+        let format = SegmentFormat(writeKey: "k")
+        let tooLarge = try event(making: format.maximumEventBytes + 1, format)
+        let server = try Server(answering: "HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n")
+        let transport = try openTransport(to: server.url, format: format)
+        let batch = Batch(id: Batch.ID(rawValue: 1), events: try [EventLine(Event.numbered(2)), tooLarge])
+        let fates = try await transport.send(batch).fates(of: 2)
+        #expect(fates == [Verdicts.all(HTTPAnswer(status: status).verdict).fates(of: 1)[0], .rejected])
+    }
+
+    @Test("no event of a pipeline's default limit is too large for a backend, but for those that say so")
+    func eventLimits() {
+        let limited = FormatSample.all.filter { $0.format.maximumEventBytes < 1_000_000 }.map(\.name)
+        #expect(limited == ["segment"])
+    }
+
     @Test("a line that cannot be read is searched for, not tried for ever, and nothing is sent")
     func unreadable() async throws {
         let server = try Server(answering: HTTPAnswer.ok)
