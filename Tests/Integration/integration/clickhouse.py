@@ -122,7 +122,10 @@ def rows(machine):
     same("exit status", status, 0)
     same("rows in the table", server.count("rows"), len(machine.requests))
     compare(server.rows("rows"), machine.requests)
-    return f"{counts['delivered']} events are as many rows of ClickHouse {server.version}, the same field for field"
+    parts = "SELECT countIf(level = 0), sumIf(bytes_on_disk, active) FROM system.parts WHERE table = 'rows'"
+    inserts, on_disk = server.query(parts).split()
+    return (f"{counts['delivered']} events are as many rows of ClickHouse {server.version}, the same field for field; "
+            f"{inserts} inserts, {on_disk} bytes on its disk")
 
 
 def poison(machine):

@@ -24,11 +24,14 @@ import Testing
         bench.pipeline.resumeDelivery()
     }
 
-    @Test(arguments: [(0, 1), (1, 1), (2, 2), (3, 3), (9, 3)]) func `there are one to three`(asked: Int, given: Int) {
+    @Test("there are one to three", arguments: [(0, 1), (1, 1), (2, 2), (3, 3), (9, 3)]) func thereOneThree(
+        asked: Int, given: Int
+    ) {
         #expect(DeliveryPolicy(maximumBatchesInFlight: asked).maximumBatchesInFlight == given)
     }
 
-    @Test func `three batches are sent before one is answered, and no fourth`() async throws {
+    @Test("three batches are sent before one is answered, and no fourth")
+    func threeBatchesSent() async throws {
         let bench = try bench(ScriptedTransport(then: .hang))
         track(45, bench)
         let flush = Task { await bench.pipeline.flush() }
@@ -43,7 +46,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `without being asked for there is one`() async throws {
+    @Test("without being asked for there is one")
+    func withoutBeingAsked() async throws {
         let bench = try Bench(ScriptedTransport(then: .hang))
         track(45, bench)
         let flush = Task { await bench.pipeline.flush() }
@@ -54,7 +58,8 @@ import Testing
         #expect(bench.sizes == [10])
     }
 
-    @Test func `after three failures one at a time is sent, until the receiver takes some`() async throws {
+    @Test("after three failures one at a time is sent, until the receiver takes some")
+    func afterThreeFailures() async throws {
         let bench = try bench(
             ScriptedTransport(Array(repeating: Self.retry, count: 3), then: .hang))
         track(45, bench)
@@ -73,7 +78,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `a success beside it does not undo what a server has asked for`() async throws {
+    @Test("a success beside it does not undo what a server has asked for")
+    func successBesideDoes() async throws {
         let bench = try bench(
             ScriptedTransport { send, _ in
                 switch send {
@@ -101,7 +107,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test func `a shutdown before three that hang ends with its deadline, and all is kept`() async throws {
+    @Test("a shutdown before three that hang ends with its deadline, and all is kept")
+    func shutdownBeforeThree() async throws {
         let bench = try bench(ScriptedTransport(then: .hang))
         track(45, bench)
         let flush = Task { await bench.pipeline.flush() }
@@ -115,8 +122,10 @@ import Testing
         _ = await flush.value
     }
 
-    @Test(arguments: [[3], [3, 4], [3, 17], [0, 10, 20], [5, 15, 25, 35, 44]])
-    func `bad events in batches side by side are set aside alone`(bad: [Int]) async throws {
+    @Test(
+        "bad events in batches side by side are set aside alone",
+        arguments: [[3], [3, 4], [3, 17], [0, 10, 20], [5, 15, 25, 35, 44]])
+    func badEventsBatches(bad: [Int]) async throws {
         let names = bad.map { "\"Event \($0)\"" }
         let bench = try bench(
             ScriptedTransport { _, batch in
@@ -138,7 +147,9 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test(arguments: 0..<20) func `whatever is answered, each event arrives once`(seed: Int) async throws {
+    @Test("whatever is answered, each event arrives once", arguments: 0..<20) func whateverAnsweredEach(seed: Int)
+        async throws
+    {
         let random = Locked(SeededRandom(seed: UInt64(seed)))
         let transport = ScriptedTransport { _, _ in
             let verdicts: [Verdict] = [
