@@ -16,13 +16,12 @@ public import Sluice
 /// A batch is accepted when all of it was written. When the write fails in mid batch, as into a closed pipe, the
 /// whole batch is kept and written again later. Writing to a pipe that nobody reads from waits, as any write does.
 public struct StdoutTransport: Transport {
-    private let descriptor: Int32
-    // Lines of two batches in flight must not get into each other.
-    private let turn = Locked(())
+    // Locked, since the lines of two batches in flight must not get into each other.
+    private let descriptor: Locked<Int32>
 
     /// - Parameter descriptor: an open file descriptor, which stays the caller's: 1, standard output, by default.
     public init(descriptor: Int32 = 1) {
-        self.descriptor = descriptor
+        self.descriptor = Locked(descriptor)
     }
 
     public func send(_ batch: Batch) async throws -> Verdicts {
@@ -32,11 +31,11 @@ public struct StdoutTransport: Transport {
             output += line.bytes
             output.append(UInt8(ascii: "\n"))
         }
-        try turn.withLock { _ throws(SluiceError) in try write(output) }
+        try descriptor.withLock { (descriptor) throws(SluiceError) in try write(output, to: descriptor) }
         return .all(.accepted)
     }
 
-    private func write(_ bytes: [UInt8]) throws(SluiceError) {
+    private func write(_ bytes: [UInt8], to descriptor: Int32) throws(SluiceError) {
         // What the host has printed before comes first.
         if descriptor == 1 { fflush(nil) }
         var rest = bytes[...]
