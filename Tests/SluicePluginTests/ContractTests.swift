@@ -14,7 +14,8 @@ struct ContractTests {
         arguments: [
             AutoProperties(), Identity(persistedIn: .memory), DurationTimer(), Screens(), LifecycleEvents(),
             PassiveLaunchTagger(),
-            Consent(persistedIn: .memory), Consent(persistedIn: .memory, whilePending: .pass), Sampling(rate: 0.5),
+            Switches(persistedIn: .memory), CriticalEvents(named: ["a"]), Consent(persistedIn: .memory),
+            Consent(persistedIn: .memory, whilePending: .pass), Sampling(rate: 0.5),
             Sampling(rate: 0.5, by: .eventID), Consent(persistedIn: .memory, whilePending: .hold(upTo: 10_000)),
             Limits(.appCenter), Limits(.sensors), EventNames(allowed: ["Pl*", "Event 1"]),
             EventNames(denied: ["", "$*"]),
