@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "exit_gate.h"
 #include "transfer.h"
 
 struct sluice_curl_client {
@@ -100,19 +101,23 @@ static void free_client(sluice_curl_client *client) {
 
 static void *run(void *context) {
     sluice_curl_client *client = context;
+    sluice_exit_gate_enter();
     while (!end_cancelled(client, false, SLUICE_CURL_CANCELLED, "cancelled")) {
         add_started(client);
         int running;
         bool is_well = sluice_curl.multi_perform(client->multi, &running) == CURL_OK;
         finish_done(client);
+        sluice_exit_gate_leave();
         // libcurl knows its own deadlines and returns earlier for them.
         if (is_well) is_well = sluice_curl.multi_poll(client->multi, NULL, 0, 60000, NULL) == CURL_OK;
+        sluice_exit_gate_enter();
         if (!is_well) {
             end_cancelled(client, true, SLUICE_CURL_FAILED, "libcurl cannot go on");
             poll(NULL, 0, 50);
         }
     }
     free_client(client);
+    sluice_exit_gate_leave();
     return NULL;
 }
 

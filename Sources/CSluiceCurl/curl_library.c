@@ -1,6 +1,7 @@
 #if !defined(__APPLE__)
 
 #include "curl_library.h"
+#include "exit_gate.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -41,7 +42,9 @@ static sluice_curl_availability load(void) {
                  find(library, "curl_slist_append", &sluice_curl.slist_append) &&
                  find(library, "curl_slist_free_all", &sluice_curl.slist_free_all);
     if (!found) return SLUICE_CURL_TOO_OLD;
-    return sluice_curl.global_init(CURL_GLOBAL_DEFAULT) == CURL_OK ? SLUICE_CURL_AVAILABLE : SLUICE_CURL_UNUSABLE;
+    if (sluice_curl.global_init(CURL_GLOBAL_DEFAULT) != CURL_OK) return SLUICE_CURL_UNUSABLE;
+    sluice_exit_gate_install();
+    return SLUICE_CURL_AVAILABLE;
 }
 
 static void load_once(void) { availability = load(); }

@@ -1,0 +1,17 @@
+#ifndef SLUICE_EXIT_GATE_H
+#define SLUICE_EXIT_GATE_H
+
+#if !defined(__APPLE__)
+
+/// Keeps threads out of libcurl while the process exits: its TLS library frees what they would still use.
+
+/// To be called once, after libcurl was initialized: functions for the exit are called in reverse order.
+void sluice_exit_gate_install(void);
+
+/// Never returns once the process exits.
+void sluice_exit_gate_enter(void);
+void sluice_exit_gate_leave(void);
+
+#endif
+
+#endif
