@@ -11,6 +11,8 @@ final class Segment {
     }
 
     let name: SegmentName
+    /// Milliseconds in the time of ``StoreClock``. The name of an own segment may not tell it.
+    let created: Int64
     let folder: InstanceFolder
     /// What of the file counts: beyond it may lie a torn line that could not be cut off.
     let fileBytes: Int
@@ -29,6 +31,8 @@ final class Segment {
 
     init(_ name: SegmentName, in folder: InstanceFolder, fileBytes: Int) {
         self.name = name
+        created = name.created.milliseconds
+        hasPlausibleAge = name.created != SegmentName.unknownTime
         self.folder = folder
         self.fileBytes = fileBytes
         eventBytes = 0
@@ -37,15 +41,13 @@ final class Segment {
 
     init(sealing writer: SegmentWriter) {
         name = writer.name
+        created = writer.created.milliseconds
         folder = writer.folder
         fileBytes = writer.fileBytes
         events = writer.events
         eventBytes = writer.eventBytes
         isSynchronized = writer.isSynchronized
     }
-
-    /// Milliseconds in the time of ``StoreClock``.
-    var created: Int64 { name.created.milliseconds }
 
     var path: String { folder.path(of: name) }
 

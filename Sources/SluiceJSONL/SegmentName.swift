@@ -7,8 +7,11 @@ struct SegmentName: Hashable {
     let priority: Event.Priority
     /// Ascends over all segments of a root directory that this life knows of: sixteen hexadecimal digits.
     let sequence: UInt64
-    /// In the time of ``StoreClock``: decimal milliseconds.
+    /// In the time of ``StoreClock``: decimal milliseconds. Or ``unknownTime``.
     let created: Timestamp
+
+    /// Of what was made while the wall clock could not be believed.
+    static let unknownTime = Timestamp(milliseconds: 0)
 
     private static let suffix = ".jsonl"
     /// Leaves room above, so that numbers which were read can be counted on from.

@@ -4,6 +4,8 @@ internal import SluiceFiles
 /// The segment of one priority that is being appended to: a file that this life has created.
 final class SegmentWriter {
     let name: SegmentName
+    /// In the time of ``StoreClock``.
+    let created: Timestamp
     let folder: InstanceFolder
     let file: OpenFile
     /// When nothing is to be appended any more, by the continuous clock.
@@ -15,9 +17,11 @@ final class SegmentWriter {
     var isSynchronized = true
 
     init(
-        _ name: SegmentName, in folder: InstanceFolder, until deadline: Duration, files: any FileSystem
+        _ name: SegmentName, created: Timestamp, in folder: InstanceFolder, until deadline: Duration,
+        files: any FileSystem
     ) throws(FileError) {
         self.name = name
+        self.created = created
         self.folder = folder
         self.deadline = deadline
         file = try OpenFile(folder.path(of: name), [.write, .append, .create, .exclusive], in: files)

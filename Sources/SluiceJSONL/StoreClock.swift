@@ -6,6 +6,9 @@ internal import Sluice
 /// plausible: not before the newest segment there is, and not later than that by more than the age limit. Otherwise it
 /// goes on from the newest segment, as though no time had passed; then events are kept too long rather than lost.
 struct StoreClock {
+    /// Whether another life can tell the time from this one's stamps. After an implausible reading it cannot: nobody knows
+    /// how far behind the truth they are, and once the wall clock is right again they would seem older than they are.
+    private let isTrusted: Bool
     private let origin: Timestamp
     private let opened: Duration
     private let source: any TimeSource
@@ -16,11 +19,16 @@ struct StoreClock {
         let wall = max(Timestamp(milliseconds: 0), source.wallTime())
         guard let newest else {
             origin = wall
+            isTrusted = true
             return
         }
         let gap = wall.milliseconds - newest.milliseconds
-        origin = gap < 0 || gap > maximumAge.wholeMilliseconds ? newest : wall
+        isTrusted = gap >= 0 && gap <= maximumAge.wholeMilliseconds
+        origin = isTrusted ? wall : newest
     }
+
+    /// For the name of a segment that is made now.
+    var stamp: Timestamp { isTrusted ? now : SegmentName.unknownTime }
 
     var now: Timestamp {
         let elapsed = max(.zero, source.continuousTime() - opened)

@@ -124,11 +124,11 @@ extension StoreState {
         let folder = try homeFolder()
         // A name can be taken only by somebody else's doing: a few attempts are plenty.
         for _ in 0..<8 {
-            let name = SegmentName(priority: priority, sequence: nextSequence, created: clock.now)
+            let name = SegmentName(priority: priority, sequence: nextSequence, created: clock.stamp)
             nextSequence &+= 1
             do throws(FileError) {
                 let writer = try SegmentWriter(
-                    name, in: folder, until: now + configuration.segmentAge, files: files)
+                    name, created: clock.now, in: folder, until: now + configuration.segmentAge, files: files)
                 changed(folder.path)
                 folder.segments += 1
                 return writer

@@ -79,7 +79,7 @@ extension StoreState {
     private mutating func note(_ listing: InstanceFolder.Listing, newest: inout Timestamp?) {
         for (name, _) in listing.segments {
             nextSequence = max(nextSequence, name.sequence + 1)
-            newest = max(newest ?? name.created, name.created)
+            if name.created != SegmentName.unknownTime { newest = max(newest ?? name.created, name.created) }
         }
     }
 
@@ -99,7 +99,7 @@ extension StoreState {
     private mutating func checkHome() throws(SluiceError) {
         do throws(FileError) {
             let home = try homeFolder()
-            let probe = SegmentName(priority: .normal, sequence: nextSequence, created: clock.now)
+            let probe = SegmentName(priority: .normal, sequence: nextSequence, created: clock.stamp)
             _ = try OpenFile(home.path(of: probe), [.write, .create, .exclusive], in: files)
             try files.removeFile(home.path(of: probe))
         } catch {

@@ -234,7 +234,10 @@ final class Books: Sendable {
     /// After a loss of power, a file that was removed may be there again.
     func powerLost() {
         state.withLock { state in
-            for serial in state.records.keys { state.records[serial]?.isSettled = false }
+            for (serial, record) in state.records {
+                state.records[serial]?.isSettled = false
+                record.process.powerLost()
+            }
             // What was taken back in vain may be there again as well.
             state.refused = [:]
             state.handedOut = [:]

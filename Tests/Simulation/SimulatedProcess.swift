@@ -23,6 +23,7 @@ final class SimulatedProcess: FileSystem {
         var hadFaults = false
         var isDisturbed = false
         var failedToTruncate = false
+        var hasTruncated = false
     }
 
     let processID: Int32
@@ -195,7 +196,10 @@ final class SimulatedProcess: FileSystem {
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {
         // Until it has not.
         let failedBefore = state.withLock { state in
-            defer { state.failedToTruncate = true }
+            defer {
+                state.failedToTruncate = true
+                state.hasTruncated = true
+            }
             return state.failedToTruncate
         }
         try perform(.truncate) { disk throws(FileError) in
@@ -209,6 +213,11 @@ final class SimulatedProcess: FileSystem {
     }
 
     var failedToTruncate: Bool { state.withLock { $0.failedToTruncate } }
+
+    /// What was cut off, and perhaps not synchronised, can be there again.
+    func powerLost() {
+        state.withLock { $0.failedToTruncate = $0.failedToTruncate || $0.hasTruncated }
+    }
 
     func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
         try perform(.status) { disk throws(FileError) in

@@ -58,6 +58,42 @@ struct AgeTests {
         #expect(try store.drain().contains(texts([1])[0]))
     }
 
+    @Test(
+        "what a life with a wrong clock has stored after a long rest is no older once the clock is right again",
+        arguments: [-30, 3_650])
+    func wrongAfterRest(days: Int) throws {
+        try live(0)
+        time.advance(by: .days(20))
+        time.setWall(by: .days(days))
+        try live(1)
+        time.setWall(by: .days(-days))
+        time.advance(by: .days(4))
+        try live(2)
+        time.advance(by: .days(4))
+        let last = try opened()
+        // Event 0 is 28 days old by now, the others 8 and 4.
+        #expect(last.dropped == [.expired: 1])
+        #expect(try last.drain() == texts([1, 2]))
+    }
+
+    @Test("what was stored with a wrong clock alone leaves the next life free to believe its own")
+    func onlyUnknownTimes() throws {
+        try live(0)
+        time.setWall(by: .days(-30))
+        try live(1)
+        let names = try directory.segments().map { $0.split(separator: "/").last ?? "" }.sorted()
+        #expect(names.last?.hasSuffix("-0.jsonl") == true)
+        try SystemFileSystem().removeFile(
+            "\(directory.path)/\(try directory.segments().first { !$0.hasSuffix("-0.jsonl") } ?? "")")
+        try live(2)
+        time.advance(by: .days(20))
+        try live(3)
+        time.advance(by: .days(7))
+        let last = try opened()
+        #expect(last.dropped == [.expired: 1])
+        #expect(try last.drain() == texts([1, 3]))
+    }
+
     @Test("lives whose clocks stood years apart, side by side, expire nothing of each other")
     func clocksApart() throws {
         let first = try opened()
