@@ -71,7 +71,8 @@ public final class JSONLStore: Store {
 
     // MARK: Store
 
-    /// Takes over what earlier lives left: it lists directories, and reads no events.
+    /// Takes over what earlier lives left: it lists directories, and reads no events. Only what it must evict or expire at
+    /// once, because it is too much or too old, is read to be counted.
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with what to do about it, if the directory cannot be made or
     ///   written to, is a file or a symbolic link, or belongs to someone else; ``SluiceError/Code/invalidPipeline`` if

@@ -177,9 +177,14 @@ public final class Pipeline: Sendable {
 
     /// Forgets all events that wait, in all routes, and returns when that is done. They are counted as
     /// ``DropReason/deleted``. What is being sent at that moment is waited for, and may arrive; dead letters stay.
-    public func deleteAll() async {
-        await withTaskGroup(of: Void.self) { group in
+    ///
+    /// - Returns: whether all that had been tracked before the call is gone. It is not if the pipeline is shut down, or
+    ///   was meanwhile, or if a store could not be read, of which the diagnostics tell: ask again, in the next life.
+    @discardableResult
+    public func deleteAll() async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
             for route in routes { group.addTask { await route.deleteAll() } }
+            return await group.reduce(true) { $0 && $1 }
         }
     }
 

@@ -1,6 +1,8 @@
 extension DeliveryLoop {
     /// Forgets all that waits, and returns when that is done; what is being sent at that time is waited for.
-    func deleteAll() async {
+    ///
+    /// - Returns: false if not all could be deleted: the loop had ended, or ended meanwhile, or the store failed.
+    func deleteAll() async -> Bool {
         await withCheckedContinuation { continuation in
             var isStopped = false
             update { state in
@@ -8,7 +10,7 @@ extension DeliveryLoop {
                 if !isStopped { state.deletions.append(continuation) }
                 return true
             }
-            if isStopped { continuation.resume() }
+            if isStopped { continuation.resume(returning: false) }
         }
     }
 
@@ -16,39 +18,45 @@ extension DeliveryLoop {
     func deleteIfRequested() async -> Bool {
         enum Step {
             case none, wait
-            case delete([BatchProgress])
+            /// Those who ask later wait for a pass of their own: it is their events that this one may miss.
+            case delete([BatchProgress], for: [CheckedContinuation<Bool, Never>])
         }
         let step = state.withLock { state -> Step in
             if state.deletions.isEmpty || state.isStopped { return .none }
             if state.underway.flights > 0 { return .wait }
             state.isAtStore = true
-            return .delete(state.underway.takeAll())
+            defer { state.deletions = [] }
+            return .delete(state.underway.takeAll(), for: state.deletions)
         }
         switch step {
         case .none: return false
         case .wait: await wait(until: nil)
-        case .delete(let underway):
+        case .delete(let underway, let waiting):
             for batch in underway { delete(batch) }
-            deleteStored()
+            let isDone = deleteStored()
             leaveStore()
-            endFlushes { state in
-                defer { state.deletions = [] }
-                return state.deletions + state.flushes.takeAll()
-            }
+            endFlushes { $0.flushes.takeAll() }
+            for continuation in waiting { continuation.resume(returning: isDone) }
         }
         return true
     }
 
-    private func deleteStored() {
-        // Those who track at the same time could else keep it busy for ever.
+    /// - Returns: whether all that waited at the beginning is gone.
+    private func deleteStored() -> Bool {
         var bytes = store.backlog.bytes
+        // Of events that are not in the backlog, such as a dead neighbour's, and of those that come in meanwhile: whoever
+        // tracks faster than this deletes could else keep it busy for ever.
+        var more = 1_000
         do {
-            while bytes > 0, let batch = try store.nextBatch(batchSize) {
+            while bytes > 0 || more > 0, let batch = try store.nextBatch(batchSize) {
+                if bytes <= 0 { more -= 1 }
                 bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
                 delete(BatchProgress(batch))
             }
+            return true
         } catch {
             account.storeFailed("what waits could not all be read to be deleted", error)
+            return false
         }
     }
 

@@ -4,15 +4,23 @@
 /// leaves its answer with the loop.
 extension DeliveryLoop {
     /// Begins to send a part; waits instead if there is nothing to do before one of those on their way has landed.
-    func send() async {
+    ///
+    /// - Parameter inputs: the number of inputs that the decision knew of.
+    func send(knowing inputs: Int) async {
         let hasRoom = state.withLock { $0.underway.flights < ($0.machine.isProbing ? 1 : maximumFlights) }
         let taken = hasRoom ? takeBatch() : nil
         guard leaveStore() else { return }
         guard let taken else {
-            if state.withLock({ $0.underway.flights > 0 }) { await wait(until: nil) }
+            let mustWait = state.withLock { state in
+                guard state.underway.flights > 0, state.inputs == inputs else { return false }
+                state.wantsMore = hasRoom
+                return true
+            }
+            if mustWait { await wait(until: nil) }
+            state.withLock { $0.wantsMore = false }
             return
         }
-        let flight = Flight(taken, batchSize)
+        let flight = Flight(taken, batchSize, departure: state.withLock(\.machine.outages))
         guard maximumFlights > 1 else { return await fly(flight) }
         let task = Task.detached { await self.fly(flight) }
         let isStopped = state.withLock { state in
@@ -40,7 +48,8 @@ extension DeliveryLoop {
             guard !state.isStopped else { return nil }
             state.isAtStore = true
             let result = state.underway.answered(landing.outcome, before: before, after: after)
-            state.machine.answered(result.outcome, at: now, random: environment.random)
+            state.machine.answered(
+                result.outcome, at: now, departure: landing.departure, random: environment.random)
             state.resolved += result.resolved
             return result
         }

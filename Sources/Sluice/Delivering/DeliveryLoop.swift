@@ -10,13 +10,15 @@ final class DeliveryLoop: Sendable {
         /// One at most. An array, because to hand on an empty one costs nothing, and every append does.
         var sleepers: [CheckedContinuation<Void, Never>] = []
         var isWoken = false
+        /// There is room for another batch beside those in flight, and nothing to put there.
+        var wantsMore = false
         /// Counts the inputs, so that a look at the store can be known to be out of date.
         var inputs = 0
         /// Events that were delivered or rejected, of all batches.
         var resolved = 0
         var flushes = Flushes()
         /// Those who wait for everything to be deleted.
-        var deletions: [CheckedContinuation<Void, Never>] = []
+        var deletions: [CheckedContinuation<Bool, Never>] = []
         var stoppers: [CheckedContinuation<Void, Never>] = []
         /// Nothing is begun any more, neither with the store nor with the transport.
         var isStopped = false
@@ -67,7 +69,10 @@ final class DeliveryLoop: Sendable {
     // MARK: Inputs
 
     func appended(_ priority: Event.Priority) {
-        update { $0.machine.appended(priority, at: { environment.time.continuousTime() }) }
+        update { state in
+            let isNews = state.machine.appended(priority, at: { environment.time.continuousTime() })
+            return isNews || state.wantsMore
+        }
     }
 
     /// Starts sending what waits, and returns at once.
@@ -198,7 +203,7 @@ final class DeliveryLoop: Sendable {
             switch decision {
             case nil: continue
             case .stop: return finishIfStopped()
-            case .send: await send()
+            case .send: await send(knowing: inputs)
             case .wait(let deadline):
                 endFlushes { $0.isWoken || $0.underway.flights > 0 ? [] : $0.flushes.takeAll() }
                 await wait(until: deadline)
@@ -247,15 +252,17 @@ final class DeliveryLoop: Sendable {
     private func finishIfStopped() {
         var closers: [@Sendable () -> Void] = []
         var waiting: [CheckedContinuation<Void, Never>] = []
+        var deletions: [CheckedContinuation<Bool, Never>] = []
         state.withLock { state in
             guard state.isStopped, !state.isAtStore else { return }
             swap(&closers, &state.closers)
-            waiting = state.stoppers + state.flushes.takeAll() + state.deletions + state.sleepers
+            waiting = state.stoppers + state.flushes.takeAll() + state.sleepers
+            swap(&deletions, &state.deletions)
             state.stoppers = []
-            state.deletions = []
             state.sleepers = []
         }
         for close in closers { close() }
         for continuation in waiting { continuation.resume() }
+        for continuation in deletions { continuation.resume(returning: false) }
     }
 }

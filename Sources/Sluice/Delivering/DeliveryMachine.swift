@@ -36,7 +36,10 @@ struct DeliveryMachine: Sendable {
     private var policy: DeliveryPolicy
     private(set) var phase = Phase.idle
     private(set) var isPaused = false
-    private var isMetered = false
+    /// What the platform last said.
+    private var connectivity: Signal.Connectivity?
+    /// Counts the failures that were taken for one each.
+    private(set) var outages = 0
     /// Of the retry budget. A single success does not restore it all: after an outage, clients that have just got through
     /// to a server which is overrun by them would else come back within a second.
     private var spentRetries = 0
@@ -80,12 +83,17 @@ struct DeliveryMachine: Sendable {
         }
     }
 
-    /// A network that is back: what failed before may work now.
+    /// A network that is back: what failed before may work now, and what waits can go.
     mutating func connectivityChanged(_ connectivity: Signal.Connectivity) {
-        isMetered = connectivity == .metered
+        let previous = self.connectivity
+        self.connectivity = connectivity
         guard connectivity != .unavailable else { return }
         spentRetries = 0
-        if case .backingOff = phase { phase = .idle }
+        if previous == .unavailable {
+            flushRequested()
+        } else if case .backingOff = phase {
+            phase = .idle
+        }
     }
 
     /// Sends what waits, and begins to count anew.
@@ -109,7 +117,11 @@ struct DeliveryMachine: Sendable {
         isStopped = true
     }
 
-    mutating func answered(_ outcome: Outcome, at now: Duration, random: () -> UInt64) {
+    /// - Parameter departure: ``outages`` when what is answered was sent. Batches that were in flight together and failed
+    ///   together have met the same outage, which is counted once.
+    mutating func answered(_ outcome: Outcome, at now: Duration, departure: Int? = nil, random: () -> UInt64) {
+        if let departure, departure < outages, phase != .idle { return met(outcome, at: now) }
+        if outcome != .progress { outages += 1 }
         switch outcome {
         case .progress:
             spentRetries = max(0, spentRetries - 1)
@@ -130,6 +142,24 @@ struct DeliveryMachine: Sendable {
             holds += 1
             let half = policy.holdInterval * min(1 << min(holds - 1, 4), DeliveryMachine.maximumHolds) / 2
             enter(.held(until: now + half + DeliveryMachine.jitter(half, random())), at: now)
+        }
+    }
+
+    /// Takes in what is known already: only the server's word can add to it.
+    private mutating func met(_ outcome: Outcome, at now: Duration) {
+        switch outcome {
+        case .progress:
+            spentRetries = max(0, spentRetries - 1)
+            holds = 0
+            enter(.idle, at: now)
+        case .failed(let retryAfter?):
+            let floor = now + min(max(retryAfter, .zero), DeliveryMachine.maximumRetryAfter)
+            switch phase {
+            case .idle: break
+            case .backingOff(let until), .throttled(let until), .held(let until):
+                phase = .throttled(until: max(floor, until))
+            }
+        case .failed(nil), .held: break
         }
     }
 
@@ -176,7 +206,7 @@ struct DeliveryMachine: Sendable {
     }
 
     /// For an input, however long that takes.
-    private var mustWait: Bool { isPaused || (isMetered && policy.network == .unmetered) }
+    private var mustWait: Bool { isPaused || (connectivity == .metered && policy.network == .unmetered) }
 
     private mutating func spendRetry() {
         spentRetries = min(spentRetries + 1, DeliveryMachine.maximumSpentRetries)

@@ -5,6 +5,8 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case dropped
         /// A send failed and will be repeated.
         case retrying
+        /// A batch, or an event in it, was too much for the receiver, which is sent parts of it.
+        case splitting
         /// Delivery is on hold until a probe succeeds.
         case held
         /// Events were refused by the receiver for good.

@@ -7,15 +7,19 @@ struct Flight: Sendable {
         let after: BatchProgress
         let verdicts: Verdicts
         let outcome: BatchProgress.Outcome
+        /// ``DeliveryMachine/outages`` when the part left.
+        let departure: Int
         /// Why it is to be tried again, if it is.
         let failure: String
     }
 
     private let progress: BatchProgress
     private let part: Batch
+    private let departure: Int
 
-    init(_ progress: BatchProgress, _ limit: BatchSize) {
+    init(_ progress: BatchProgress, _ limit: BatchSize, departure: Int) {
         self.progress = progress
+        self.departure = departure
         part = progress.nextPart(limit)
     }
 
@@ -28,11 +32,15 @@ struct Flight: Sendable {
         do {
             verdicts = try await transport.send(part)
         } catch {
-            failure = "\(error)"
+            // Others' errors may hold what a log must not.
+            failure =
+                (error as? SluiceError)?.description ?? "\(type(of: error)), of which the text is kept out of logs"
             verdicts = .all(.retry(after: nil))
         }
         var after = progress
         let outcome = after.apply(verdicts, toFirst: part.events.count)
-        return Landing(before: progress, after: after, verdicts: verdicts, outcome: outcome, failure: failure)
+        return Landing(
+            before: progress, after: after, verdicts: verdicts, outcome: outcome, departure: departure, failure: failure
+        )
     }
 }

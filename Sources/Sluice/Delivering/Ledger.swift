@@ -42,7 +42,8 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var rejected = 0
     /// Events lost on the way to the store or out of it, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
-    /// Sends that brought nothing home and were, or will be, repeated.
+    /// Sends that failed, or met a receiver that takes nothing, and were, or will be, repeated. A batch that is sent on in
+    /// parts has not failed.
     public internal(set) var failedSends = 0
     /// What the store itself says it holds, without those events of a batch under way that are delivered already;
     /// equal to ``waiting`` whenever nothing is under way.

@@ -1,6 +1,7 @@
 /// Where everything that happens to a route's events is counted and, where a host may want to know, reported.
 final class RouteAccount: Sendable {
     private let counts: Locked<RouteLedger>
+    private let isSplitting = Locked(false)
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
 
     init(name: String, onDiagnostic: @escaping @Sendable (Diagnostic) -> Void) {
@@ -56,10 +57,21 @@ final class RouteAccount: Sendable {
         if let first = rejected.first {
             report(.rejected, "\(rejected.count) event(s) refused for good, the first because: \(first.reason)")
         }
+        if let reason = verdicts.splitReason, isFirstSplit(delivered: delivered) {
+            report(.splitting, "\(reason): what is refused is looked for in parts")
+        }
         switch outcome {
         case .progress: break
         case .failed: report(.retrying, failure)
         case .held: held(verdicts.holdReason ?? RouteAccount.refusal)
+        }
+    }
+
+    /// Not each of the many parts is news.
+    private func isFirstSplit(delivered: Int) -> Bool {
+        isSplitting.withLock { isSplitting in
+            defer { isSplitting = delivered == 0 }
+            return !isSplitting
         }
     }
 
@@ -79,12 +91,24 @@ final class RouteAccount: Sendable {
 }
 
 extension Verdicts {
-    fileprivate var holdReason: String? {
-        let each =
-            switch self {
-            case .all(let verdict): [verdict]
-            case .each(let verdicts): verdicts
+    private var each: [Verdict] {
+        switch self {
+        case .all(let verdict): [verdict]
+        case .each(let verdicts): verdicts
+        }
+    }
+
+    fileprivate var splitReason: String? {
+        for case .split(let split) in each {
+            switch split {
+            case .tooLarge: return "a batch is too large for the receiver"
+            case .refused(let reason): return reason
             }
+        }
+        return nil
+    }
+
+    fileprivate var holdReason: String? {
         for case .hold(let reason) in each { return reason }
         return nil
     }

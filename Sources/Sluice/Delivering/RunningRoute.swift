@@ -97,7 +97,7 @@ final class RunningRoute: Sendable {
         await loop.flush()
     }
 
-    func deleteAll() async {
+    func deleteAll() async -> Bool {
         await loop.deleteAll()
     }
 

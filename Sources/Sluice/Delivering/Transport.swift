@@ -5,6 +5,7 @@
 /// - It may wait and may fail. It returns soon after its task was cancelled, and it always returns: a
 ///   transport over a network has deadlines of its own.
 /// - It holds nothing back: an event that is ``Verdict/accepted`` is the receiver's. The store forgets it then.
+/// - The text of a ``SluiceError`` that it throws is shown to the host's diagnostics; of any other error only the type is.
 /// - A batch may come again whole or in parts, with the same event ids, after any verdict but an acceptance.
 /// - Hold it to `TransportContract` of SluiceTesting.
 public protocol Transport: Sendable {

@@ -73,6 +73,71 @@ import Testing
         }
     }
 
+    @Test("batches that fail together have met one outage: the first wait is the shortest")
+    func togetherOnce() async throws {
+        let bench = try Bench(
+            ScriptedTransport(then: .answer(.all(.retry(after: nil)))), delivery: .appCenter)
+        bench.pipeline.pauseDelivery()
+        bench.track(150)
+        bench.pipeline.resumeDelivery()
+        await bench.transport.waitForSends(3)
+        await bench.sleeps(until: 7.5)
+    }
+
+    @Test("what comes while one of three batches is slow does not wait for it")
+    func roomBesideSlow() async throws {
+        let bench = try Bench(ScriptedTransport([.hang]), delivery: .appCenter)
+        bench.track(50)
+        await bench.transport.waitForSends(1)
+        bench.track(50)
+        await bench.transport.waitForSends(2)
+        #expect(bench.time.continuousTime() == .zero)
+        bench.transport.release(.all(.accepted))
+    }
+
+    @Test("a network that comes back sends what waits, and ends a hold; one that stays does not")
+    func networkBack() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.all(.hold("captive portal")))]))
+        bench.pipeline.signal(.connectivity(.available))
+        bench.track(1)
+        await bench.sends(at: 15)
+        await bench.sleeps(until: 15 + 75)
+        bench.pipeline.signal(.connectivity(.available))
+        await bench.sleeps(until: 15 + 75)
+        bench.pipeline.signal(.connectivity(.unavailable))
+        bench.pipeline.signal(.connectivity(.available))
+        await bench.transport.waitForSends(2)
+        await bench.drained()
+        bench.track(1)
+        bench.pipeline.signal(.connectivity(.unavailable))
+        bench.pipeline.signal(.connectivity(.metered))
+        await bench.transport.waitForSends(3)
+        #expect(bench.time.continuousTime() == .seconds(15))
+    }
+
+    @Test("an error that is not this package's shows its type alone")
+    func foreignError() async throws {
+        struct TokenError: Error {
+            let token = "secret"
+        }
+        struct Failing: Transport {
+            func send(_ batch: Batch) async throws -> Verdicts { throw TokenError() }
+        }
+        let messages = Locked<[String]>([])
+        let pipeline = try Pipeline(
+            environment: PipelineEnvironment(time: VirtualTime()),
+            onDiagnostic: { diagnostic in messages.withLock { $0.append("\(diagnostic)") } }
+        ) {
+            WatchedStore()
+            Failing()
+        }
+        pipeline.track("Event")
+        await pipeline.flush()
+        let text = messages.withLock { $0.joined() }
+        #expect(text.contains("TokenError"))
+        #expect(!text.contains("secret"))
+    }
+
     @Test("the profiles are what they say")
     func profiles() {
         #expect(DeliveryPolicy.sensors == DeliveryPolicy.standard)
