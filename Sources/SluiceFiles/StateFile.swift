@@ -41,6 +41,11 @@ package struct StateFile: Sendable {
 
     /// Replaces the contents; on a throw the old ones are still there.
     package func write(_ bytes: [UInt8]) throws(SluiceError) {
+        guard bytes.count <= StateFile.maximumBytes else {
+            throw SluiceError(
+                .invalidArgument, "\(self.path) would take \(bytes.count) bytes, more than it may have: keep less there"
+            )
+        }
         do throws(FileError) {
             let path = try normalizedPath()
             try refuseLink(path)

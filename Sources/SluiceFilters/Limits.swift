@@ -52,6 +52,7 @@ public final class Limits: Processor {
     }
 
     public func process(_ event: inout Event) -> Disposition {
+        if Consent.isLettingGo { return .keep }
         let isNameFine = rules.eventName.map { event.name.utf8.count <= $0.limit } ?? true
         if isNameFine, rules.names == nil, rules.distinctEventNames == nil, values.hold(for: event.properties),
             event.properties.count <= rules.properties?.limit ?? .max

@@ -42,6 +42,6 @@ extension Switches.Positions {
 
 extension SluiceError.Code {
     /// The file that holds the positions of `Switches` was damaged or changed by someone else. Thrown when a pipeline is
-    /// built; setting a switch replaces it.
+    /// built; `setEnabled(_:)` replaces it.
     public static let corruptSwitches = SluiceError.Code(rawValue: "corruptSwitches")
 }

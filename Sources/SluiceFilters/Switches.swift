@@ -19,7 +19,7 @@ public import Sluice
 /// call returns; if it throws, it counts until the process ends, and no longer.
 ///
 /// A damaged file is never taken for an answer: building the pipeline throws
-/// ``Sluice/SluiceError/Code/corruptSwitches`` until the host has set either switch anew.
+/// ``Sluice/SluiceError/Code/corruptSwitches`` until the host has called ``setEnabled(_:)``.
 public final class Switches: Processor {
     public static var isUnique: Bool { true }
 
@@ -64,8 +64,10 @@ public final class Switches: Processor {
 
     /// Pauses delivery in all pipelines that it stands in, or resumes it.
     ///
-    /// - Throws: an error of the file.
+    /// - Throws: an error of the file; while that is damaged, ``Sluice/SluiceError/Code/corruptSwitches``.
     public func setDeliveryPaused(_ isDeliveryPaused: Bool) throws(SluiceError) {
+        // Whether events are on must not be made up for it.
+        _ = try load()
         try change { $0.isDeliveryPaused = isDeliveryPaused }
     }
 

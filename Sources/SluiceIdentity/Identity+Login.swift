@@ -15,6 +15,10 @@ extension Identity {
     ///   file; the identity is then as it was.
     public func login(_ id: String, _ properties: Properties = [:]) throws(SluiceError) {
         try UserIDs.validate(id, "login id")
+        // What is kept of it until it is tracked is nested deeper, and must be read back as it was.
+        guard properties.nesting <= 24 else {
+            throw SluiceError(.invalidArgument, "the properties of a login are nested in more than 24 levels")
+        }
         try change { $0.logIn(id, properties) }
         trackOwedSignUp()
     }

@@ -49,22 +49,24 @@ extension Identity {
 }
 
 extension Identity.Persistence {
-    /// What was found, and the places before it that had nothing, or damaged bytes.
+    /// What was found, and the places that had nothing, something else, or damaged bytes.
     struct Found {
         let ids: UserIDs
-        fileprivate let lost: ArraySlice<IdentityPlace>
+        fileprivate let lost: [IdentityPlace]
     }
 
     /// - Throws: if no place has an identity, but one had something else or could not be read.
     func read() throws(SluiceError) -> Found? {
         var failure: SluiceError?
-        var lost = places[..<0]
+        var lost: [IdentityPlace] = []
         for (index, place) in places.enumerated() {
             do throws(SluiceError) {
-                if let ids = try place.ids() { return Found(ids: ids, lost: lost) }
-                lost = places[...index]
+                if let ids = try place.ids() {
+                    return Found(ids: ids, lost: lost + places[(index + 1)...].filter { $0.hasLost(ids) })
+                }
+                lost.append(place)
             } catch {
-                if error.code == .corruptIdentity { lost = places[...index] }
+                if error.code == .corruptIdentity { lost.append(place) }
                 failure = failure ?? error
             }
         }

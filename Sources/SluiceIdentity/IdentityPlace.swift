@@ -29,6 +29,15 @@ struct IdentityPlace: Sendable {
         }
     }
 
+    /// Whether there is nothing, something else, or damaged bytes; one that cannot be read now is left alone.
+    func hasLost(_ ids: UserIDs) -> Bool {
+        do throws(SluiceError) {
+            return try self.ids() != ids
+        } catch {
+            return error.code == .corruptIdentity
+        }
+    }
+
     func write(_ ids: UserIDs) throws(SluiceError) {
         try attempt("written") { try write(IdentityRecord.encode(ids)) }
     }

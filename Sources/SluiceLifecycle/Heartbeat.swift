@@ -8,7 +8,8 @@ final class Heartbeat: Sendable {
     private let task = Locked<Task<Void, Never>?>(nil)
 
     init(every interval: Duration, by time: any TimeSource) {
-        self.interval = interval
+        // The system's clocks trap on sums that only absurd durations reach: a year stands for all of those.
+        self.interval = min(max(.milliseconds(100), interval), .seconds(31_536_000))
         self.time = time
     }
 

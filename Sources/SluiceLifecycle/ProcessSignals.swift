@@ -69,8 +69,14 @@
         /// Ends the process by a signal, whose default action is restored.
         public static let endProcess: @Sendable (_ number: Int32) -> Void = { number in
             signal(number, SIG_DFL)
-            // Not raise: the thread that this runs on may have the signal blocked.
+            // The thread that this runs on may have the signal blocked.
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, number)
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
             kill(getpid(), number)
+            // The first process of a container is not ended by a signal's default action.
+            _exit(128 + number)
         }
 
         /// SIGTERM and SIGINT.

@@ -157,7 +157,8 @@ struct SessionRecord: Equatable {
 
     init?(_ object: Properties) {
         guard case .string(let id) = object["id"], case .int(let index) = object["index"],
-            case .date(let lastTime) = object["last_known"], case .double(let duration) = object["duration"]
+            case .date(let lastTime) = object["last_known"], case .double(let duration) = object["duration"],
+            duration >= 0
         else { return nil }
         self.id = id
         self.index = index

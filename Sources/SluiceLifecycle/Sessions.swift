@@ -190,7 +190,9 @@ public final class Sessions: Processor {
         }
         guard isFirst else { return }
         do throws(SluiceError) {
-            guard let object = try file.readObjectOrKeepAside(), case .int(let lastIndex) = object["last_index"] else {
+            guard let object = try file.readObjectOrKeepAside(), case .int(let lastIndex) = object["last_index"],
+                (0..<Int64.max / 2).contains(lastIndex)
+            else {
                 return
             }
             var recovered: SessionRecord?

@@ -70,6 +70,9 @@ extension PropertySummary {
 }
 
 extension Properties {
+    /// Levels of arrays and objects, the list's own included.
+    package var nesting: Int { Int(summary.depth) }
+
     /// Whether there is certainly no array and no object among the values.
     package var isFlat: Bool { summary.depth == 1 }
 

@@ -90,7 +90,7 @@ struct UnreliableServerTests {
             #expect(subject.ledger.rejected == 0)
             subject.time.advanceToNextSleeper()
         }
-        #expect(subject.diagnostics.allSatisfy { $0 == .held })
+        #expect(subject.diagnostics.allSatisfy { $0 == .held || $0 == .splitting })
         let probes = server.all.requests
         isGood.withLock { $0 = true }
         await subject.drain()

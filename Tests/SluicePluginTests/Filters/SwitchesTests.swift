@@ -56,6 +56,9 @@ import Testing
         let switches = Switches(persistedIn: .file(directory.path))
         let error = #expect(throws: SluiceError.self) { try TestPipeline { switches } }
         #expect(error?.code == .corruptSwitches)
+        #expect(throws: SluiceError.self) { try switches.setDeliveryPaused(true) }
+        #expect(switches.isEnabled)
+        #expect(throws: SluiceError.self) { try TestPipeline { switches } }
         try switches.setEnabled(false)
         #expect(throws: Never.self) { try TestPipeline { switches } }
         #expect(!Switches(persistedIn: .file(directory.path)).isEnabled)

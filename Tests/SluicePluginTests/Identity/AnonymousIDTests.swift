@@ -117,7 +117,28 @@ import Testing
             #expect(identity.anonymousID == id)
             _ = try TestPipeline { identity }
         }
-        #expect(first.state.withLock { $0.bytes?.count } != 3)
+        for place in [first, second] { #expect(place.state.withLock { $0.bytes?.count } != 3) }
+    }
+
+    @Test("a place that was emptied is filled again at the next launch, so that either may be lost in turn")
+    func fillsEmptied() throws {
+        let id = launch().anonymousID
+        for place in [second, first, second, first] {
+            place.state.withLock { $0.bytes = nil }
+            #expect(launch().anonymousID == id)
+        }
+    }
+
+    @Test("the properties of a login survive a launch before they are tracked, or are refused")
+    func deepLogin() throws {
+        func nested(_ levels: Int) -> Properties {
+            (1..<levels).reduce(["a": 1] as Properties) { inner, _ in ["a": .object(inner)] }
+        }
+        let identity = launch()
+        #expect(throws: SluiceError.self) { try identity.login("user", nested(25)) }
+        #expect(identity.loginID == nil)
+        try identity.login("user", nested(24))
+        #expect(launch().loginID == "user")
     }
 
     @Test("a place that cannot be read never makes a new user, unless the other one knows")

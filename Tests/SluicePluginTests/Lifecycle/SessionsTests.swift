@@ -1,4 +1,5 @@
 import Sluice
+import SluiceFiles
 import SluiceLifecycle
 import SluiceMemory
 import SluiceTesting
@@ -232,11 +233,36 @@ import Testing
         #expect(try directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
     }
 
+    @Test(
+        "a number that no session can have is not taken up",
+        arguments: ["9223372036854775807", "-1", "-9223372036854775808"])
+    func absurdIndex(number: String) async throws {
+        try directory.write(Array(#"{"last_index":\#(number)}"#.utf8), to: "sessions.json")
+        let (sessions, test) = try launch()
+        test.pipeline.track("A")
+        _ = try #require(sessions.id)
+        #expect(await test.events().last?.properties["$session_index"] == 1)
+    }
+
+    @Test("an interval of for ever is a long one", arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
+    func absurdInterval(interval: Duration) async throws {
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            Sessions(persistedIn: .file(directory.path), notingEvery: interval, time: time)
+            LifecycleEvents(persistedIn: .file(directory.path), notingEvery: interval, time: time)
+            MemoryStore()
+            NowhereTransport()
+        }
+        pipeline.signal(.launched(.foreground))
+        pipeline.signal(.didBecomeActive)
+        await pipeline.shutdown()
+        #expect(pipeline.ledger.isBalanced)
+    }
+
     @Test("what cannot be read is not written over")
     func unreadable() throws {
         // More than is ever read.
-        let text = [UInt8](repeating: 0, count: 17 << 20)
-        try directory.write(text, to: "sessions.json")
+        let file = try OpenFile("\(directory.path)/sessions.json", [.write, .create], in: SystemFileSystem())
+        try file.write([UInt8](repeating: 0, count: 17 << 20))
         let (_, test) = try launch()
         test.pipeline.track("A")
         #expect(try directory.names == ["sessions.json"])
