@@ -143,14 +143,14 @@ public final class Consent: Processor {
     }
 
     private func set(_ status: Status) throws(SluiceError) {
-        try changes.withLock { (_) throws(SluiceError) in
+        try changes.withLock { () throws(SluiceError) in
             try persistence.write(status)
             current.withLock { $0.status = status }
         }
     }
 
     private func load() throws(SluiceError) {
-        try changes.withLock { (_) throws(SluiceError) in
+        try changes.withLock { () throws(SluiceError) in
             guard current.withLock({ $0.status }) == nil else { return }
             let status = try persistence.read()
             // A refusal that came meanwhile is the newer answer.

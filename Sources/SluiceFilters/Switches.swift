@@ -84,7 +84,7 @@ public final class Switches: Processor {
     private var positions: Positions { current.withLock { $0.positions } ?? Positions() }
 
     private func change(_ body: (inout Positions) -> Void) throws(SluiceError) {
-        try changes.withLock { (_) throws(SluiceError) in
+        try changes.withLock { () throws(SluiceError) in
             // First, so that nothing passes while the disk is waited for, or when it fails.
             let (old, new, outlets) = current.withLock { state in
                 let old = state.positions ?? Positions()
@@ -101,7 +101,7 @@ public final class Switches: Processor {
     }
 
     private func load() throws(SluiceError) -> Positions {
-        try changes.withLock { (_) throws(SluiceError) in
+        try changes.withLock { () throws(SluiceError) in
             if let positions = current.withLock({ $0.positions }) { return positions }
             let positions = try persistence.read() ?? Positions()
             current.withLock { $0.positions = positions }

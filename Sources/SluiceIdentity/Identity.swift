@@ -66,7 +66,7 @@ public final class Identity: Processor {
         self.sources = sources
         self.random = random
         do {
-            _ = try changes.withLock { (_) throws(SluiceError) in try load() }
+            _ = try changes.withLock { () throws(SluiceError) in try load() }
         } catch {
             // attach(to:) does the same again, and can throw.
         }
@@ -124,14 +124,14 @@ public final class Identity: Processor {
     /// - Throws: an error of the file; the identity is then as it was.
     public func reset() throws(SluiceError) {
         let ids = UserIDs(anonymousID: mint())
-        try changes.withLock { (_) throws(SluiceError) in
+        try changes.withLock { () throws(SluiceError) in
             try persistence.replace(by: ids)
             state.withLock { $0.ids = ids }
         }
     }
 
     private func replaceAnonymousID(by new: String) throws(SluiceError) {
-        try changes.withLock { (_) throws(SluiceError) in
+        try changes.withLock { () throws(SluiceError) in
             do throws(SluiceError) {
                 var ids = try load()
                 ids.anonymousID = new
@@ -148,7 +148,7 @@ public final class Identity: Processor {
     // MARK: Processor
 
     public func attach(to outlet: EventOutlet) throws {
-        _ = try changes.withLock { (_) throws(SluiceError) in try load() }
+        _ = try changes.withLock { () throws(SluiceError) in try load() }
         let note = state.withLock { state in
             state.outlets.append(outlet)
             return state.note
@@ -176,7 +176,7 @@ public final class Identity: Processor {
     /// - Returns: whether anything is another now.
     @discardableResult
     func change(_ body: (inout UserIDs) throws(SluiceError) -> Void) throws(SluiceError) -> Bool {
-        try changes.withLock { (_) throws(SluiceError) in
+        try changes.withLock { () throws(SluiceError) in
             let old = try load()
             var new = old
             try body(&new)

@@ -127,7 +127,7 @@ public final class LifecycleEvents: Processor {
 
     private func save() {
         guard let file else { return }
-        changes.withLock { _ in
+        changes.withLock {
             let (facts, written) = state.withLock { ($0.machine?.facts, $0.written) }
             guard let facts, facts != written else { return }
             do throws(SluiceError) {

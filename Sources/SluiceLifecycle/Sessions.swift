@@ -208,7 +208,7 @@ public final class Sessions: Processor {
 
     private func save() {
         guard let file else { return }
-        changes.withLock { _ in
+        changes.withLock {
             let (machine, saved, canSave) = state.withLock { ($0.machine, $0.saved, $0.canSave) }
             guard canSave else { return }
             let open = machine.isOver ? nil : machine.current

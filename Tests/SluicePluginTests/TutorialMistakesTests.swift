@@ -7,7 +7,7 @@ import SluiceTesting
 import Testing
 
 /// What goes wrong in analytics SDKs as tutorials build them. Each test fails on an implementation with that mistake.
-@Suite(.timeLimit(.minutes(1))) struct TutorialMistakesTests {
+@Suite(.timeLimit(.minutes(10))) struct TutorialMistakesTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
 

@@ -87,3 +87,16 @@ public final class Locked<State>: @unchecked Sendable {
         #endif
     }
 }
+
+extension Locked where State == Void {
+    /// Runs `body` while no other thread is in one: a lock on what is no value, such as a file.
+    ///
+    /// - Throws: what `body` throws.
+    // Without a look at the state: the thread sanitizer takes two accesses to no bytes for a race.
+    @inlinable
+    public func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        lock()
+        defer { unlock() }
+        return try body()
+    }
+}

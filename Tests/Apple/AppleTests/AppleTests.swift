@@ -14,7 +14,7 @@ import Testing
 import UIKit
 
 /// The adapters for Apple's platforms, driven through the real notification centre and stand-ins for the rest.
-@Suite(.serialized, .timeLimit(.minutes(1))) @MainActor struct AppleTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) @MainActor struct AppleTests {
     /// What the system tells.
     private final class Signals: Processor {
         let all = Locked<[Signal]>([])

@@ -29,7 +29,7 @@ final class Recorder: Sendable {
     }
 
     private func write(_ bytes: [UInt8]) {
-        lock.withLock { _ in System.write(bytes, to: 1) }
+        lock.withLock { System.write(bytes, to: 1) }
     }
 }
 

@@ -47,7 +47,8 @@ struct UnreliableServerTests {
         let folder = try TemporaryFolder()
         let draws = Locked(SeededRandom(seed: 2))
         let subject = try HostilePipeline(
-            to: server.url, storingIn: folder.path, deadlines: HTTPDeadlines(connect: .seconds(2), total: .seconds(2)),
+            to: server.url, storingIn: folder.path,
+            deadlines: HTTPDeadlines(connect: .seconds(20), total: .seconds(20)),
             policy: policy, random: { draws.withLock { $0.next() } })
         for start in stride(from: 0, to: count, by: 1_000) {
             subject.track(start..<min(count, start + 1_000))
