@@ -129,7 +129,7 @@ public final class HTTPTransport: Transport {
         let begin = clock?.now
         let answer = try await client.send(request)
         if let begin { clock?.note(answer, since: begin) }
-        return format.classify(answer, batch)
+        return format.classify(answer, batch).explained(by: answer)
     }
 }
 

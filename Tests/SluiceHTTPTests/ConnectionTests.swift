@@ -76,7 +76,9 @@ struct ConnectionTests {
         }
         let transport = try openTransport(to: server.url)
         for _ in 0..<3 {
-            #expect(try await transport.send(.small) == .all(.retry(after: nil)))
+            #expect(
+                try await transport.send(.small)
+                    == .all(.retry(after: nil, reason: "the server could not take the events (HTTP 503)")))
         }
     }
 

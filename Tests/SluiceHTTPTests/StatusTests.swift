@@ -12,7 +12,7 @@ struct StatusTests {
             self =
                 switch verdicts {
                 case .all(.accepted): .accepted
-                case .all(.retry(after: nil)): .retry
+                case .all(.retry(after: nil, _)): .retry
                 case .all(.hold): .hold
                 case .all(.split(.tooLarge)): .tooLarge
                 case .all(.split(.refused)): .refused

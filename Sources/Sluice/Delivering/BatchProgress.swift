@@ -91,7 +91,7 @@ struct BatchProgress: Sendable {
                 mustSplit = true
                 isSearching = reason != .tooLarge
             case .hold: mustHold = true
-            case .retry(let after):
+            case .retry(let after, _):
                 mustRetry = true
                 retryAfter = [retryAfter, after].compactMap(\.self).max()
             }

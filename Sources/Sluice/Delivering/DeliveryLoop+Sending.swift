@@ -81,7 +81,7 @@ extension DeliveryLoop {
         } catch {
             account.storeFailed("the next batch could not be read", error)
         }
-        if outcome == .held { account.held(RouteAccount.refusal) }
+        if outcome == .held { account.held() }
         // The store holds something that it cannot give at present: ask again later, not in a circle.
         let now = environment.time.continuousTime()
         state.withLock { $0.machine.answered(outcome, at: now, random: environment.random) }

@@ -9,8 +9,8 @@ struct Flight: Sendable {
         let outcome: BatchProgress.Outcome
         /// ``DeliveryMachine/outages`` when the part left.
         let departure: Int
-        /// Why it is to be tried again, if it is.
-        let failure: String
+        /// Why nothing is known of the events, if that is so.
+        let failure: String?
     }
 
     private let progress: BatchProgress
@@ -27,10 +27,13 @@ struct Flight: Sendable {
 
     /// Sends the part, and waits for what comes of it.
     func landing(over transport: any Transport) async -> Landing {
-        var failure = "the transport asks for a retry"
+        var failure: String?
         let verdicts: Verdicts
         do {
             verdicts = try await transport.send(part)
+            if case .each(let each) = verdicts, each.count != part.events.count {
+                failure = "the transport gave \(each.count) verdicts for \(part.events.count) events"
+            }
         } catch {
             // Others' errors may hold what a log must not.
             failure =

@@ -42,9 +42,17 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var rejected = 0
     /// Events lost on the way to the store or out of it, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
+    /// Batches, and parts of them, that were given to the transport and of which it has said what came.
+    public internal(set) var sends = 0
     /// Sends that failed, or met a receiver that takes nothing, and were, or will be, repeated. A batch that is sent on in
     /// parts has not failed.
     public internal(set) var failedSends = 0
+    /// Those of ``failedSends`` that met a receiver which takes nothing, for a reason that lies not in the events.
+    public internal(set) var heldSends = 0
+    /// Sends of which the receiver has refused something, or the size, so that parts of them are sent.
+    public internal(set) var splitSends = 0
+    /// Why the last send failed, or nothing could be sent; nil again after one that has not failed.
+    public internal(set) var lastFailure: String?
     /// What the store itself says it holds, without those events of a batch under way that are delivered already;
     /// equal to ``waiting`` whenever nothing is under way.
     public internal(set) var stored = 0

@@ -46,25 +46,32 @@ final class RouteAccount: Sendable {
 
     func sent(
         delivered: Int, duplicates: Int, rejected: [RejectedEvent], verdicts: Verdicts,
-        outcome: DeliveryMachine.Outcome, failure: String
+        outcome: DeliveryMachine.Outcome, failure: String?
     ) {
+        let splitReason = verdicts.splitReason
+        let reason =
+            switch outcome {
+            case .progress: String?.none
+            case .failed: failure ?? verdicts.retryReason
+            case .held: verdicts.holdReason ?? RouteAccount.refusal
+            }
         counts.withLock { counts in
             counts.delivered += delivered
             counts.duplicates += duplicates
             counts.rejected += rejected.count
+            counts.sends += 1
             if outcome != .progress { counts.failedSends += 1 }
+            if outcome == .held { counts.heldSends += 1 }
+            if splitReason != nil { counts.splitSends += 1 }
+            counts.lastFailure = reason
         }
         if let first = rejected.first {
             report(.rejected, "\(rejected.count) event(s) refused for good, the first because: \(first.reason)")
         }
-        if let reason = verdicts.splitReason, isFirstSplit(delivered: delivered) {
-            report(.splitting, "\(reason): what is refused is looked for in parts")
+        if let splitReason, isFirstSplit(delivered: delivered) {
+            report(.splitting, "\(splitReason): what is refused is looked for in parts")
         }
-        switch outcome {
-        case .progress: break
-        case .failed: report(.retrying, failure)
-        case .held: held(verdicts.holdReason ?? RouteAccount.refusal)
-        }
+        if let reason { report(outcome == .held ? .held : .retrying, reason) }
     }
 
     /// Not each of the many parts is news.
@@ -75,10 +82,12 @@ final class RouteAccount: Sendable {
         }
     }
 
-    static let refusal = "every event is refused, which is not the events' fault"
+    private static let refusal = "every event is refused, which is not the events' fault"
 
-    func held(_ reason: String) {
-        report(.held, reason)
+    /// Nothing could be sent, since every event that waits was refused.
+    func held() {
+        counts.withLock { $0.lastFailure = RouteAccount.refusal }
+        report(.held, RouteAccount.refusal)
     }
 
     /// What the store is given to report to.
@@ -106,6 +115,11 @@ extension Verdicts {
             }
         }
         return nil
+    }
+
+    fileprivate var retryReason: String {
+        for case .retry(_, let reason) in each where !reason.isEmpty { return reason }
+        return "the transport asks for a retry"
     }
 
     fileprivate var holdReason: String? {

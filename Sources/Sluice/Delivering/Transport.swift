@@ -17,7 +17,7 @@ public protocol Transport: Sendable {
     /// Sends the events of `batch`, in order.
     ///
     /// - Returns: one verdict for all, or one for each event in the batch's order.
-    /// - Throws: any error; it counts as ``Verdict/retry(after:)`` for the whole batch.
+    /// - Throws: any error; it counts as ``Verdict/retry(after:reason:)`` for the whole batch.
     func send(_ batch: Batch) async throws -> Verdicts
 
     /// The largest batch that is worth a try. The default is no limit.
@@ -39,8 +39,9 @@ public enum Verdict: Sendable, Hashable {
     case accepted
     /// The receiver had it already.
     case duplicate
-    /// Try again, not before `after` has passed if it is given, else after the back-off of the delivery loop.
-    case retry(after: Duration?)
+    /// Try again, not before `after` has passed if it is given, else after the back-off of the delivery loop. The reason
+    /// is for the host's diagnostics and the ledger.
+    case retry(after: Duration?, reason: String = "")
     /// No retry can help this event; it becomes a dead letter.
     case rejected(String)
     /// The receiver refused the batch because of some of its events: send it in parts, to find out which.

@@ -24,7 +24,7 @@
 /// It is `os_unfair_lock` on Apple's platforms and a pthread mutex elsewhere. `Synchronization.Mutex` would need
 /// iOS 18, and was measured to be bimodal on Linux with 16 or more threads.
 ///
-/// The lock is not recursive: never call the host's code, or another plugin's, from inside ``withLock(_:)``.
+/// The lock is not recursive: never call the host's code, or another plugin's, from inside `withLock`.
 // @unchecked: the state is reachable only through withLock, which holds the mutex.
 public final class Locked<State>: @unchecked Sendable {
     #if canImport(Darwin)

@@ -26,6 +26,13 @@ extension HTTPAnswer {
         }
     }
 
+    /// Why events are to be sent again, in words that hold nothing of the body, which may be anyone's.
+    fileprivate var retryReason: String {
+        (200...299).contains(status)
+            ? "the server's answer (HTTP \(status)) does not say that all events were taken"
+            : "the server could not take the events (HTTP \(status))"
+    }
+
     /// What `Retry-After` asks for, in seconds or as a date, within 0 and 1 hour; nil if it is missing or nonsense.
     ///
     /// A date is measured from the answer's own `Date`, as both are the server's clock; without it, from this one.
@@ -42,5 +49,22 @@ extension HTTPAnswer {
         guard let then = Timestamp(httpDate: text) else { return nil }
         let start = header("Date").flatMap { Timestamp(httpDate: $0) } ?? now
         return .milliseconds(min(max(then.milliseconds - start.milliseconds, 0), 3_600_000))
+    }
+}
+
+extension Verdicts {
+    /// With the answer's status as the reason of retries for which the format gave none.
+    func explained(by answer: HTTPAnswer) -> Verdicts {
+        switch self {
+        case .all(let verdict): .all(verdict.explained(by: answer))
+        case .each(let verdicts): .each(verdicts.map { $0.explained(by: answer) })
+        }
+    }
+}
+
+extension Verdict {
+    fileprivate func explained(by answer: HTTPAnswer) -> Verdict {
+        guard case .retry(let after, "") = self else { return self }
+        return .retry(after: after, reason: answer.retryReason)
     }
 }

@@ -102,7 +102,7 @@ public struct ClickHouseFormat: WireFormat {
         case 16, 60, 62, 81, 115, 164, 192, 193, 194, 497, 516:
             .hold("ClickHouse refuses the insert, whatever its rows (code \(code))")
         // Overload, time, memory, network, replicas; and codes that nobody here knows.
-        default: .retry(after: answer.retryAfter)
+        default: .retry(after: answer.retryAfter, reason: "ClickHouse could not insert (code \(code))")
         }
     }
 }

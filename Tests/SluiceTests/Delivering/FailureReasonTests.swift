@@ -1,0 +1,45 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+@Suite("Why a send failed", .timeLimit(.minutes(10)))
+struct FailureReasonTests {
+    static let table: [(ScriptedTransport.Step, Diagnostic.Kind, String)] = [
+        (.answer(.all(.retry(after: nil, reason: "HTTP 503"))), .retrying, "HTTP 503"),
+        (.answer(.each([.retry(after: nil), .retry(after: nil, reason: "HTTP 429")])), .retrying, "HTTP 429"),
+        (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the transport asks for a retry"),
+        (.answer(.each([.accepted])), .retrying, "the transport gave 1 verdicts for 2 events"),
+        (.failure(SluiceError(.inputOutput, "the line is dead")), .retrying, "inputOutput: the line is dead"),
+        (.answer(.all(.hold("closed on Sundays"))), .held, "closed on Sundays"),
+    ]
+
+    @Test("is in the diagnostics at once, and in the ledger until a send does not fail", arguments: table)
+    func reason(step: ScriptedTransport.Step, kind: Diagnostic.Kind, reason: String) async throws {
+        let bench = try Bench(ScriptedTransport([step]))
+        bench.track(2)
+        await bench.pipeline.flush()
+        #expect(bench.diagnostics == [Diagnostic(kind: kind, route: "main", message: reason)])
+        #expect(bench.ledger.lastFailure == reason)
+        #expect(bench.ledger.sends == 1)
+        #expect(bench.ledger.failedSends == 1)
+        #expect(bench.ledger.heldSends == (kind == .held ? 1 : 0))
+
+        bench.time.advanceToNextSleeper()
+        await bench.drained()
+        #expect(bench.ledger.lastFailure == nil)
+        #expect(bench.ledger.sends == 2)
+        #expect(bench.ledger.failedSends == 1)
+    }
+
+    @Test("a batch sent in parts has not failed, and is counted as split")
+    func split() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.all(.split(.tooLarge)))]))
+        bench.track(4)
+        await bench.drained()
+        #expect(bench.sizes == [4, 2, 2])
+        #expect(bench.ledger.sends == 3)
+        #expect(bench.ledger.splitSends == 1)
+        #expect(bench.ledger.failedSends == 0)
+        #expect(bench.ledger.lastFailure == nil)
+    }
+}
