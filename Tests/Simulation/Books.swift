@@ -18,6 +18,8 @@ final class Books: Sendable {
         var isSettled = false
         /// Who has written it. If a write of theirs could not be taken back, it may lie in two files.
         let process: SimulatedProcess
+        /// The host had it deleted, and was told that it is.
+        var isDeleted = false
         /// Why it may be missing without anybody's fault.
         var excuse: String?
 
@@ -27,6 +29,8 @@ final class Books: Sendable {
     fileprivate struct State {
         var records: [Int: Record] = [:]
         var handedOut: [Int: [UInt64: [Int]]] = [:]
+        var deletions: [Deletion] = []
+        var lastDeletion = 0
         var lastInOrder: [Event.Priority: Int] = [:]
         var isOrderKept = true
         var shortestAge = Duration.seconds(1_000_000_000)
@@ -95,6 +99,7 @@ final class Books: Sendable {
             }
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
+            if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
         }
     }
@@ -167,12 +172,16 @@ final class Books: Sendable {
     func settles(_ batch: Batch.ID, rejected: [RejectedEvent], in life: Int) {
         state.withLock { state in
             let serials = state.handedOut[life]?[batch.rawValue] ?? []
+            let isDeleting = state.deletions.contains { $0.life == life }
             for event in rejected {
                 if let serial = Books.serial(event.line.bytes) { state.records[serial]?.isRejected = true }
             }
             for serial in serials {
                 guard let record = state.records[serial] else { continue }
-                if record.acceptedIn != life, !record.isRejected {
+                guard record.acceptedIn != life, !record.isRejected else { continue }
+                if isDeleting {
+                    state.records[serial]?.excuse = "deleted"
+                } else {
                     state.violations.append("\(serial) settled in life \(life), but neither accepted nor rejected")
                 }
             }
@@ -201,6 +210,7 @@ final class Books: Sendable {
     }
 
     func left(life: Int) {
+        for deletion in state.withLock({ $0.deletions }) where deletion.life == life { ended(deletion, isDone: false) }
         state.withLock { _ = $0.handedOut.removeValue(forKey: life) }
     }
 
@@ -236,6 +246,7 @@ final class Books: Sendable {
         state.withLock { state in
             for (serial, record) in state.records {
                 state.records[serial]?.isSettled = false
+                state.records[serial]?.isDeleted = false
                 record.process.powerLost()
             }
             // What was taken back in vain may be there again as well.
@@ -265,6 +276,40 @@ final class Books: Sendable {
         guard let start = line.indices.first(where: { line[$0...].starts(with: key) }) else { return nil }
         let digits = line[(start + key.count)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return Int(String(decoding: digits, as: UTF8.self))
+    }
+}
+
+/// What a host has asked to be forgotten.
+struct Deletion: Identifiable {
+    let id: Int
+    let life: Int
+    /// What the life had stored by then.
+    let serials: Set<Int>
+}
+
+extension Books {
+    func beginsDeletion(in life: Int) -> Deletion {
+        state.withLock { state in
+            let serials = state.records.filter { $0.value.life == life && !$0.value.isDone }.map(\.key)
+            state.lastDeletion += 1
+            let deletion = Deletion(id: state.lastDeletion, life: life, serials: Set(serials))
+            state.deletions.append(deletion)
+            return deletion
+        }
+    }
+
+    /// - Parameter isDone: whether the host can trust that nothing of it is sent any more.
+    func ended(_ deletion: Deletion, isDone: Bool) {
+        let isFirstEnd = state.withLock { state in
+            let count = state.deletions.count
+            state.deletions.removeAll { $0.id == deletion.id }
+            guard state.deletions.count < count else { return false }
+            if isDone { for serial in deletion.serials { state.records[serial]?.isDeleted = true } }
+            return true
+        }
+        guard isFirstEnd else { return }
+        // What came in meanwhile, or was left by another life, may be deleted too.
+        excuse { _, record in record.life == deletion.life || record.process.isDead ? "deleted" : nil }
     }
 }
 

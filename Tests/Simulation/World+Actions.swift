@@ -29,7 +29,7 @@ extension World {
         case 96: jumpClock()
         case 97: if chance(4) { deleteDirectory() }
         case 98: if chance(2) { flipBit() }
-        default: say("\(String(describing: life.pipeline?.ledger.routes[0]))")
+        default: if chance(2) { deleteAll(life) }
         }
         SerialTasks.run()
         bury()
@@ -63,6 +63,19 @@ extension World {
         guard let pipeline = life.pipeline else { return }
         say("life \(life.number) flushes")
         Task { await pipeline.flush() }
+        if chance(2) { SerialTasks.run(number(0...30)) }
+    }
+
+    /// The host wants everything forgotten, whether it waits, is on its way, or comes in while that is done.
+    private func deleteAll(_ life: Life) {
+        guard let pipeline = life.pipeline else { return }
+        say("life \(life.number) deletes all")
+        let deletion = books.beginsDeletion(in: life.number)
+        let (books, process) = (books, life.process)
+        Task {
+            let isDone = await pipeline.deleteAll()
+            books.ended(deletion, isDone: isDone && !process.hadFaults)
+        }
         if chance(2) { SerialTasks.run(number(0...30)) }
     }
 
