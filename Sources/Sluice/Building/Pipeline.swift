@@ -178,8 +178,9 @@ public final class Pipeline: Sendable {
     /// Forgets all events that wait, in all routes, and returns when that is done. They are counted as
     /// ``DropReason/deleted``. What is being sent at that moment is waited for, and may arrive; dead letters stay.
     ///
-    /// - Returns: whether all that had been tracked before the call is gone. It is not if the pipeline is shut down, or
-    ///   was meanwhile, or if a store could not be read, of which the diagnostics tell: ask again, in the next life.
+    /// - Returns: whether all that waited before the call is gone. It is not if the pipeline is shut down, or was
+    ///   meanwhile, or if a store could not read or remove something, of which the diagnostics tell: ask again, in the next
+    ///   life. That goes for what a store could not remove earlier in this life, too, though it no longer waits.
     @discardableResult
     public func deleteAll() async -> Bool {
         await withTaskGroup(of: Bool.self) { group in

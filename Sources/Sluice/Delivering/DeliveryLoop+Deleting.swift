@@ -32,8 +32,8 @@ extension DeliveryLoop {
         case .none: return false
         case .wait: await wait(until: nil)
         case .delete(let underway, let waiting):
-            for batch in underway { delete(batch) }
-            let isDone = deleteStored()
+            let isUnderwayGone = underway.map(delete).allSatisfy(\.self)
+            let isDone = deleteStored() && isUnderwayGone
             leaveStore()
             endFlushes { $0.flushes.takeAll() }
             for continuation in waiting { continuation.resume(returning: isDone) }
@@ -47,21 +47,24 @@ extension DeliveryLoop {
         // Of events that are not in the backlog, such as a dead neighbour's, and of those that come in meanwhile: whoever
         // tracks faster than this deletes could else keep it busy for ever.
         var more = 1_000
+        var isAllGone = true
         do {
             while bytes > 0 || more > 0, let batch = try store.nextBatch(batchSize) {
                 if bytes <= 0 { more -= 1 }
                 bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
-                delete(BatchProgress(batch))
+                isAllGone = delete(BatchProgress(batch)) && isAllGone
             }
-            return true
+            // A store may hold what it cannot read at present.
+            return isAllGone && (bytes <= 0 || store.backlog.isEmpty)
         } catch {
             account.storeFailed("what waits could not all be read to be deleted", error)
             return false
         }
     }
 
-    private func delete(_ batch: BatchProgress) {
+    /// - Returns: whether a later life cannot come upon it.
+    private func delete(_ batch: BatchProgress) -> Bool {
         account.dropped(batch.waiting, .deleted)
-        settle(batch)
+        return settle(batch)
     }
 }

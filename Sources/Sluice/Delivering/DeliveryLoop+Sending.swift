@@ -89,11 +89,15 @@ extension DeliveryLoop {
         return nil
     }
 
-    func settle(_ batch: BatchProgress) {
+    /// - Returns: whether the store could forget it.
+    @discardableResult
+    func settle(_ batch: BatchProgress) -> Bool {
         do {
             try store.settle(batch.id, rejected: batch.rejected)
+            return true
         } catch {
-            account.storeFailed("a delivered batch could not be removed; it may be sent again in a later life", error)
+            account.storeFailed("a batch could not be removed; it may be sent again in a later life", error)
+            return false
         }
     }
 }

@@ -107,6 +107,24 @@ import Testing
         #expect(bench.diagnostics.contains { $0.kind == .store })
     }
 
+    @Test("what a later life may come upon is not deleted, though it no longer waits", arguments: [true, false])
+    func unremovable(isUnderway: Bool) async throws {
+        let store = FaultyStore(WatchedStore()) { operation, _ in
+            operation == .settle ? SluiceError(.inputOutput, "read-only") : nil
+        }
+        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: nil)))]), store: store)
+        if isUnderway {
+            bench.track(2)
+            await bench.pipeline.flush()
+        } else {
+            bench.pipeline.pauseDelivery()
+            bench.track(2)
+        }
+        #expect(!(await bench.pipeline.deleteAll()))
+        #expect(bench.ledger.dropped == [.deleted: 2])
+        #expect(bench.diagnostics.last?.kind == .store)
+    }
+
     @Test("each call counts for what was tracked before it, whatever another is just doing")
     func eachCall() async throws {
         for _ in 0..<30 {
