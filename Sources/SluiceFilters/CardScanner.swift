@@ -23,25 +23,57 @@ enum CardScanner {
     /// The end of the longest card number that begins here and ends with a group of digits.
     private static func cardEnd(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         var digits: [UInt8] = []
+        var groups: [Int] = []
+        var dots = 0
+        // Amounts, tables and addresses have such separators too: they only stand between the groups of a card.
+        var areGroupsTold = false
         var result: Int?
         var position = start
-        while position < text.count, digits.count <= 19 {
-            if text[position].isDigit {
+        while position < text.count {
+            let first = position
+            while position < text.count, text[position].isDigit, digits.count <= 19 {
                 digits.append(text[position] - UInt8(ascii: "0"))
                 position += 1
-                let isGroupEnd = position == text.count || !text[position].isDigit
-                if isGroupEnd, isCard(digits) { result = position }
-            } else if isSeparator(text[position]), position + 1 < text.count, text[position + 1].isDigit {
-                position += 1
-            } else {
-                break
             }
+            guard position > first, digits.count <= 19 else { break }
+            groups.append(position - first)
+            let separator = separator(text, at: position)
+            let isDotGoingOn = dots > 0 && separator.isDot
+            if !isDotGoingOn, dots == 0 || dots == groups.count - 1, !areGroupsTold || isPrinted(groups), isCard(digits)
+            {
+                result = position
+            }
+            if separator.length == 0 { break }
+            position += separator.length
+            dots += separator.isDot ? 1 : 0
+            areGroupsTold = areGroupsTold || !separator.isPlain
         }
         return result
     }
 
-    private static func isSeparator(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
+    /// What parts two groups of digits; its length is 0 if they end there. Plain are a space and a hyphen.
+    private static func separator(
+        _ text: UnsafeBufferPointer<UInt8>, at position: Int
+    ) -> (length: Int, isPlain: Bool, isDot: Bool) {
+        var length = text.blankLength(at: position)
+        var isDot = false
+        if length > 0 {
+            length += text.blankLength(at: position + length)
+        } else if position < text.count {
+            isDot = text[position] == UInt8(ascii: ".")
+            length = isDot || text[position] == UInt8(ascii: "-") ? 1 : 0
+        }
+        guard length > 0, position + length < text.count, text[position + length].isDigit else {
+            return (0, true, false)
+        }
+        return (length, length == 1 && !isDot, isDot)
+    }
+
+    /// Whether the groups are those in which cards show their numbers: fours with a rest, or four, six and a rest.
+    private static func isPrinted(_ groups: [Int]) -> Bool {
+        guard let last = groups.last, groups.count >= 3 else { return false }
+        return groups.dropLast().allSatisfy { $0 == 4 } && last <= 4
+            || groups.count == 3 && groups[0] == 4 && groups[1] == 6 && (4...5).contains(last)
     }
 
     private static func isCard(_ digits: [UInt8]) -> Bool {

@@ -3,6 +3,8 @@ enum PhoneScanner {
     /// Digits that stand together, and what stands before them.
     private struct Group {
         var separator: Separator
+        /// Whether a blank beyond ASCII is part of the separator, as between thousands.
+        var isBehindTypographicBlank: Bool
         var range: Range<Int>
         var count: Int { range.count }
     }
@@ -31,6 +33,9 @@ enum PhoneScanner {
         guard byte.isDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "(") else { return false }
         guard position > 0 else { return true }
         // The middle of an id, a date, an address or a longer number is no beginning.
+        let blank = text.typographicBlankLength(before: position)
+        // So do thousands stand behind each other.
+        if blank > 0 { return !byte.isDigit || position == blank || !text[position - blank - 1].isDigit }
         let before = text[position - 1]
         if before.isDigit || before.isLetter || before.isBeyondASCII { return false }
         switch before {
@@ -47,20 +52,31 @@ enum PhoneScanner {
         var position = start
         if text[position] == UInt8(ascii: "+") { position += 1 }
         var separator = Separator.none
+        var isBehindTypographicBlank = false
         while position < text.count, groups.count < 10 {
             let first = position
             while position < text.count, text[position].isDigit, position - first <= 15 { position += 1 }
             if position > first {
-                groups.append(Group(separator: separator, range: first..<position))
+                groups.append(
+                    Group(
+                        separator: separator, isBehindTypographicBlank: isBehindTypographicBlank,
+                        range: first..<position))
             } else if !groups.isEmpty || text[position] != UInt8(ascii: "(") {
                 break
             }
             separator = .none
-            // Up to two, as in ") " or " (".
-            for _ in 0..<2 {
-                guard position < text.count, let next = self.separator(text[position]) else { break }
+            isBehindTypographicBlank = false
+            // Up to two, as in ") " or " (", and a second blank behind a parenthesis.
+            var room = 2
+            while room > 0 {
+                let blank = text.blankLength(at: position)
+                guard position < text.count, let next = blank > 0 ? .space : self.separator(text[position])
+                else { break }
+                if next == .parenthesis, separator != .parenthesis { room += 1 }
                 separator = separator == .none || next == .parenthesis ? next : separator
-                position += 1
+                isBehindTypographicBlank = isBehindTypographicBlank || blank > 1
+                position += max(1, blank)
+                room -= 1
             }
             if separator == .none { break }
         }
@@ -69,7 +85,6 @@ enum PhoneScanner {
 
     private static func separator(_ byte: UInt8) -> Separator? {
         switch byte {
-        case UInt8(ascii: " "): .space
         case UInt8(ascii: "-"): .hyphen
         case UInt8(ascii: "."): .dot
         case UInt8(ascii: "/"): .slash
@@ -82,7 +97,7 @@ enum PhoneScanner {
         guard let first = groups.first else { return nil }
         let digit = text[first.range.lowerBound]
         if text[start] == UInt8(ascii: "+") {
-            return digit == UInt8(ascii: "0") ? nil : longest(groups, digits: 7...15)
+            return digit == UInt8(ascii: "0") || isAmount(groups) ? nil : longest(groups, digits: 7...15)
         }
         if digit != UInt8(ascii: "0") { return northAmericanEnd(of: groups, text) }
         guard groups.count > 1, first.count > 1 else { return nil }
@@ -91,7 +106,20 @@ enum PhoneScanner {
             guard first.count > 2, text[country] != UInt8(ascii: "0") else { return nil }
             return longest(groups, digits: 9...17)
         }
-        return nationalEnd(of: groups)
+        return nationalEnd(of: groups) ?? dottedEnd(of: groups)
+    }
+
+    /// `+1 234 567` or `+12 345.67`, if the blanks are those that typesetting programs put between thousands. With ten digits
+    /// and more a phone number is likelier.
+    private static func isAmount(_ groups: [Group]) -> Bool {
+        guard let first = groups.first, first.count <= 3 else { return false }
+        let thousands = groups.dropFirst().prefix { $0.isBehindTypographicBlank && $0.separator == .space }
+        guard !thousands.isEmpty, thousands.allSatisfy({ $0.count == 3 }) else { return false }
+        if thousands.endIndex < groups.endIndex {
+            let next = groups[thousands.endIndex]
+            if next.separator == .dot, next.count <= 2 { return true }
+        }
+        return (7...9).contains(first.count + thousands.count * 3)
     }
 
     /// `(555) 123-4567`, `1-555-123-4567`, and the same with dots or spaces.
@@ -123,6 +151,17 @@ enum PhoneScanner {
         if isInPairs { return groups[4].range.upperBound }
         guard let first = groups.first, (3...5).contains(first.count), groups.count > 1 else { return nil }
         return longest(Array(groups), digits: 9...12)
+    }
+
+    /// `01.23.45.67.89`, `0171.123.4567`; but no decimal fraction, no date and no padded network address.
+    private static func dottedEnd(of groups: [Group]) -> Int? {
+        let dotted = groups.dropFirst().prefix { $0.separator == .dot }
+        guard let first = groups.first, let last = dotted.last, dotted.count >= 2 else { return nil }
+        let isInPairs = dotted.count == 4 && first.count == 2 && dotted.allSatisfy { $0.count == 2 }
+        let isInLongGroups =
+            (3...5).contains(first.count) && dotted.allSatisfy { $0.count >= 3 } && last.count >= 4
+            && (9...12).contains(dotted.reduce(first.count) { $0 + $1.count })
+        return isInPairs || isInLongGroups ? last.range.upperBound : nil
     }
 
     /// The end of as many groups as fit.

@@ -12,12 +12,14 @@ extension Redaction {
         public static let email = Pattern(mark: "[email]", appliesToNumbers: false, search: EmailScanner.search)
 
         /// Payment cards: 13 to 19 digits, single spaces or hyphens between them, with the prefix and the length of
-        /// one of the large issuers and a right check digit; becomes `[card]`.
+        /// one of the large issuers and a right check digit; becomes `[card]`. Dots, two blanks, and blanks beyond ASCII
+        /// may stand between the groups in which cards show their numbers, such as four times four.
         public static let paymentCard = Pattern(mark: "[card]", appliesToNumbers: true, search: CardScanner.search)
 
         /// Phone numbers in an international form (`+49 30 1234567`), in the North American one (`(555) 123-4567`), or
-        /// with a leading zero and a gap (`030 1234567`); becomes `[phone]`. Digits without any gap and without `+` are
-        /// none: too many other numbers look like that.
+        /// with a leading zero and a gap (`030 1234567`, `01.23.45.67.89`); becomes `[phone]`. The gaps may be blanks
+        /// beyond ASCII, such as no-break spaces. Digits without any gap and without `+` are none: too many other numbers
+        /// look like that.
         public static let phone = Pattern(mark: "[phone]", appliesToNumbers: false, search: PhoneScanner.search)
 
         /// Nil if there is no match.
