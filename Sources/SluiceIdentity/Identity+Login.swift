@@ -5,8 +5,9 @@ extension Identity {
     /// joined for the former user is forgotten.
     ///
     /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`, by which a backend can
-    /// join what was done before and after. It is tracked at least once, even if the process ends here: then by the
-    /// next launch.
+    /// join what was done before and after. It is owed until a pipeline has stored it: if the process ends here, or a
+    /// filter drops it, for want of consent for example, it is tracked again when the app becomes active or enters the
+    /// background, at the next `login`, or by the next launch. Of several that are owed, only the last one is.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.

@@ -31,13 +31,17 @@ public import Sluice
 public final class Identity: Processor {
     public static var isUnique: Bool { true }
 
-    private struct State {
+    struct State {
         var ids: UserIDs? {
             didSet { extras = ids?.extras ?? [:] }
         }
         var extras: Properties = [:]
         var outlets: [EventOutlet] = []
         var isSigningUp = false
+        /// The `$SignUp` that has passed here, and that no pipeline has stored: a stage below holds it, or has dropped it.
+        var passedSignUp: UserIDs.SignUp?
+        /// It has passed again: what had held it has let it go.
+        var isSignUpLetGo = false
         /// What went wrong before there was anyone to tell.
         var note: String?
     }
@@ -47,7 +51,7 @@ public final class Identity: Processor {
     private let random: @Sendable () -> UInt64
     // Held while a change waits for the disk, for which `track` must not wait: it takes only the other lock.
     private let changes = Locked(())
-    private let state = Locked(State())
+    let state = Locked(State())
 
     /// Reads the identity; where there is none, finds or mints an anonymous id and keeps it.
     ///
@@ -151,6 +155,8 @@ public final class Identity: Processor {
         _ = try changes.withLock { () throws(SluiceError) in try load() }
         let note = state.withLock { state in
             state.outlets.append(outlet)
+            state.passedSignUp = nil
+            state.isSignUpLetGo = false
             return state.note
         }
         if let note { outlet.report(note) }
@@ -164,11 +170,21 @@ public final class Identity: Processor {
                 event.loginID = state.ids?.loginID
                 if !state.extras.isEmpty { event.properties.fill(from: state.extras) }
             }
+        } else if event.name == Identity.signUpName {
+            signUpPasses(event)
         }
         if event.distinctID == nil {
             event.distinctID = event.loginID ?? event.anonymousID
         }
         return .keep
+    }
+
+    /// What could not be stored before, such as for want of the user's consent, may be now.
+    public func receive(_ signal: Signal) {
+        switch signal {
+        case .didBecomeActive, .didEnterBackground: trackOwedSignUp()
+        case .launched, .willResignActive, .willTerminate, .connectivity: break
+        }
     }
 
     // MARK: For the verbs
@@ -187,44 +203,6 @@ public final class Identity: Processor {
 
     func track(_ name: String, _ properties: Properties) {
         for outlet in state.withLock({ $0.outlets }) { outlet.track(name, properties) }
-    }
-
-    /// Tracks the `$SignUp` of a first login, if there is one, and notes that it is done. A crash between the two makes
-    /// the event a second time, rather than never.
-    func trackOwedSignUp() {
-        let (owed, extras, outlets): (UserIDs.SignUp?, Properties, [EventOutlet]) = state.withLock { state in
-            guard let owed = state.ids?.owedSignUp, !state.outlets.isEmpty, !state.isSigningUp else {
-                return (nil, [:], [])
-            }
-            state.isSigningUp = true
-            return (owed, state.extras, state.outlets)
-        }
-        guard let owed else { return }
-        var properties = owed.properties
-        properties["$original_id"] = .string(owed.previousID)
-        properties.fill(from: extras)
-        for outlet in outlets {
-            outlet.track("$SignUp", properties) { event in
-                event.anonymousID = owed.previousID
-                event.loginID = owed.loginID
-            }
-        }
-        do throws(SluiceError) {
-            try change { ids in
-                if ids.owedSignUp == owed { ids.owedSignUp = nil }
-            }
-        } catch {
-            for outlet in outlets {
-                outlet.report(
-                    "that $SignUp was tracked could not be noted, so the next launch will repeat it: \(error)")
-            }
-        }
-        let isNext = state.withLock { state in
-            state.isSigningUp = false
-            return state.ids?.owedSignUp.map { $0 != owed } ?? false
-        }
-        // Of a login that came meanwhile.
-        if isNext { trackOwedSignUp() }
     }
 
     // MARK: With the lock on changes held

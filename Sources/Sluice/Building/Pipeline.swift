@@ -109,8 +109,36 @@ public final class Pipeline: Sendable {
         store(consume event, repairs)
     }
 
-    private func store(_ event: Event, _ repairs: Repairs) {
-        guard !event.name.isEmpty else { return drop(.emptyName) }
+    /// As ``track(_:_:priority:shape:)``, for what a plugin must not take for done before it is kept.
+    ///
+    /// - Returns: whether at least one route has stored it.
+    func trackAndTell(
+        _ name: String, _ properties: Properties, priority: Event.Priority, shape: (inout Event) -> Void
+    ) -> Bool {
+        let time = environment.time.wallTime()
+        let (isOpen, id) = state.withLock { state in
+            state.tracked += 1
+            return (state.isOpen, state.ids.next(at: time, random: environment.random))
+        }
+        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
+        shape(&event)
+        if let reason = isOpen ? chain?.process(&event) : .shutDown {
+            drop(reason)
+            return false
+        }
+        let repairs = event.repair()
+        count(repairs, event.reportedRepairs[...])
+        return store(event, repairs)
+    }
+
+    /// Whether at least one route has taken it.
+    @discardableResult
+    private func store(_ event: Event, _ repairs: Repairs) -> Bool {
+        guard !event.name.isEmpty else {
+            drop(.emptyName)
+            return false
+        }
+        var isStored = false
         // One line does for all routes that leave the event as it is.
         var sharedLine: Result<EventLine, SluiceError>?
         for route in routes {
@@ -118,15 +146,16 @@ public final class Pipeline: Sendable {
             if route.processors.isEmpty {
                 let line = sharedLine ?? encode(event)
                 sharedLine = line
-                route.append(line)
+                if route.append(line) { isStored = true }
             } else {
                 var own = event
                 guard route.process(&own) else { continue }
                 let reported = own.reportedRepairs.dropFirst(event.reportedRepairs.count)
                 count(own.repair().subtracting(repairs), reported)
-                route.append(encode(own))
+                if route.append(encode(own)) { isStored = true }
             }
         }
+        return isStored
     }
 
     private func encode(_ event: Event) -> Result<EventLine, SluiceError> {

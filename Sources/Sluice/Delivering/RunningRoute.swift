@@ -72,13 +72,17 @@ final class RunningRoute: Sendable {
         return !event.name.isEmpty
     }
 
-    func append(_ encoded: Result<EventLine, SluiceError>) {
+    /// Whether the store has taken it; if not, it has been counted.
+    @discardableResult
+    func append(_ encoded: Result<EventLine, SluiceError>) -> Bool {
         do throws(SluiceError) {
             let line = try encoded.get()
             try store.append(line)
             loop.appended(line.priority)
+            return true
         } catch {
             account.refused(error)
+            return false
         }
     }
 

@@ -15,15 +15,18 @@ public final class EventOutlet: Sendable {
     /// Tracks an event as a host would: it passes all processors, this plugin included. Without effect once the
     /// pipeline is gone. Not to be called with a lock held that it takes; nor from ``Processor/process(_:)``, except by
     /// a processor that makes sure that the events which it makes there make no further ones.
+    ///
+    /// - Returns: whether at least one route has stored it; if not, the ledger says why.
+    @discardableResult
     public func track(
         _ name: String,
         _ properties: Properties = [:],
         priority: Event.Priority = .normal,
         shape: (inout Event) -> Void = { _ in }
-    ) {
+    ) -> Bool {
         // Outside the lock: the event comes back through the plugins.
         let pipeline = target.withLock { $0.pipeline }
-        pipeline?.track(name, properties, priority: priority, shape: shape)
+        return pipeline?.trackAndTell(name, properties, priority: priority, shape: shape) ?? false
     }
 
     /// As ``Pipeline/pauseDelivery()`` and ``Pipeline/resumeDelivery()``.

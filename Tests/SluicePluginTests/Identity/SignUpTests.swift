@@ -1,4 +1,5 @@
 import Sluice
+import SluiceFilters
 import SluiceIdentity
 import SluiceMemory
 import Testing
@@ -151,5 +152,118 @@ extension Identity {
             }
         }
         #expect(await test.events().map(\.name) == ["$SignUp"])
+    }
+
+    // MARK: Not stored
+
+    @Test("a sign-up that want of consent has dropped is told when the app becomes active with it, once")
+    func droppedForConsent() async throws {
+        let identity = launch()
+        let consent = Consent(persistedIn: .memory)
+        let test = try TestPipeline {
+            consent
+            identity
+        }
+        try identity.login("a", ["method": "password"])
+        test.pipeline.signal(.didBecomeActive)
+        try consent.deny()
+        test.pipeline.signal(.didEnterBackground)
+        #expect(test.pipeline.ledger.dropped == [.consentPending: 2, .consentDenied: 1])
+        try consent.grant()
+        for _ in 1...2 { test.pipeline.signal(.didBecomeActive) }
+        try identity.login("a")
+        let event = try await test.event()
+        #expect(event.name == "$SignUp" && event.loginID == "a" && event.properties["method"] == "password")
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test("a sign-up while events are switched off is told by a later launch or login, once")
+    func droppedBySwitches() async throws {
+        let first = launch()
+        let switches = Switches(persistedIn: .memory)
+        try switches.setEnabled(false)
+        let off = try TestPipeline {
+            switches
+            first
+        }
+        try first.login("a")
+        #expect(await off.events().isEmpty)
+        let second = launch()
+        let test = try TestPipeline {
+            switches
+            second
+        }
+        try switches.setEnabled(true)
+        try second.login("a")
+        #expect(try await test.event().name == "$SignUp")
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test("a sign-up that a pending consent holds is let go once, however often the app becomes active")
+    func heldAndLetGo() async throws {
+        let identity = launch()
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let test = try TestPipeline {
+            identity
+            consent
+        }
+        try identity.login("a")
+        for _ in 1...3 { test.pipeline.signal(.didBecomeActive) }
+        #expect(consent.held == 1)
+        try consent.grant()
+        for _ in 1...3 { test.pipeline.signal(.didEnterBackground) }
+        #expect(try await test.event().loginID == "a")
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test("a sign-up that a consent has held and forgotten is told by the next launch")
+    func heldAndForgotten() async throws {
+        let first = launch()
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let test = try TestPipeline {
+            first
+            consent
+        }
+        try first.login("a")
+        try consent.deny()
+        #expect(await test.events().isEmpty)
+        let next = try TestPipeline { launch() }
+        #expect(try await next.event().loginID == "a")
+    }
+
+    @Test("a sign-up that a filter below drops is tried once a life")
+    func droppedByFilter() async throws {
+        let identity = launch()
+        let test = try TestPipeline {
+            identity
+            EventNames(denied: ["$SignUp"])
+        }
+        try identity.login("a")
+        for _ in 1...3 { test.pipeline.signal(.didBecomeActive) }
+        #expect(test.pipeline.ledger.dropped == [.filtered: 1])
+        _ = await test.events()
+        #expect(try await TestPipeline { launch() }.event().name == "$SignUp")
+    }
+
+    @Test("of several pipelines one that stores it is enough")
+    func oneOfSeveral() async throws {
+        let identity = launch()
+        let open = try TestPipeline { identity }
+        let closed = try TestPipeline {
+            EventNames(denied: ["*"])
+            identity
+        }
+        try identity.login("a")
+        open.pipeline.signal(.didBecomeActive)
+        #expect(closed.pipeline.ledger.dropped == [.filtered: 1])
+        #expect(try await open.event().name == "$SignUp")
+    }
+
+    @Test("a sign-up that is forgotten by a reset is not told")
+    func resetForgets() async throws {
+        let identity = launch()
+        try identity.login("a")
+        try identity.reset()
+        #expect(try await TestPipeline { identity }.events().isEmpty)
     }
 }

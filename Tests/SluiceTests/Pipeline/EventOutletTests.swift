@@ -24,7 +24,8 @@ import Testing
 
         func receive(_ signal: Signal) { report("\(signal)") }
 
-        func report(_ name: String) {
+        @discardableResult
+        func report(_ name: String) -> Bool? {
             outlet.withLock(\.self)?.track(name, ["own": 1], priority: .critical) { event in
                 event.loginID = "42"
             }
@@ -47,6 +48,19 @@ import Testing
         #expect(transport.batches[0].events[0].priority == .critical)
         #expect(ledger.tracked == 1)
         #expect(ledger.isBalanced)
+    }
+
+    @Test("a plugin is told whether an event of its own was stored")
+    func pluginIsTold() async throws {
+        let transport = ScriptedTransport()
+        let reporter = Reporter()
+        let bench = try Bench(transport, processor: reporter)
+        #expect(reporter.report("Own") == true)
+        #expect(reporter.report("") == false)
+        await bench.pipeline.shutdown()
+        #expect(reporter.report("Late") == false)
+        #expect(bench.pipeline.ledger.isBalanced)
+        #expect(bench.pipeline.ledger.dropped == [.emptyName: 1, .shutDown: 1])
     }
 
     @Test("a plugin may track while it is attached")
