@@ -6,9 +6,9 @@ import Sluice
 /// Identity(persistedIn: .device(), anonymousIDFrom: [.vendor])
 /// ```
 ///
-/// Sources are asked in their order, once in the life of an installation; the first id counts. What is empty, longer
-/// than 255 characters or all zeros, as an advertising id without permission, is none. After the last source, and for
-/// every new id later, comes a random UUID.
+/// Sources are asked in their order, once in the life of an installation; the first id counts. What is blank, longer
+/// than 255 characters, with a NUL in it, or all zeros, as an advertising id without permission, is none. After the last
+/// source, and for every new id later, comes a random UUID.
 public struct AnonymousIDSource: Sendable {
     private let ask: @Sendable () -> String?
 

@@ -12,7 +12,7 @@ extension Identity {
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
     ///   - properties: those of the `$SignUp`.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is empty or too long, and an error of the
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or has a NUL in it, and an error of the
     ///   file; the identity is then as it was.
     public func login(_ id: String, _ properties: Properties = [:]) throws(SluiceError) {
         try UserIDs.validate(id, "login id")
@@ -34,7 +34,7 @@ extension Identity {
     /// Says that the user is also known by another id: tracks `$Alias`, with it as `$alias`. Nothing here changes.
     ///
     /// - Parameter id: 1 to 255 characters.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is empty or too long.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or has a NUL in it.
     public func alias(_ id: String) throws(SluiceError) {
         try UserIDs.validate(id, "alias")
         track("$Alias", ["$alias": .string(id)])
@@ -46,7 +46,7 @@ extension Identity {
     /// - Parameters:
     ///   - kind: what the id is, such as `crm_id`; 1 to 255 characters, as is the id. At most 32 at a time.
     ///   - id: a value that does not change; a hash rather than a telephone number.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is empty or too long, or for a 33rd, and an
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or has a NUL in it, or for a 33rd, and an
     ///   error of the file; the identity is then as it was.
     public func bind(_ kind: String, _ id: String) throws(SluiceError) {
         try UserIDs.validate(kind, "kind of id")
@@ -78,7 +78,7 @@ extension Identity {
     ///   - id: the group's own.
     ///   - properties: what is to be known about the group; if there are any, or the group is another than before, this
     ///     tracks `$GroupIdentify`.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is empty or too long, or for a 33rd, and an
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or has a NUL in it, or for a 33rd, and an
     ///   error of the file; the identity is then as it was.
     public func join(_ type: String, _ id: String, _ properties: Properties = [:]) throws(SluiceError) {
         try UserIDs.validate(type, "type of group")

@@ -116,7 +116,7 @@ public final class Identity: Processor {
     /// From a damaged file it is a way on as ``resetAnonymousID()`` is.
     ///
     /// - Parameter id: 1 to 255 characters, counted as Unicode scalars.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is empty or too long, and an error of the
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or has a NUL in it, and an error of the
     ///   file; the identity is then as it was.
     public func setAnonymousID(_ id: String) throws(SluiceError) {
         try UserIDs.validate(id, "anonymous id")

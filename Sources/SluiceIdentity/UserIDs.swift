@@ -62,12 +62,16 @@ extension UserIDs {
     static let maximumExtras = 32
 
     static func validate(_ id: String, _ what: String) throws(SluiceError) {
-        guard !id.isEmpty else {
-            throw SluiceError(.invalidArgument, "an empty \(what): pass one, or log out instead")
-        }
         guard id.fits else {
             throw SluiceError(
                 .invalidArgument, "a \(what) of more than \(maximumLength) characters: shorten it, or pass its hash")
+        }
+        guard !id.isBlank else {
+            throw SluiceError(.invalidArgument, "an empty or blank \(what): pass one, or log out instead")
+        }
+        guard !id.utf8.contains(0) else {
+            throw SluiceError(
+                .invalidArgument, "a \(what) with a NUL in it, which many backends refuse: pass it without")
         }
     }
 
@@ -79,7 +83,8 @@ extension UserIDs {
 
     /// Whether what a source of ids came up with is one; zeros mean that the system gives none.
     static func isID(_ id: String) -> Bool {
-        !id.isEmpty && id.fits && !id.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: "-") }
+        id.fits && !id.isBlank && !id.utf8.contains(0)
+            && !id.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: "-") }
     }
 }
 
@@ -87,5 +92,14 @@ extension String {
     fileprivate var fits: Bool {
         // Bytes first: counting the characters of 100 MB would take a while.
         utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
+    }
+
+    /// Whether nothing of it can be seen: white space, and characters of control and format.
+    fileprivate var isBlank: Bool {
+        unicodeScalars.allSatisfy { scalar in
+            let properties = scalar.properties
+            return properties.isWhitespace || properties.generalCategory == .control
+                || properties.generalCategory == .format
+        }
     }
 }

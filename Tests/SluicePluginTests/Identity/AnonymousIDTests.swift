@@ -60,7 +60,8 @@ import Testing
     @Test(
         "what is no id is passed over",
         arguments: [
-            "", "00000000-0000-0000-0000-000000000000", "0", "-", String(repeating: "x", count: 256),
+            "", " \n", "\u{200B}", "a\u{0}b", "00000000-0000-0000-0000-000000000000", "0", "-",
+            String(repeating: "x", count: 256),
         ])
     func idPassedOver(id: String) {
         #expect(launch([AnonymousIDSource { id }, AnonymousIDSource { "good" }]).anonymousID == "good")

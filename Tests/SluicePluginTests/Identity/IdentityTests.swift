@@ -87,9 +87,10 @@ struct IdentityTests {
     }
 
     @Test(
-        "an empty or overlong id is refused, and nothing changes",
+        "an empty, blank or overlong id, and one with a NUL, is refused, and nothing changes",
         arguments: [
-            "", String(repeating: "x", count: 256), String(repeating: "😀", count: 256),
+            "", " ", "\t\n", "\u{A0}\u{2003}", "\u{200B}\u{FEFF}", "\u{1}", "\u{0}", "a\u{0}", "\u{0}b",
+            String(repeating: "x", count: 256), String(repeating: "😀", count: 256),
             String(repeating: "x", count: 1_000_000), String(repeating: "e\u{301}", count: 128),
         ])
     func refusedIDs(id: String) throws {
@@ -97,6 +98,12 @@ struct IdentityTests {
         let error = #expect(throws: SluiceError.self) { try identity.login(id) }
         #expect(error?.code == .invalidArgument)
         #expect(identity.loginID == "a")
+        for verb in [identity.setAnonymousID, identity.alias] {
+            #expect(throws: SluiceError.self) { try verb(id) }
+        }
+        #expect(throws: SluiceError.self) { try identity.bind(id, "b") }
+        #expect(throws: SluiceError.self) { try identity.bind("kind", id) }
+        #expect(throws: SluiceError.self) { try identity.join("type", id) }
     }
 
     @Test("one identity serves two pipelines")
