@@ -1,4 +1,5 @@
 #if canImport(Dispatch) && !os(Windows)
+    import Dispatch
     public import Sluice
 
     #if canImport(Darwin)
@@ -19,9 +20,11 @@
     /// ```
     ///
     /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send what they can until the deadline. After that
-    /// the process ends as if nobody had listened: by the same signal. A second signal ends it at once.
+    /// the process ends as if nobody had listened: by the same signal. A second signal ends it at once. The deadline holds
+    /// even where the host blocks every thread of the concurrency pool: then nothing is sent, and the process ends by it.
     ///
-    /// While it lives, the signals' default actions are off. Make one for each process, and none where something else
+    /// While it lives, the signals' default actions are off; one that the process ignored before, as under `nohup`, stays
+    /// ignored. Make one for each process, and none where something else
     /// handles these signals: call `pipeline.signal(.willTerminate)` and `shutdown` from there.
     public final class ProcessSignals: Sendable {
         private let listener: Int
@@ -29,24 +32,47 @@
         /// - Parameters:
         ///   - pipelines: those of the process; they are not kept alive.
         ///   - numbers: of the signals.
-        ///   - deadline: the longest time that sending may take, by the continuous clock.
-        ///   - end: what is done last; by default the process ends by the signal.
-        public init(
+        ///   - deadline: the longest time that sending may take: by the continuous clock, and by the clock that stops while
+        ///     the machine sleeps.
+        ///   - end: what is done last, once; by default the process ends by the signal.
+        public convenience init(
             to pipelines: Pipeline..., on numbers: [Int32] = ProcessSignals.terminations,
             deadline: Duration = .seconds(5),
             then end: @escaping @Sendable (_ number: Int32) -> Void = ProcessSignals.endProcess
         ) {
+            self.init(to: pipelines, on: numbers, deadline: deadline, after: ProcessSignals.dispatch, then: end)
+        }
+
+        /// - Parameter timer: calls the closure after a time, on a thread that is not of the concurrency pool.
+        package init(
+            to pipelines: [Pipeline], on numbers: [Int32], deadline: Duration,
+            after timer: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
+            then end: @escaping @Sendable (_ number: Int32) -> Void
+        ) {
             let targets = pipelines.map { WeakPipeline($0) }
-            let isEnding = Locked(false)
-            listener = SignalHub.shared.add(numbers) { number in
-                let isSecond = isEnding.withLock { isEnding in
-                    defer { isEnding = true }
-                    return isEnding
+            let progress = Locked(Progress.running)
+            let finish: @Sendable (Int32) -> Void = { number in
+                let isFirst = progress.withLock { progress in
+                    defer { progress = .over }
+                    return progress != .over
                 }
-                if isSecond { return end(number) }
-                Task {
-                    await ProcessSignals.shutDown(targets.compactMap(\.pipeline), deadline)
-                    end(number)
+                if isFirst { end(number) }
+            }
+            listener = SignalHub.shared.add(numbers) { number in
+                let isFirst = progress.withLock { progress in
+                    defer { if progress == .running { progress = .ending } }
+                    return progress == .running
+                }
+                guard isFirst else { return finish(number) }
+                timer(deadline) { finish(number) }
+                let pipelines = targets.compactMap(\.pipeline)
+                // A queue of its own: the signals' has to hear of the next one, and the pool may be blocked.
+                DispatchQueue(label: "sluice.termination").async {
+                    for pipeline in pipelines { pipeline.signal(.willTerminate) }
+                    Task {
+                        await ProcessSignals.shutDown(pipelines, deadline)
+                        finish(number)
+                    }
                 }
             }
             for pipeline in pipelines {
@@ -59,8 +85,18 @@
             SignalHub.shared.remove(listener)
         }
 
+        private enum Progress {
+            case running, ending, over
+        }
+
+        private static let dispatch: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { time, body in
+            // A day stands for all that is longer: Dispatch counts nanoseconds in 64 bits.
+            let (seconds, attoseconds) = min(max(.zero, time), .seconds(86_400)).components
+            let interval = DispatchTimeInterval.nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+            DispatchQueue(label: "sluice.deadline").asyncAfter(deadline: .now() + interval, execute: body)
+        }
+
         private static func shutDown(_ pipelines: [Pipeline], _ deadline: Duration) async {
-            for pipeline in pipelines { pipeline.signal(.willTerminate) }
             await withTaskGroup(of: Void.self) { group in
                 for pipeline in pipelines { group.addTask { await pipeline.shutdown(deadline: deadline) } }
             }

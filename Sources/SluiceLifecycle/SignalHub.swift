@@ -26,6 +26,8 @@
         private struct State {
             var listeners: [Int: (numbers: [Int32], call: Listener)] = [:]
             var lastID = 0
+            /// Those that the process ignored before anyone listened.
+            var ignored: Set<Int32> = []
         }
 
         static let shared = SignalHub()
@@ -65,7 +67,7 @@
                 return state.lastID
             }
             for number in numbers {
-                signal(number) { number in
+                let former = signal(number) { number in
                     // The child of a fork has the parent's pipe, and no queue: it ends as if nobody listened.
                     if getpid() != owner {
                         signal(number, SIG_DFL)
@@ -78,15 +80,27 @@
                     _ = write(pipeEnd, &byte, 1)
                     errno = code
                 }
+                // By the custom of Unix: whoever started the process has asked for it, as nohup and a shell's & do.
+                if isIgnoring(former) {
+                    signal(number, SIG_IGN)
+                    state.withLock { _ = $0.ignored.insert(number) }
+                }
             }
             return id
         }
 
-        /// Signals to which nobody listens any more have their default action again.
+        private func isIgnoring(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
+            unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        }
+
+        /// Signals to which nobody listens any more have their default action again, and ignored ones stay so.
         func remove(_ id: Int) {
             let free = state.withLock { state in
                 let numbers = state.listeners.removeValue(forKey: id)?.numbers ?? []
-                return numbers.filter { number in !state.listeners.values.contains { $0.numbers.contains(number) } }
+                let free = numbers.filter { number in
+                    !state.listeners.values.contains { $0.numbers.contains(number) }
+                }
+                return free.filter { state.ignored.remove($0) == nil }
             }
             for number in free { signal(number, SIG_DFL) }
         }

@@ -19,7 +19,8 @@ import Testing
         let test = try TestPipeline { LifecycleEvents() }
         let number = await withCheckedContinuation { continuation in
             let signals = Locked<ProcessSignals?>(nil)
-            let made = ProcessSignals(to: test.pipeline, on: [SIGUSR2]) { number in
+            // Longer than a busy machine may keep the tasks waiting.
+            let made = ProcessSignals(to: test.pipeline, on: [SIGUSR2], deadline: .seconds(600)) { number in
                 signals.withLock { $0 = nil }
                 continuation.resume(returning: number)
             }
@@ -73,7 +74,8 @@ import Testing
             transport
         }
         let ended = Locked(false)
-        let signals = ProcessSignals(to: pipeline, on: [SIGUSR2], deadline: .seconds(5)) { _ in
+        // Without the timer, whose time is not virtual.
+        let signals = ProcessSignals(to: [pipeline], on: [SIGUSR2], deadline: .seconds(5), after: { _, _ in }) { _ in
             ended.withLock { $0 = true }
             transport.letGo()
         }
@@ -85,6 +87,87 @@ import Testing
         #expect(ended.withLock { $0 })
         #expect(pipeline.ledger.routes[0].waiting == 2)
         _ = signals
+    }
+
+    @Test("the process ends by the deadline even if no task ever does anything", arguments: [0, 1])
+    func poolIsBlocked(milliseconds: Int) async throws {
+        // Of time that does not go on, no task can come to its end.
+        let time = VirtualTime()
+        let transport = HangingTransport()
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            LifecycleEvents()
+            MemoryStore()
+            transport
+        }
+        let ends = Locked<[Int32]>([])
+        let signals = ProcessSignals(to: pipeline, on: [SIGUSR2], deadline: .milliseconds(milliseconds)) { number in
+            ends.withLock { $0.append(number) }
+            transport.letGo()
+        }
+        kill(getpid(), SIGUSR2)
+        await transport.isLetGo()
+        #expect(ends.withLock { $0 } == [SIGUSR2])
+        withExtendedLifetime(signals) {}
+    }
+
+    @Test("the timer gets the deadline; a second signal ends at once, and nothing ends it again")
+    func secondSignal() async throws {
+        let time = VirtualTime()
+        let transport = HangingTransport()
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            LifecycleEvents()
+            MemoryStore()
+            transport
+        }
+        let timer = Locked<(Duration, @Sendable () -> Void)?>(nil)
+        let (started, starting) = AsyncStream<Void>.makeStream()
+        let ends = Locked(0)
+        let signals = ProcessSignals(
+            to: [pipeline], on: [SIGUSR2], deadline: .seconds(7),
+            after: { duration, body in
+                timer.withLock { $0 = (duration, body) }
+                starting.finish()
+            },
+            then: { _ in
+                ends.withLock { $0 += 1 }
+                transport.letGo()
+            })
+        kill(getpid(), SIGUSR2)
+        for await _ in started {}
+        #expect(ends.withLock { $0 } == 0)
+        kill(getpid(), SIGUSR2)
+        await transport.isLetGo()
+        let (duration, body) = try #require(timer.withLock { $0 })
+        body()
+        #expect(duration == .seconds(7))
+        #expect(ends.withLock { $0 } == 1)
+        withExtendedLifetime(signals) {}
+    }
+
+    @Test("a signal that the process ignored before stays ignored")
+    func ignoredSignal() async throws {
+        func disposition() -> Int {
+            let handler = signal(SIGUSR2, SIG_IGN)
+            signal(SIGUSR2, handler)
+            return unsafeBitCast(handler, to: Int.self)
+        }
+        signal(SIGUSR2, SIG_IGN)
+        defer { signal(SIGUSR2, SIG_DFL) }
+        let ignoring = disposition()
+        let test = try TestPipeline { LifecycleEvents() }
+        let heard: [Int32] = await withCheckedContinuation { continuation in
+            let held = Locked<ProcessSignals?>(nil)
+            let made = ProcessSignals(to: test.pipeline, on: [SIGUSR2, SIGWINCH]) { number in
+                held.withLock { $0 = nil }
+                continuation.resume(returning: [number])
+            }
+            held.withLock { $0 = made }
+            kill(getpid(), SIGUSR2)
+            kill(getpid(), SIGWINCH)
+        }
+        #expect(heard == [SIGWINCH])
+        #expect(disposition() == ignoring)
+        _ = await test.events()
     }
 
     /// Answers nothing until it is let go.
