@@ -21,11 +21,22 @@ extension StateFile {
 
     /// Reads the object; one that is damaged is kept aside, under the same name with `.corrupt` at its end.
     ///
-    /// - Returns: nil if there is none, or no longer.
+    /// - Returns: nil if there is none.
     /// - Throws: the reason why there is none any more; and what goes wrong with the file.
     package func readObjectOrKeepAside() throws(SluiceError) -> Properties? {
+        try readOrKeepAside { $0 }
+    }
+
+    /// The same, of an object that has to mean something.
+    ///
+    /// - Parameter decode: nil if it does not; it is damaged then.
+    package func readOrKeepAside<Value>(_ decode: (Properties) -> Value?) throws(SluiceError) -> Value? {
         do throws(SluiceError) {
-            return try readObject()
+            guard let object = try readObject() else { return nil }
+            guard let value = decode(object) else {
+                throw SluiceError(.malformedLine, "\(path) lacks what it should hold, or holds it in other types")
+            }
+            return value
         } catch {
             if error.code == .malformedLine, let bytes = try read() {
                 try StateFile(path: "\(path).corrupt").write(bytes)

@@ -112,7 +112,7 @@ public final class LifecycleEvents: Processor {
         guard state.withLock({ $0.machine == nil }) else { return }
         var facts: LifecycleFacts?
         do throws(SluiceError) {
-            if let file { facts = try file.readObjectOrKeepAside().map { LifecycleFacts($0) } ?? LifecycleFacts() }
+            if let file { facts = try file.readOrKeepAside { LifecycleFacts($0) } ?? LifecycleFacts() }
         } catch {
             report("what is known of earlier launches cannot be read, so nothing is said of them: \(error)")
             // Of a file that was kept aside, the next launch is to know more.

@@ -22,13 +22,23 @@ struct LifecycleFacts: Equatable {
         if !isFirstLaunch { firstDay = .min }
     }
 
-    init(_ object: Properties) {
-        if case .int(let day) = object["first_day"] { firstDay = day }
-        hasStarted = object["has_started"] == true
-        if case .object(let stay) = object["stay"], case .date(let time) = stay["last_known"],
-            case .double(let duration) = stay["duration"]
-        {
+    /// Nil if it is not what ``object`` makes.
+    init?(_ object: Properties) {
+        guard case .bool(let hasStarted) = object["has_started"] else { return nil }
+        self.hasStarted = hasStarted
+        switch object["first_day"] {
+        case .int(let day): firstDay = day
+        case nil: break
+        default: return nil
+        }
+        switch object["stay"] {
+        case .object(let stay):
+            guard case .date(let time) = stay["last_known"], case .double(let duration) = stay["duration"],
+                duration >= 0
+            else { return nil }
             self.stay = Stay(lastKnown: time, duration: duration)
+        case nil: break
+        default: return nil
         }
     }
 

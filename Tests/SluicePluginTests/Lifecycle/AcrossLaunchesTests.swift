@@ -109,6 +109,36 @@ import Testing
         _ = crashed
     }
 
+    @Test(
+        "what a passive launch makes good of an earlier one is not marked as of the background",
+        arguments: [true, false])
+    func recoveredIsNotPassive(taggerFirst: Bool) async throws {
+        func launch() throws -> TestPipeline {
+            let tagger = PassiveLaunchTagger()
+            let (events, sessions) = (
+                LifecycleEvents(persistedIn: .file(directory.path), time: time),
+                Sessions(persistedIn: .file(directory.path), time: time)
+            )
+            return try TestPipeline(time: time) {
+                if taggerFirst { tagger }
+                events
+                sessions
+                if !taggerFirst { tagger }
+            }
+        }
+        let crashed = try launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        let next = try launch()
+        next.pipeline.signal(.launched(.passive))
+        let events = await next.events()
+        let recovered = events.filter { $0.properties["$recovered"] == true }
+        #expect(Set(recovered.map(\.name)) == ["$AppEnd", "$SessionEnd"])
+        #expect(recovered.allSatisfy { $0.properties["$app_state"] == nil })
+        let passive = events.first { $0.name == "$AppStartPassively" }
+        #expect(passive?.properties["$app_state"] == "background")
+        _ = crashed
+    }
+
     @Test("an end that was told is not told again", arguments: [Signal.didEnterBackground, .willTerminate])
     func endToldTold(end: Signal) async throws {
         let first = try launch()
@@ -121,7 +151,12 @@ import Testing
 
     @Test(
         "a damaged file is kept aside and reported, and no start is called the first",
-        arguments: ["", "{", "[]", "null"])
+        arguments: [
+            "", "{", "[]", "null", "{}", #"{"has_started":1}"#, #"{"first_day":20454}"#,
+            #"{"has_started":true,"first_day":"20454"}"#, #"{"has_started":true,"first_day":null}"#,
+            #"{"has_started":false,"stay":{}}"#, #"{"has_started":true,"stay":5}"#,
+            #"{"has_started":true,"stay":{"last_known":"2026-01-01","duration":"1"}}"#,
+        ])
     func damagedFileKept(text: String) async throws {
         try directory.write(Array(text.utf8), to: "lifecycle.json")
         let said = Locked<[Diagnostic]>([])
