@@ -32,15 +32,26 @@ public final class Sessions: Processor {
 
     /// What ends a session, and begins the next.
     public enum Mode: Sendable, Hashable {
-        /// So long in the background without an event.
+        /// So long in the background without an event; a second at least.
         case automatic(Duration)
-        /// So long without an event.
+        /// So long without an event; a second at least.
         case idle(Duration)
         /// Only the host; before its first ``Sessions/start()`` events belong to no session.
         case manual
 
         /// 20 s in the background.
         public static let automatic = Mode.automatic(.seconds(20))
+
+        /// By a shorter limit, each event would be a session.
+        fileprivate func validate() throws(SluiceError) {
+            switch self {
+            case .automatic(let limit), .idle(let limit):
+                guard limit < .seconds(1) else { return }
+                throw SluiceError(
+                    .invalidArgument, "Sessions with a limit of \(limit): pass one second at least, or .manual")
+            case .manual: return
+            }
+        }
     }
 
     /// What was last written to the file.
@@ -103,7 +114,9 @@ public final class Sessions: Processor {
 
     // MARK: Processor
 
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit of less than a second.
     public func attach(to outlet: EventOutlet) throws {
+        try mode.validate()
         state.withLock { $0.outlets.append(outlet) }
         load()
     }
@@ -190,19 +203,25 @@ public final class Sessions: Processor {
         }
         guard isFirst else { return }
         do throws(SluiceError) {
-            guard let object = try file.readObjectOrKeepAside(), case .int(let lastIndex) = object["last_index"],
-                (0..<Int64.max / 2).contains(lastIndex)
-            else {
-                return
-            }
-            var recovered: SessionRecord?
-            if case .object(let session) = object["session"] { recovered = SessionRecord(session) }
+            guard let (lastIndex, recovered) = try file.readOrKeepAside(Sessions.decode) else { return }
             state.withLock { state in
                 state.machine = SessionMachine(mode, lastIndex: lastIndex, recovered: recovered, makeID: makeID)
             }
         } catch {
             if error.code != .malformedLine { state.withLock { $0.canSave = false } }
             report("the sessions of earlier launches cannot be read, so they are counted from 1: \(error)")
+        }
+    }
+
+    /// Nil if it is not what ``save()`` writes.
+    private static func decode(_ object: Properties) -> (lastIndex: Int64, session: SessionRecord?)? {
+        guard case .int(let lastIndex) = object["last_index"], (0..<Int64.max / 2).contains(lastIndex) else {
+            return nil
+        }
+        switch object["session"] {
+        case .object(let session): return SessionRecord(session).map { (lastIndex, $0) }
+        case nil: return (lastIndex, nil)
+        default: return nil
         }
     }
 

@@ -49,6 +49,22 @@ import Testing
                 "$SessionEnd 2 0.0s", "None again",
             ])
     }
+
+    @Test(
+        "a limit of less than a second is refused when the pipeline is built",
+        arguments: [
+            (Sessions.Mode.idle(.zero), false), (.idle(.seconds(-60)), false), (.idle(.milliseconds(999)), false),
+            (.automatic(.zero), false), (.automatic(.seconds(-1)), false), (.idle(.seconds(1)), true),
+            (.automatic(.seconds(1)), true), (.idle(.seconds(Int64.max)), true), (.manual, true),
+        ])
+    func shortLimits(mode: Sessions.Mode, isFine: Bool) throws {
+        do {
+            _ = try TestPipeline { Sessions(mode) }
+            #expect(isFine)
+        } catch let error as SluiceError {
+            #expect(error.code == .invalidArgument && !isFine)
+        }
+    }
 }
 
 extension TestPipeline {

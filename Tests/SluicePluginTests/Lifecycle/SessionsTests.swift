@@ -274,11 +274,15 @@ import Testing
 
     @Test("sessions of many threads are told once each, and in pairs")
     func sessionsManyThreads() async throws {
-        let (sessions, test) = try launch(.idle(.zero))
+        let (sessions, test) = try launch(.idle(.seconds(1)))
+        let time = time
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    for _ in 0..<50 { test.pipeline.track("A") }
+                    for _ in 0..<50 {
+                        time.advance(by: .seconds(1))
+                        test.pipeline.track("A")
+                    }
                 }
             }
         }
@@ -287,5 +291,6 @@ import Testing
         let starts = events.filter { $0.name == "$SessionStart" }.map { $0.properties["$session_id"] }
         let ends = events.filter { $0.name == "$SessionEnd" }.map { $0.properties["$session_id"] }
         #expect(starts.count == ends.count && starts.allSatisfy { ends.contains($0) })
+        #expect(starts.count > 50)
     }
 }
