@@ -17,7 +17,7 @@
         static var applePlatform: Properties {
             let screen = screenSize
             let information = Bundle.main.infoDictionary ?? [:]
-            return Properties(known: [
+            var properties = Properties(known: [
                 "$os": .string(systemName),
                 "$os_version": systemValue("kern.osproductversion").map { .string($0) },
                 "$architecture": .string(architecture),
@@ -31,6 +31,10 @@
                 "$screen_width": screen.map { .int(Int($0.width)) },
                 "$screen_height": screen.map { .int(Int($0.height)) },
             ])
+            #if canImport(CoreTelephony) && !os(macOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
+                properties["$carrier"] = carrier.map { .string($0) }
+            #endif
+            return properties
         }
 
         /// Started once, since a monitor knows nothing before that; until it does, the network is not told.

@@ -24,30 +24,48 @@
     public final class AppSignals {
         private let observations: [Observation]
 
-        /// Reports the launch when the main thread gets to it next: a passive one if the app is in the background then.
+        /// Reports the launch at once: a passive one if the app is in the background.
+        ///
+        /// While it is launching, an app with scenes says that it is in the background in any case. There the launch is
+        /// reported with the first of these: the app's next notification, or when the main thread gets to it next. A host
+        /// that knows better says so itself before that, by `pipeline.signal(.launched(.passive))`.
         ///
         /// - Parameters:
         ///   - pipeline: what is to be told.
         ///   - center: where the app's notifications are posted.
-        public init(to pipeline: Pipeline, from center: NotificationCenter = .default) {
+        public convenience init(to pipeline: Pipeline, from center: NotificationCenter = .default) {
+            let manifest = Bundle.main.object(forInfoDictionaryKey: "UIApplicationSceneManifest")
+            self.init(to: pipeline, from: center, hasScenes: manifest != nil)
+        }
+
+        /// - Parameter hasScenes: whether the state says nothing while the app is launching.
+        package init(to pipeline: Pipeline, from center: NotificationCenter, hasScenes: Bool) {
+            let report = LaunchReport(to: pipeline)
             let signals: [(Notification.Name, Signal)] = [
                 (Application.willResignActiveNotification, .willResignActive),
                 (Application.didBecomeActiveNotification, .didBecomeActive),
                 (Application.willTerminateNotification, .willTerminate),
             ]
             var observations = signals.map { name, signal in
-                Observation(of: name, center) { [weak pipeline] in pipeline?.signal(signal) }
+                Observation(of: name, center) { [weak pipeline] in
+                    report.make(.foreground)
+                    pipeline?.signal(signal)
+                }
             }
             #if canImport(UIKit)
                 observations.append(
                     Observation(of: Application.didEnterBackgroundNotification, center) { [weak pipeline] in
+                        report.make(.foreground)
                         guard let pipeline else { return }
                         MainActor.assumeIsolated { AppSignals.enterBackground(pipeline) }
                     })
             #endif
             self.observations = observations
-            // Not at once: while it is launching, an app with scenes says that it is in the background in any case.
-            Task { [weak pipeline] in pipeline?.signal(.launched(AppSignals.launch)) }
+            if !hasScenes || AppSignals.launch == .foreground {
+                report.make(AppSignals.launch)
+            } else {
+                Task { report.make(AppSignals.launch) }
+            }
         }
 
         private static var launch: Signal.Launch {
@@ -68,6 +86,28 @@
                 }
             }
         #endif
+    }
+
+    /// Tells how the app was launched, once, before anything else is told.
+    private final class LaunchReport: Sendable {
+        private struct Target {
+            weak var pipeline: Pipeline?
+        }
+
+        private let target: Locked<Target>
+
+        init(to pipeline: Pipeline) {
+            target = Locked(Target(pipeline: pipeline))
+        }
+
+        /// Without effect after the first time.
+        func make(_ launch: Signal.Launch) {
+            let pipeline = target.withLock { target in
+                defer { target.pipeline = nil }
+                return target.pipeline
+            }
+            pipeline?.signal(.launched(launch))
+        }
     }
 
     #if canImport(UIKit)

@@ -6,7 +6,7 @@ import PackageDescription
 //
 //     swift test --package-path Tests/Apple
 
-let standIns = ["UIKit", "Security", "AdSupport", "AppTrackingTransparency", "Network"]
+let standIns = ["UIKit", "Security", "AdSupport", "AppTrackingTransparency", "Network", "CoreTelephony"]
 
 let package = Package(
     name: "SluiceOnStandIns",
@@ -22,7 +22,7 @@ let package = Package(
             name: "SluiceAdvertising", dependencies: ["SluiceIdentity", "AdSupport", "AppTrackingTransparency"],
             path: "Sources/SluiceAdvertising"),
         .target(
-            name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network"],
+            name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network", "CoreTelephony"],
             path: "Sources/SluiceAutoProperties"),
         .target(
             name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network"],

@@ -1,5 +1,6 @@
 import AdSupport
 import AppTrackingTransparency
+import CoreTelephony
 import Foundation
 import Network
 import Security
@@ -52,7 +53,6 @@ import UIKit
     @Test("notifications become signals, in their order")
     func notificationsBecomeSignals() async throws {
         let app = AppSignals(to: pipeline, from: center)
-        await settle { signals.all.withLock { !$0.isEmpty } }
         post(
             UIApplication.didBecomeActiveNotification, UIApplication.willResignActiveNotification,
             UIApplication.didEnterBackgroundNotification, UIApplication.willTerminateNotification)
@@ -64,16 +64,44 @@ import UIKit
     }
 
     @Test(
-        "a launch into the background is passive",
+        "a launch into the background is passive, and is reported at once",
         arguments: [
             (UIApplication.State.active, Signal.Launch.foreground), (.inactive, .foreground), (.background, .passive),
         ])
-    func launchIntoBackground(state: UIApplication.State, launch: Signal.Launch) async {
+    func launchIntoBackground(state: UIApplication.State, launch: Signal.Launch) {
         UIApplication.shared.applicationState = state
         let app = AppSignals(to: pipeline, from: center)
+        #expect(signals.all.withLock { $0 } == [.launched(launch)])
+        UIApplication.shared.applicationState = .inactive
+        withExtendedLifetime(app) {}
+    }
+
+    @Test(
+        "an app with scenes is asked when it has been launched, if it says that it is in the background",
+        arguments: [
+            (UIApplication.State.inactive, UIApplication.State.inactive, Signal.Launch.foreground),
+            (.background, .inactive, .foreground), (.background, .active, .foreground),
+            (.background, .background, .passive),
+        ])
+    func launchWithScenes(first: UIApplication.State, then: UIApplication.State, launch: Signal.Launch) async {
+        UIApplication.shared.applicationState = first
+        let app = AppSignals(to: pipeline, from: center, hasScenes: true)
+        #expect(signals.all.withLock { $0.isEmpty } == (first == .background))
+        UIApplication.shared.applicationState = then
         await settle { signals.all.withLock { !$0.isEmpty } }
         #expect(signals.all.withLock { $0 } == [.launched(launch)])
         UIApplication.shared.applicationState = .inactive
+        withExtendedLifetime(app) {}
+    }
+
+    @Test("the launch of an app with scenes is told before its first notification, and once")
+    func launchBeforeNotification() async {
+        UIApplication.shared.applicationState = .background
+        let app = AppSignals(to: pipeline, from: center, hasScenes: true)
+        post(UIApplication.didBecomeActiveNotification)
+        UIApplication.shared.applicationState = .inactive
+        for _ in 0..<100 { await Task.yield() }
+        #expect(signals.all.withLock { $0 } == [.launched(.foreground), .didBecomeActive])
         withExtendedLifetime(app) {}
     }
 
@@ -151,6 +179,29 @@ import UIKit
         let properties = SystemReader.current.platform
         #expect(properties["$manufacturer"] == "Apple")
         #expect(properties["$locale"] == .string(Locale.current.identifier))
+    }
+
+    @Test(
+        "the carrier is that of the data's service, and what the system says instead of one is none",
+        arguments: [
+            (["1": ("A1", "232")], nil, "A1"), (["1": ("A1", "232"), "2": ("Drei", "232")], "2", "Drei"),
+            (["2": ("Drei", "232"), "1": ("A1", "232")], "3", "A1"), (["1": ("--", "65535")], "1", nil),
+            (["1": ("--", nil)], nil, nil), (["1": ("A1", "65535")], nil, nil), (["1": (" ", "232")], nil, nil),
+            (["1": (nil, nil)], nil, nil), ([:], "1", nil), (nil, nil, nil),
+        ] as [([String: (String?, String?)]?, String?, String?)])
+    func carrier(providers: [String: (String?, String?)]?, dataService: String?, name: String?) throws {
+        CTTelephonyNetworkInfo.providers = providers?.mapValues { CTCarrier(name: $0, mobileCountryCode: $1) }
+        CTTelephonyNetworkInfo.dataService = dataService
+        defer { CTTelephonyNetworkInfo.providers = nil }
+        let auto = AutoProperties()
+        func carrier() -> PropertyValue? {
+            var event = Event(id: EventID(high: 0, low: 0), name: "E", time: Timestamp(milliseconds: 0))
+            #expect(auto.process(&event) == .keep)
+            return event.properties["$carrier"]
+        }
+        #expect(carrier() == name.map { .string($0) })
+        auto.register(["$carrier": "the host's"])
+        #expect(carrier() == "the host's")
     }
 
     // MARK: Identity
