@@ -45,7 +45,8 @@ extension Limits {
         public var string: Rule?
         /// Names of other characters than ASCII letters, digits, `_` and `$`, or with a digit first.
         public var names: Strategy?
-        /// Names that properties may not have, in whatever case of their ASCII letters.
+        /// Names that properties may not have, in whatever case of their ASCII letters. One that ends with `*` stands for
+        /// all names that begin so. ``names`` says what happens to them; without it, the property is left out.
         public var reservedNames: Set<String> = []
         /// Objects, and lists of anything but strings.
         public var nesting: Strategy?
@@ -64,7 +65,7 @@ extension Limits {
             return rules
         }()
 
-        /// Sensors Analytics: names of up to 100 letters, digits, `_` and `$`, its reserved names, strings of 8,191
+        /// Sensors Analytics: names of up to 100 letters, digits, `_` and `$`, its reserved names for properties, strings of 8,191
         /// characters, and lists of strings only. Strings are cut, other properties left out, events of wrong names
         /// dropped.
         public static let sensors: Rules = {
@@ -75,7 +76,7 @@ extension Limits {
             rules.names = .dropProperty
             rules.reservedNames = [
                 "date", "datetime", "distinct_id", "event", "events", "first_id", "id", "original_id", "device_id",
-                "properties", "second_id", "time", "user_id", "users",
+                "properties", "second_id", "time", "user_id", "users", "user_tag*", "user_group*",
             ]
             rules.nesting = .dropProperty
             return rules

@@ -19,22 +19,22 @@ struct ValueLimits: Sendable {
     private let name: Limits.Rule?
     private let string: Limits.Rule?
     private let characters: Limits.Strategy?
-    private let reserved: PropertyNameSet
-    private let hasReserved: Bool
+    private let reserved: ReservedNames
     private let nesting: Limits.Strategy?
 
     init(_ rules: Limits.Rules) {
         name = rules.propertyName
         string = rules.string
         characters = rules.names
-        reserved = PropertyNameSet(Array(rules.reservedNames))
-        hasReserved = !rules.reservedNames.isEmpty
+        reserved = ReservedNames(rules.reservedNames)
         nesting = rules.nesting
     }
 
     /// Whether nothing in a list can be wrong, by what the list knows of itself: bytes are never fewer than characters.
     func hold(for properties: Properties) -> Bool {
-        guard characters == nil, !hasReserved || !properties.hasName(among: reserved) else { return false }
+        guard characters == nil, !reserved.hasPrefixes,
+            reserved.isEmpty || !properties.hasName(among: reserved.names)
+        else { return false }
         if name == nil, string == nil, nesting == nil { return true }
         return properties.isFlat
             && properties.longestNameBytes <= name?.limit ?? .max
@@ -44,7 +44,7 @@ struct ValueLimits: Sendable {
     /// The property as it may stay; nil if it needs no change, or is to be dropped by the findings.
     func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
         if let characters, !property.name.hasPlainCharacters { findings.forbid(characters, .invalidName) }
-        if hasReserved, reserved.contains(property.name) {
+        if !reserved.isEmpty, reserved.contains(property.name) {
             findings.forbid(characters ?? .dropProperty, .reservedName)
         }
         if let nesting, !property.value.isPlain { findings.forbid(nesting, .nestedValue) }

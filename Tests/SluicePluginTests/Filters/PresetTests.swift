@@ -1,5 +1,8 @@
 import Sluice
+import SluiceAutoProperties
 import SluiceFilters
+import SluiceIdentity
+import SluiceLifecycle
 import Testing
 
 /// What the presets let pass, cut, leave out, drop and set aside.
@@ -36,7 +39,8 @@ import Testing
         "Sensors' names have up to 100 letters, digits, underscores and dollars, and no digit first",
         arguments: [
             ("Purchase_2", nil), ("$AppStart", nil), ("_x", nil), ("", .invalidName), ("2nd", .invalidName),
-            ("With Space", .invalidName), ("Käse", .invalidName), ("a-b", .invalidName),
+            ("Event", nil), ("$SignUp", nil), ("With Space", .invalidName), ("Käse", .invalidName),
+            ("a-b", .invalidName),
             (text(100), nil), (text(101), .eventNameTooLong),
         ] as [(String, DropReason?)])
     func sensorsNamesUp(
@@ -50,12 +54,50 @@ import Testing
         "Sensors' properties of wrong or reserved names are left out and counted",
         arguments: [
             ("fine", true), ("$os", true), ("not fine", false), ("1st", false), ("Käse", false), ("distinct_id", false),
-            ("Time", false), ("users", false), ("timer", true), (text(100), true), (text(101), false),
+            ("Time", false), ("users", false), ("timer", true), ("id", false), ("event", false), ("events", false),
+            ("properties", false), ("user_id", false), ("date", false), ("datetime", false), ("device_id", false),
+            ("first_id", false), ("second_id", false), ("original_id", false), ("USER_GROUP_a", false),
+            ("user_tag", false), ("user_t", true), ("users2", true), ("$device_id", true), ("$original_id", true),
+            ("$time_correction", true), (text(100), true), (text(101), false),
         ])
     func sensorsPropertiesWrong(name: String, stays: Bool) throws {
         let event = try #require(Limits(.sensors).processed("Event", [name: 1, "other": 2]))
         #expect(event.properties == (stays ? [name: 1, "other": 2] : ["other": 2]))
         #expect(event.reportedRepairs == (stays ? [] : [.droppedProperty]))
+    }
+
+    @Test("what the plugins add passes Sensors' rules whole")
+    func pluginsPassSensors() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline {
+            PassiveLaunchTagger()
+            LifecycleEvents()
+            Sessions()
+            AutoProperties()
+            identity
+            Limits(.sensors)
+        }
+        try identity.login("a")
+        test.pipeline.signal(.launched(.passive))
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.willTerminate)
+        #expect(test.pipeline.ledger.repaired.isEmpty && test.pipeline.ledger.dropped.isEmpty)
+        let names = Set(await test.events().map(\.name))
+        #expect(names == ["$SignUp", "$SessionStart", "$AppStartPassively", "$AppStart", "$AppEnd", "$SessionEnd"])
+    }
+
+    @Test("reserved names and beginnings of a host's own, without a rule for characters")
+    func ownReservedNames() async throws {
+        var rules = Limits.Rules()
+        rules.reservedNames = ["Secret", "tmp_*"]
+        let test = try TestPipeline { Limits(rules) }
+        test.pipeline.track("Event", ["SECRET": 1, "Tmp_x": 2, "tmp": 3, "with space": 4])
+        test.pipeline.track("Secret")
+        #expect(test.pipeline.ledger.dropped.isEmpty)
+        #expect(test.pipeline.ledger.repaired == [.droppedProperty: 1])
+        let events = await test.events()
+        #expect(events.map(\.name) == ["Event", "Secret"])
+        #expect(events[0].properties == ["tmp": 3, "with space": 4])
     }
 
     @Test(

@@ -1,0 +1,28 @@
+import Sluice
+
+/// Names, and beginnings of names, that a backend keeps for itself, whatever the case of their ASCII letters.
+struct ReservedNames: Sendable {
+    let names: PropertyNameSet
+    private let prefixes: [[UInt8]]
+    let isEmpty: Bool
+
+    /// - Parameter names: those that end with `*` are beginnings.
+    init(_ names: Set<String>) {
+        isEmpty = names.isEmpty
+        self.names = PropertyNameSet(names.filter { !$0.hasSuffix("*") })
+        prefixes = names.filter { $0.hasSuffix("*") }.map { $0.utf8.dropLast().map(\.lowercasedLetter) }
+    }
+
+    var hasPrefixes: Bool { !prefixes.isEmpty }
+
+    func contains(_ name: String) -> Bool {
+        names.contains(name)
+            || prefixes.contains { prefix in
+                name.utf8.count >= prefix.count && zip(name.utf8, prefix).allSatisfy { $0.lowercasedLetter == $1 }
+            }
+    }
+}
+
+extension UInt8 {
+    fileprivate var lowercasedLetter: UInt8 { isLetter ? self | 0x20 : self }
+}
