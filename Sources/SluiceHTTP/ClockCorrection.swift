@@ -17,10 +17,16 @@ public import Sluice
 /// be right, nothing is changed. Events of before the first answer, and those to which the host gives a time of the past,
 /// keep theirs: for those, formats send the time of the sending along, by which a server can correct them.
 ///
+/// A corrected event is marked by `$time_correction`, the milliseconds that were added to its time. One that has this
+/// property already has been corrected before, and keeps its time. Let it stand below stages that limit the number of
+/// properties.
+///
 /// What it has found out is in the ledger of the route: ``Sluice/RouteLedger/clockSkew``. Safe from any thread.
 public final class ClockCorrection: Processor {
     /// An event whose time is farther from the wall clock than this many milliseconds was not made now.
     private static let nearness: Int64 = 1_000
+
+    private static let mark = "$time_correction"
 
     private let time: any TimeSource
     private let bounds = Locked<ClockBounds?>(nil)
@@ -35,9 +41,11 @@ public final class ClockCorrection: Processor {
     public func process(_ event: inout Event) -> Disposition {
         let wall = time.wallTime()
         guard let skew = skew(at: wall), skew != 0, Timestamp.writable.contains(event.time),
-            abs(event.time.milliseconds - wall.milliseconds) <= ClockCorrection.nearness
+            abs(event.time.milliseconds - wall.milliseconds) <= ClockCorrection.nearness,
+            event.properties[ClockCorrection.mark] == nil
         else { return .keep }
         event.time.milliseconds += skew
+        event.properties[ClockCorrection.mark] = .int(skew)
         return .keep
     }
 

@@ -96,6 +96,36 @@ struct ClockCorrectionTests {
     }
 
     @Test(
+        "a corrected event says by how much, and is corrected once", arguments: [86_400_000, -7_000, 2_100] as [Int64])
+    func marked(ahead: Int64) async throws {
+        let bench = Bench { TimeServer(time: $0, ahead: ahead) }
+        _ = try await bench.transport.send(.small)
+        let shown = bench.time.wallTime()
+        var event = Event(id: EventID(high: 0, low: 0), name: "E", time: shown, properties: ["a": 1])
+        for _ in 1...2 { #expect(bench.clock.process(&event) == .keep) }
+        let added = event.time.milliseconds - shown.milliseconds
+        #expect(abs(added - ahead) <= 500 && added != 0)
+        #expect(event.properties == ["a": 1, "$time_correction": .int(added)])
+        // One that is tracked anew, as when consent lets it go, has a time that may be near the clock's again.
+        var again = Event(
+            id: EventID(high: 0, low: 0), name: "E", time: shown, properties: ["$time_correction": .int(added)])
+        #expect(bench.clock.process(&again) == .keep)
+        #expect(again.time == shown)
+    }
+
+    @Test("what is not corrected is not marked", arguments: [0, 300, -300] as [Int64])
+    func unmarked(ahead: Int64) async throws {
+        let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(900)) }
+        _ = try await bench.transport.send(.small)
+        for past in [0, 5_000] as [Int64] {
+            let time = Timestamp(milliseconds: bench.time.wallTime().milliseconds - past)
+            var event = Event(id: EventID(high: 0, low: 0), name: "E", time: time)
+            #expect(bench.clock.process(&event) == .keep)
+            #expect(event.properties.isEmpty && event.time == time)
+        }
+    }
+
+    @Test(
         "no answer but a 2xx with a date is believed",
         arguments: [(302, nil), (401, nil), (503, nil), (200, "soon"), (200, "")] as [(Int, String?)])
     func unbelieved(status: Int, date: String?) async throws {
@@ -139,6 +169,8 @@ struct ClockCorrectionTests {
         let times = try store.stored().map { $0.time.milliseconds - VirtualTime().wallTime().milliseconds }
         #expect(times[0] == 0)
         #expect(abs(times[1] - 3_600_000) <= 500)
+        let marks = try store.stored().map { $0.properties["$time_correction"] }
+        #expect(marks == [nil, .int(times[1])])
         #expect(await pipeline.shutdown().isBalanced)
     }
 
