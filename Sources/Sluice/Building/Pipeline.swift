@@ -220,7 +220,7 @@ public final class Pipeline: Sendable {
 
     /// Changes how long an event waits at most in any route, sends what waits, and begins to count anew.
     ///
-    /// - Parameter interval: 5 s at least, a year at most.
+    /// - Parameter interval: moved into what each route's policy allows: 5 s to a year by default.
     public func setFlushInterval(_ interval: Duration) {
         for route in routes { route.setFlushInterval(interval) }
     }

@@ -98,7 +98,7 @@ struct DeliveryMachine: Sendable {
 
     /// Sends what waits, and begins to count anew.
     mutating func setFlushInterval(_ interval: Duration) {
-        policy.flushInterval = DeliveryPolicy(flushInterval: interval).flushInterval
+        policy.flushInterval = interval
         due = nil
         flushRequested()
     }

@@ -4,8 +4,14 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var batch: BatchSize
     /// Events waiting that start a delivery: 100 by default.
     public var flushCount: Int
-    /// How long an event waits at most before a delivery starts: 15 s by default, never less than 5 s.
-    public var flushInterval: Duration
+    /// How long an event waits at most before a delivery starts: 15 s by default. A value outside ``flushIntervals`` is
+    /// moved to its end.
+    public var flushInterval: Duration {
+        didSet { flushInterval = min(max(flushIntervals.lowerBound, flushInterval), flushIntervals.upperBound) }
+    }
+    /// Between what ``flushInterval`` may be, also when it is changed at run time: 5 s and a year by default, which it
+    /// cannot exceed.
+    public let flushIntervals: ClosedRange<Duration>
     /// How long a critical event waits at most: 3 s by default.
     public var criticalInterval: Duration
     /// The wait after a failure is drawn from 0 … min(maximumBackOff, backOff × 2ⁿ), where n is the number of retries
@@ -38,6 +44,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
         batch: BatchSize = BatchSize(events: 50, bytes: 262_144),
         flushCount: Int = 100,
         flushInterval: Duration = .seconds(15),
+        flushIntervals: ClosedRange<Duration> = .seconds(5) ... .seconds(31_536_000),
         criticalInterval: Duration = .seconds(3),
         backOff: Duration = .seconds(1),
         maximumBackOff: Duration = .seconds(300),
@@ -48,7 +55,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     ) {
         self.batch = batch
         self.flushCount = max(1, flushCount)
-        self.flushInterval = min(max(.seconds(5), flushInterval), Self.longest)
+        self.flushIntervals = flushIntervals.clamped(to: .seconds(5)...Self.longest)
+        self.flushInterval = min(max(self.flushIntervals.lowerBound, flushInterval), self.flushIntervals.upperBound)
         self.criticalInterval = min(max(.zero, criticalInterval), Self.longest)
         self.backOff = min(max(.milliseconds(1), backOff), Self.longest)
         self.maximumBackOff = min(max(self.backOff, maximumBackOff), Self.longest)
@@ -70,11 +78,12 @@ extension DeliveryPolicy {
     public static let sensors = DeliveryPolicy(
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15))
 
-    /// As App Center's SDKs send: 50 events or 6 s start a delivery, critical ones within 3 s; batches of 50, up to three
+    /// As App Center's SDKs send: 50 events or 6 s, which may be changed to 6 … 86,400 s, start a delivery, critical ones
+    /// within 3 s; batches of 50, up to three
     /// at a time and therefore without an order; retries after 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min.
     public static let appCenter = DeliveryPolicy(
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
-        criticalInterval: .seconds(3),
+        flushIntervals: .seconds(6) ... .seconds(86_400), criticalInterval: .seconds(3),
         backOffSteps: [
             .seconds(5) ... .seconds(10), .seconds(150) ... .seconds(300), .seconds(600) ... .seconds(1_200),
         ],

@@ -27,6 +27,37 @@ import Testing
         await bench.sends(at: 5)
     }
 
+    @Test(
+        "App Center's interval is 6 to 86,400 seconds, by the policy and at run time",
+        arguments: [(-1, 6), (0, 6), (5, 6), (6, 6), (60, 60), (86_400, 86_400), (86_401, 86_400), (Int64.max, 86_400)]
+            as [(Int64, Int64)])
+    func appCenterInterval(seconds: Int64, result: Int64) async throws {
+        var policy = DeliveryPolicy.appCenter
+        policy.flushInterval = .seconds(seconds)
+        #expect(policy.flushInterval == .seconds(result))
+        let bench = try Bench(delivery: .appCenter)
+        bench.pipeline.setFlushInterval(.seconds(seconds))
+        await bench.drained()
+        bench.track(1)
+        await bench.sends(at: Double(result))
+    }
+
+    @Test("an interval is within the policy's bounds, and those within 5 s and a year")
+    func boundedInterval() {
+        func policy(_ seconds: Int64, _ bounds: ClosedRange<Int64>) -> DeliveryPolicy {
+            DeliveryPolicy(
+                flushInterval: .seconds(seconds),
+                flushIntervals: .seconds(bounds.lowerBound) ... .seconds(bounds.upperBound))
+        }
+        #expect(policy(1, 10...20).flushInterval == .seconds(10))
+        #expect(policy(100, 10...20).flushInterval == .seconds(20))
+        #expect(policy(1, 0...1).flushInterval == .seconds(5))
+        #expect(policy(.max, 0 ... .max).flushInterval == .seconds(31_536_000))
+        var standard = DeliveryPolicy.standard
+        standard.flushInterval = .zero
+        #expect(standard.flushInterval == .seconds(5))
+    }
+
     @Test("where only unmetered networks are to be used, events wait on a metered one, and a flush returns at once")
     func unmeteredOnly() async throws {
         var policy = Bench.policy
