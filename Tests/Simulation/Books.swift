@@ -304,7 +304,10 @@ extension Books {
             let count = state.deletions.count
             state.deletions.removeAll { $0.id == deletion.id }
             guard state.deletions.count < count else { return false }
-            if isDone { for serial in deletion.serials { state.records[serial]?.isDeleted = true } }
+            // What was on its way may have arrived.
+            for serial in deletion.serials where isDone && state.records[serial]?.isDone == false {
+                state.records[serial]?.isDeleted = true
+            }
             return true
         }
         guard isFirstEnd else { return }

@@ -95,6 +95,14 @@ public final class Pipeline: Sendable {
         priority: Event.Priority = .normal,
         shape: (inout Event) -> Void = { _ in }
     ) {
+        _ = tracked(name, properties, priority, shape)
+    }
+
+    /// - Returns: whether at least one route has stored it.
+    func tracked(
+        _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority,
+        _ shape: (inout Event) -> Void
+    ) -> Bool {
         let time = environment.time.wallTime()
         let (isOpen, id) = state.withLock { state in
             state.tracked += 1
@@ -106,38 +114,12 @@ public final class Pipeline: Sendable {
         if let reason = chain?.process(&event) { return drop(reason) }
         let repairs = event.repair()
         count(repairs, event.reportedRepairs[...])
-        store(consume event, repairs)
-    }
-
-    /// As ``track(_:_:priority:shape:)``, for what a plugin must not take for done before it is kept.
-    ///
-    /// - Returns: whether at least one route has stored it.
-    func trackAndTell(
-        _ name: String, _ properties: Properties, priority: Event.Priority, shape: (inout Event) -> Void
-    ) -> Bool {
-        let time = environment.time.wallTime()
-        let (isOpen, id) = state.withLock { state in
-            state.tracked += 1
-            return (state.isOpen, state.ids.next(at: time, random: environment.random))
-        }
-        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-        shape(&event)
-        if let reason = isOpen ? chain?.process(&event) : .shutDown {
-            drop(reason)
-            return false
-        }
-        let repairs = event.repair()
-        count(repairs, event.reportedRepairs[...])
-        return store(event, repairs)
+        return store(consume event, repairs)
     }
 
     /// Whether at least one route has taken it.
-    @discardableResult
     private func store(_ event: Event, _ repairs: Repairs) -> Bool {
-        guard !event.name.isEmpty else {
-            drop(.emptyName)
-            return false
-        }
+        guard !event.name.isEmpty else { return drop(.emptyName) }
         var isStored = false
         // One line does for all routes that leave the event as it is.
         var sharedLine: Result<EventLine, SluiceError>?
@@ -166,8 +148,10 @@ public final class Pipeline: Sendable {
         }
     }
 
-    private func drop(_ reason: DropReason) {
+    /// - Returns: false: the event is not stored.
+    private func drop(_ reason: DropReason) -> Bool {
         state.withLock { $0.dropped.add(1, reason) }
+        return false
     }
 
     private func count(_ repairs: Repairs, _ reported: ArraySlice<Repair>) {

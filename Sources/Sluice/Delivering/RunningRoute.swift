@@ -73,7 +73,6 @@ final class RunningRoute: Sendable {
     }
 
     /// Whether the store has taken it; if not, it has been counted.
-    @discardableResult
     func append(_ encoded: Result<EventLine, SluiceError>) -> Bool {
         do throws(SluiceError) {
             let line = try encoded.get()

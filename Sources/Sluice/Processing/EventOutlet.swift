@@ -26,7 +26,7 @@ public final class EventOutlet: Sendable {
     ) -> Bool {
         // Outside the lock: the event comes back through the plugins.
         let pipeline = target.withLock { $0.pipeline }
-        return pipeline?.trackAndTell(name, properties, priority: priority, shape: shape) ?? false
+        return pipeline?.tracked(name, properties, priority, shape) ?? false
     }
 
     /// As ``Pipeline/pauseDelivery()`` and ``Pipeline/resumeDelivery()``.
