@@ -150,7 +150,17 @@ public final class Pipeline: Sendable {
 
     /// - Returns: false: the event is not stored.
     private func drop(_ reason: DropReason) -> Bool {
-        state.withLock { $0.dropped.add(1, reason) }
+        let isFirst = state.withLock { state in
+            state.dropped.add(1, reason)
+            return state.dropped[reason] == 1
+        }
+        // Any other reason is a processor's, whose task it is to drop.
+        if isFirst, reason == .emptyName || reason == .shutDown {
+            onDiagnostic(
+                Diagnostic(
+                    kind: .dropped, route: "",
+                    message: "events are dropped, of which this is the first: \(reason.rawValue)"))
+        }
         return false
     }
 

@@ -48,6 +48,7 @@ final class DeliveryLoop: Sendable {
         self.transport = transport
         self.environment = environment
         self.account = account
+        let policy = policy.withinRanges
         maximumFlights = policy.maximumBatchesInFlight
         let maximum = transport.maximumBatchSize
         batchSize = BatchSize(
@@ -244,6 +245,7 @@ final class DeliveryLoop: Sendable {
             state.isAtStore = false
             return state.isStopped
         }
+        account.reportDrops()
         if isStopped { finishIfStopped() }
         return !isStopped
     }

@@ -145,13 +145,14 @@ struct DeliveryMachine: Sendable {
         }
     }
 
-    /// Takes in what is known already: only the server's word can add to it.
+    /// Takes in what is known already: only the server's word can add to it. What was taken of what had left before the
+    /// failure does not end its wait: a batch that fails beside others which succeed would else be sent in a circle.
     private mutating func met(_ outcome: Outcome, at now: Duration) {
         switch outcome {
         case .progress:
             spentRetries = max(0, spentRetries - 1)
             holds = 0
-            enter(.idle, at: now)
+            if case .held = phase { phase = .idle }
         case .failed(let retryAfter?):
             let floor = now + min(max(retryAfter, .zero), DeliveryMachine.maximumRetryAfter)
             switch phase {

@@ -39,7 +39,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
         case unmetered
     }
 
-    /// Values outside their range are moved to its end; no duration is longer than a year.
+    /// Values outside their range are moved to its end, here or, if they are set later, when a pipeline is built; no
+    /// duration is longer than a year.
     public init(
         batch: BatchSize = BatchSize(events: 50, bytes: 262_144),
         flushCount: Int = 100,
@@ -66,6 +67,15 @@ public struct DeliveryPolicy: Sendable, Hashable {
         self.network = network
     }
 
+    /// With each value within its range.
+    var withinRanges: DeliveryPolicy {
+        DeliveryPolicy(
+            batch: batch, flushCount: flushCount, flushInterval: flushInterval, flushIntervals: flushIntervals,
+            criticalInterval: criticalInterval, backOff: backOff, maximumBackOff: maximumBackOff,
+            backOffSteps: backOffSteps, holdInterval: holdInterval, maximumBatchesInFlight: maximumBatchesInFlight,
+            network: network)
+    }
+
     /// The system's clocks trap on sums that only absurd durations reach: a year stands for all of those.
     static let longest = Duration.seconds(31_536_000)
 }
@@ -79,8 +89,8 @@ extension DeliveryPolicy {
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15))
 
     /// As App Center's SDKs send: 50 events or 6 s, which may be changed to 6 … 86,400 s, start a delivery, critical ones
-    /// within 3 s; batches of 50, up to three
-    /// at a time and therefore without an order; retries after 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min.
+    /// within 3 s; batches of 50, up to three at a time and therefore without an order; retries after 5 to 10 s, 2.5 to
+    /// 5 min, and then 10 to 20 min.
     public static let appCenter = DeliveryPolicy(
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
         flushIntervals: .seconds(6) ... .seconds(86_400), criticalInterval: .seconds(3),

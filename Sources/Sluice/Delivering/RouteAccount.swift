@@ -1,26 +1,56 @@
 /// Where everything that happens to a route's events is counted and, where a host may want to know, reported.
 final class RouteAccount: Sendable {
-    private let counts: Locked<RouteLedger>
+    private struct State {
+        var ledger: RouteLedger
+        /// Why the store has lost events for the first time, of which nobody has been told yet: it says so with its own
+        /// lock held, under which the host's code must not be called.
+        var unreported: [DropReason] = []
+    }
+
+    private let state: Locked<State>
     private let isSplitting = Locked(false)
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
 
     init(name: String, onDiagnostic: @escaping @Sendable (Diagnostic) -> Void) {
-        counts = Locked(RouteLedger(name: name))
+        state = Locked(State(ledger: RouteLedger(name: name)))
         self.onDiagnostic = onDiagnostic
     }
 
-    var ledger: RouteLedger { counts.withLock { $0 } }
+    var ledger: RouteLedger { state.withLock(\.ledger) }
 
     func report(_ kind: Diagnostic.Kind, _ message: String) {
-        onDiagnostic(Diagnostic(kind: kind, route: counts.withLock { $0.name }, message: message))
+        onDiagnostic(Diagnostic(kind: kind, route: ledger.name, message: message))
     }
 
     func offered() {
-        counts.withLock { $0.offered += 1 }
+        let hasNews = state.withLock { state in
+            state.ledger.offered += 1
+            return !state.unreported.isEmpty
+        }
+        if hasNews { reportDrops() }
     }
 
     func dropped(_ count: Int, _ reason: DropReason) {
-        counts.withLock { $0.dropped.add(count, reason) }
+        state.withLock { $0.ledger.dropped.add(count, reason) }
+    }
+
+    /// Counts what the store has lost.
+    private func lost(_ count: Int, _ reason: DropReason) {
+        state.withLock { state in
+            state.ledger.dropped.add(count, reason)
+            if state.ledger.dropped[reason] == count { state.unreported.append(reason) }
+        }
+    }
+
+    /// Tells of the first loss by each reason. To be called with no lock held.
+    func reportDrops() {
+        let reasons = state.withLock { state in
+            defer { state.unreported = [] }
+            return state.unreported
+        }
+        for reason in reasons {
+            report(.dropped, "the store has lost events, of which these are the first: \(reason.rawValue)")
+        }
     }
 
     /// Counts an event that was not stored.
@@ -32,9 +62,9 @@ final class RouteAccount: Sendable {
             case .shutDown: .shutDown
             default: .storeFailed
             }
-        let isFirst = counts.withLock { counts in
-            counts.dropped.add(1, reason)
-            return counts.dropped[reason] == 1
+        let isFirst = state.withLock { state in
+            state.ledger.dropped.add(1, reason)
+            return state.ledger.dropped[reason] == 1
         }
         // A full disk would else fill the host's log as well.
         if isFirst { report(.dropped, "events are not stored, of which this is the first: \(error)") }
@@ -55,15 +85,15 @@ final class RouteAccount: Sendable {
             case .failed: failure ?? verdicts.retryReason
             case .held: verdicts.holdReason ?? RouteAccount.refusal
             }
-        counts.withLock { counts in
-            counts.delivered += delivered
-            counts.duplicates += duplicates
-            counts.rejected += rejected.count
-            counts.sends += 1
-            if outcome != .progress { counts.failedSends += 1 }
-            if outcome == .held { counts.heldSends += 1 }
-            if splitReason != nil { counts.splitSends += 1 }
-            counts.lastFailure = reason
+        state.withLock { state in
+            state.ledger.delivered += delivered
+            state.ledger.duplicates += duplicates
+            state.ledger.rejected += rejected.count
+            state.ledger.sends += 1
+            if outcome != .progress { state.ledger.failedSends += 1 }
+            if outcome == .held { state.ledger.heldSends += 1 }
+            if splitReason != nil { state.ledger.splitSends += 1 }
+            state.ledger.lastFailure = reason
         }
         if let first = rejected.first {
             report(.rejected, "\(rejected.count) event(s) refused for good, the first because: \(first.reason)")
@@ -86,15 +116,15 @@ final class RouteAccount: Sendable {
 
     /// Nothing could be sent, since every event that waits was refused.
     func held() {
-        counts.withLock { $0.lastFailure = RouteAccount.refusal }
+        state.withLock { $0.ledger.lastFailure = RouteAccount.refusal }
         report(.held, RouteAccount.refusal)
     }
 
     /// What the store is given to report to.
     var storeObserver: StoreObserver {
         StoreObserver(
-            onRecovered: { count in self.counts.withLock { $0.recovered += count } },
-            onDropped: { count, reason in self.dropped(count, reason) },
+            onRecovered: { count in self.state.withLock { $0.ledger.recovered += count } },
+            onDropped: { count, reason in self.lost(count, reason) },
             onNote: { self.report(.store, $0) })
     }
 }

@@ -27,6 +27,34 @@ import Testing
         await bench.sends(at: 5)
     }
 
+    @Test("what is set to nonsense after the initializer is moved into its range when a pipeline is built")
+    func nonsenseLater() async throws {
+        var policy = Bench.policy
+        policy.maximumBatchesInFlight = 0
+        policy.flushCount = -1
+        policy.criticalInterval = .seconds(-1)
+        policy.backOffSteps = [.seconds(Int64.max - 1) ... .seconds(Int64.max)]
+        let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: nil)))]), delivery: policy)
+        bench.track(25)
+        await bench.sleeps(until: 31_536_000)
+        await bench.drained()
+        #expect(bench.ledger.delivered == 25)
+
+        policy.maximumBatchesInFlight = 1_000
+        let many = try Bench(ScriptedTransport(then: .hang), delivery: policy)
+        many.track(100)
+        await many.transport.waitForSends(3)
+        await many.pipeline.shutdown(deadline: .zero)
+        #expect(many.sizes == [10, 10, 10])
+    }
+
+    @Test("a longest of all durations is no trap for the system's clock")
+    func longestSleep() async {
+        let sleep = Task { try await SystemTime().sleep(until: .seconds(Int64.max)) }
+        sleep.cancel()
+        await #expect(throws: CancellationError.self) { try await sleep.value }
+    }
+
     @Test(
         "App Center's interval is 6 to 86,400 seconds, by the policy and at run time",
         arguments: [(-1, 6), (0, 6), (5, 6), (6, 6), (60, 60), (86_400, 86_400), (86_401, 86_400), (Int64.max, 86_400)]

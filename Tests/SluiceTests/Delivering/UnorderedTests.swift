@@ -107,6 +107,25 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
+    @Test("a batch that fails beside others which succeed waits before it is sent again")
+    func failsBeside() async throws {
+        let bench = try bench(
+            ScriptedTransport { _, batch in
+                let lines = batch.events.map { String(decoding: $0.bytes, as: UTF8.self) }
+                return lines.contains { $0.contains("\"Event 0\"") } ? Self.retry : .answer(.all(.accepted))
+            })
+        track(2_000, bench)
+        let flush = Task { await bench.pipeline.flush() }
+        for round in 1...5 {
+            while bench.ledger.failedSends < round || bench.time.deadlines.isEmpty { await Task.yield() }
+            // Time for those beside it to succeed, and for what must not follow.
+            for _ in 0..<1_000 { await Task.yield() }
+            #expect(bench.ledger.failedSends == round)
+            bench.time.advanceToNextSleeper()
+        }
+        _ = await flush.value
+    }
+
     @Test("a shutdown before three that hang ends with its deadline, and all is kept")
     func shutdownBeforeThree() async throws {
         let bench = try bench(ScriptedTransport(then: .hang))

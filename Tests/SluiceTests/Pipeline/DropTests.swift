@@ -70,6 +70,34 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
+    @Test("the first loss by each reason is told, and what a filter drops is not")
+    func firstIsTold() async throws {
+        let told = Locked<[Diagnostic]>([])
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
+            Bouncer(name: "Dull", reason: Self.boring)
+            MemoryStore(capacity: 1_000)
+            ScriptedTransport(then: .hang)
+        }
+        pipeline.pauseDelivery()
+        for _ in 0..<2 {
+            pipeline.track("")
+            pipeline.track("Dull")
+        }
+        for _ in 0..<30 { pipeline.track("Kept until it has to make room") }
+        await pipeline.shutdown(deadline: .zero)
+        pipeline.track("Late")
+        pipeline.track("Late")
+        #expect(pipeline.ledger.dropped == [.emptyName: 2, Self.boring: 2, .shutDown: 2])
+        #expect(pipeline.ledger.routes[0].dropped.keys.contains(.evicted))
+        let texts = told.withLock(\.self).map { "\($0)" }
+        #expect(
+            texts == [
+                "dropped: events are dropped, of which this is the first: emptyName",
+                "dropped [main]: the store has lost events, of which these are the first: evicted",
+                "dropped: events are dropped, of which this is the first: shutDown",
+            ])
+    }
+
     @Test("a pipeline of one route has a route called main")
     func pipelineOneRoute() async throws {
         let bench = try Bench()
