@@ -42,7 +42,8 @@ public enum Verdict: Sendable, Hashable {
     /// Try again, not before `after` has passed if it is given, else after the back-off of the delivery loop. The reason
     /// is for the host's diagnostics and the ledger.
     case retry(after: Duration?, reason: String = "")
-    /// No retry can help this event; it becomes a dead letter.
+    /// No retry can help this event: it becomes a dead letter as soon as another one was accepted. A receiver that rejects
+    /// everything is probably at fault itself, and is sent all of it again later.
     case rejected(String)
     /// The receiver refused the batch because of some of its events: send it in parts, to find out which.
     case split(Split)
