@@ -41,8 +41,9 @@ public final class Pipeline: Sendable {
     ///   - onDiagnostic: called, on any thread, with what a developer may want to see in a log. Keep it short, and
     ///     do not call the pipeline from it.
     ///   - stages: processors, a store and a transport; or processors and routes.
-    /// - Throws: ``SluiceError`` if a stage is listed twice, a route's name is used twice, or a stage cannot be
-    ///   used; and what the block itself throws. Everything that had been opened is closed again.
+    /// - Throws: ``SluiceError`` if `maximumEventBytes` is less than 1, a stage is listed twice, a route's name is used
+    ///   twice, or a stage cannot be used; and what the block itself throws. Everything that had been opened is closed
+    ///   again.
     public init(
         delivery: DeliveryPolicy = .standard,
         maximumEventBytes: Int = 1_000_000,
@@ -50,6 +51,9 @@ public final class Pipeline: Sendable {
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in },
         @PipelineBuilder _ stages: () throws -> PipelinePlan
     ) throws {
+        guard maximumEventBytes > 0 else {
+            throw SluiceError(.invalidArgument, "maximumEventBytes must be 1 or more, and is \(maximumEventBytes)")
+        }
         let plan = try stages()
         try plan.validate()
         processors = plan.processors

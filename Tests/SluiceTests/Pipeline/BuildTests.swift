@@ -180,6 +180,17 @@ import Testing
 
     // MARK: Failures while opening
 
+    @Test("a limit that no event can keep is refused", arguments: [0, -1, .min])
+    func noRoom(limit: Int) {
+        let code = failure {
+            try Pipeline(maximumEventBytes: limit) {
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        #expect(code == .invalidArgument)
+    }
+
     @Test("a second store that does not open has the first one closed")
     func secondStoreDoes() {
         let stores = [WatchedStore(), WatchedStore(openError: Self.unavailable), WatchedStore()]
