@@ -39,6 +39,21 @@ public struct Properties: Sendable {
         }
     }
 
+    /// The same properties as in a dictionary, which has no order: they are ordered by their names, so that the same
+    /// dictionary always gives the same JSON.
+    ///
+    /// - Complexity: O(count × log count).
+    // A literal would be taken for a dictionary, which has no order and traps on a name given twice.
+    @_disfavoredOverload
+    public init(_ dictionary: [String: PropertyValue]) {
+        self.init(dictionary.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    }
+
+    /// The same properties: a literal in parentheses is one, with its names in the order in which they are written.
+    public init(_ properties: Properties) {
+        self = properties
+    }
+
     /// The value under `name`; setting nil removes it, and setting ``PropertyValue/null`` writes a null.
     ///
     /// - Complexity: O(count).

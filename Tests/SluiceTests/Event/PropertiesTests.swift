@@ -125,6 +125,25 @@ import Testing
         #expect(Properties([(String(longName.dropLast()), .null)]).summary.repairs == [])
     }
 
+    @Test("of a dictionary they are ordered by their names")
+    func dictionary() {
+        let values: [String: PropertyValue] = Dictionary(uniqueKeysWithValues: (10..<60).map { ("n\($0)", .int($0)) })
+        let properties = Properties(values)
+        #expect(properties.map(\.name) == (10..<60).map { "n\($0)" })
+        #expect(properties.map(\.value) == (10..<60).map { .int($0) })
+        #expect(Properties([:] as [String: PropertyValue]).isEmpty)
+        #expect(Properties(["a": .double(.nan)] as [String: PropertyValue]).summary.repairs == .nonFiniteNumber)
+    }
+
+    @Test("of a literal in parentheses they keep the written order, and of a name given twice the later value")
+    func dictionaryLiteral() {
+        let name = "a"
+        let properties = Properties(["c": 1, "a": 2, "b": ["d": nil], name: 3])
+        #expect(properties.map(\.name) == ["c", "a", "b"])
+        #expect(properties["a"] == 3)
+        #expect(Properties([:]).isEmpty)
+    }
+
     @Test("what was cut is known after sharing, too")
     func whatCutKnown() {
         let cut: Properties = ["a": .double(.nan), "deep": [[1]]]
