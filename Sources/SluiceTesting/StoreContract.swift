@@ -16,6 +16,7 @@ public enum StoreContract {
         try StoreCheck(make()).opensOnce()
         try StoreCheck(make()).keepsOrderAndBytes()
         try StoreCheck(make()).keepsBatchesApart()
+        try StoreCheck(make()).takesBackToItsPlace()
         try StoreCheck(make()).keepsTheSize()
         try StoreCheck(make()).forgetsRejectedEvents()
         try await StoreCheck(make()).accountsForEveryEvent()
@@ -125,6 +126,33 @@ struct StoreCheck {
         store.close()
     }
 
+    func takesBackToItsPlace() throws {
+        try open()
+        for line in try Samples.lines(0..<60) { try store.append(line) }
+        let size = BatchSize(events: 20, bytes: .max)
+        guard let first = try store.nextBatch(size) else {
+            throw SluiceError(.brokenContract, "of 60 events none was handed out")
+        }
+        for line in try Samples.lines(60..<120) { try store.append(line) }
+        let urgent = try Samples.line(120, priority: .critical)
+        try store.append(urgent)
+        store.release(first.id)
+
+        var batches: [Batch] = []
+        for _ in 0..<2 {
+            guard let batch = try store.nextBatch(size) else { break }
+            batches.append(batch)
+            try store.settle(batch.id, rejected: [])
+        }
+        try require(
+            batches.first?.events == [urgent], "an event of a higher priority must come before a released batch")
+        try require(
+            batches.last?.events == first.events, "a released batch must come back before the rest of its priority")
+        let rest = try takeAll(size, settling: true).flatMap(\.events)
+        try require(first.events + rest == (try Samples.lines(0..<120)), "after a release the order has changed")
+        store.close()
+    }
+
     func keepsTheSize() throws {
         try open()
         let lines = try Samples.lines(0..<10)
@@ -179,13 +207,16 @@ struct StoreCheck {
 
     func closes() throws {
         try open()
-        try store.append(try Samples.line(0))
+        for line in try Samples.lines(0..<30) { try store.append(line) }
+        // What is handed out still waits, too.
+        _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
         try store.synchronize()
         store.close()
+        try requireBacklog(30, "after the close,")
         store.close()
-        _ = store.backlog
+        try requireBacklog(30, "after a second close,")
         do throws(SluiceError) {
-            try store.append(try Samples.line(1))
+            try store.append(try Samples.line(30))
         } catch {
             return try require(error.code == .shutDown, "an append after the close must throw shutDown, not \(error)")
         }

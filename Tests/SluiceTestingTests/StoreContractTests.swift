@@ -49,7 +49,7 @@ final class BrokenStore: Store {
     enum Defect: CaseIterable {
         case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, forgetsReleased, neverForgets
         case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
-        case repeatsIDs, ignoresSmallSizes, keepsRejected
+        case repeatsIDs, ignoresSmallSizes, keepsRejected, releasesToTheBack, releasesBeforeUrgent, emptiesOnClose
     }
 
     private let defect: Defect
@@ -59,6 +59,8 @@ final class BrokenStore: Store {
         var appended = 0
         var isClosed = false
         var last: Batch?
+        var lent: [Batch.ID: Batch] = [:]
+        var released: [Batch] = []
         var handedOut = 0
     }
     private let state = Locked(State())
@@ -99,11 +101,14 @@ final class BrokenStore: Store {
             return state.last
         }
         if defect == .handsOutAgain, let last { return last }
+        if defect == .releasesBeforeUrgent, let batch = takeReleased() { return batch }
         guard let batch = try base.nextBatch(size) else {
+            if let batch = takeReleased() { return batch }
             return defect == .givesEmptyBatches ? Batch(id: Batch.ID(rawValue: 0), events: []) : nil
         }
         state.withLock { state in
             state.last = batch
+            state.lent[batch.id] = batch
             state.handedOut += batch.events.count
         }
         switch defect {
@@ -120,11 +125,21 @@ final class BrokenStore: Store {
     }
 
     func release(_ batch: Batch.ID) {
-        if defect != .forgetsReleased { base.release(batch) }
+        switch defect {
+        case .forgetsReleased: break
+        case .releasesToTheBack, .releasesBeforeUrgent:
+            state.withLock { state in
+                if let batch = state.lent[batch] { state.released.append(batch) }
+            }
+        default: base.release(batch)
+        }
     }
+
+    private func takeReleased() -> Batch? { state.withLock { $0.released.popLast() } }
 
     var backlog: Backlog {
         var backlog = base.backlog
+        if defect == .emptiesOnClose, state.withLock({ $0.isClosed }) { return Backlog(events: 0, bytes: 0) }
         if defect == .overcountsBacklog, backlog.events > 0 { backlog.events += 1 }
         if defect == .overlooksHandedOut { backlog.events = max(0, backlog.events - state.withLock { $0.handedOut }) }
         return backlog

@@ -38,7 +38,7 @@ public protocol Store: Sendable {
     /// - Throws: an error if the store could not forget them for good. It must not hand them out again in this life.
     func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError)
 
-    /// Takes a batch back unsettled; ``nextBatch(_:)`` may hand it out again.
+    /// Takes a batch back unsettled: ``nextBatch(_:)`` may hand it out again, before younger events of its priority.
     func release(_ batch: Batch.ID)
 
     /// How much waits, handed-out batches included; also after ``close()``.
