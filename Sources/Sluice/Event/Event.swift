@@ -57,9 +57,14 @@ extension Event: Equatable {
 }
 
 extension Event {
-    /// Has the ledger count that a processor cut something from this event, if it is stored in the end.
+    /// Has the ledger count that a processor cut something from this event.
     ///
-    /// - Parameter repair: what was done; a cause counts once for each event, however often it is reported.
+    /// It is counted once the event has passed the last processor of the pipeline, or of the route that the reporting
+    /// one stands in: also if the event is dropped after that, with an empty name or by a store. An event that a
+    /// processor drops before counts nothing.
+    ///
+    /// - Parameter repair: what was done. A cause counts once for each event, however often it is reported; once for
+    ///   each route if it is first reported there.
     public mutating func report(_ repair: Repair) {
         if !reportedRepairs.contains(repair) { reportedRepairs.append(repair) }
     }

@@ -1,4 +1,5 @@
-/// What had to be cut from an event so that it could be kept. The ledger counts, for each cause, the events it befell.
+/// What had to be cut from an event so that it could be kept. The ledger counts, for each cause, the events it befell:
+/// those that no processor has dropped, whether or not they were stored in the end.
 ///
 /// Plugins add causes of their own, `extension Repair { static let cutTitle = Repair(rawValue: "cutTitle") }`, and
 /// report them by ``Event/report(_:)``.
