@@ -22,11 +22,19 @@ public final class Deduplication: Processor {
 
     /// - Parameters:
     ///   - window: how long after an event the same one is a duplicate, by the continuous clock. A duplicate does not
-    ///     begin it anew.
+    ///     begin it anew. With a window that is not positive, the pipeline throws
+    ///     ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
     ///   - time: the clock.
     public init(within window: Duration, time: any TimeSource = SystemTime()) {
         self.window = window
         self.time = time
+    }
+
+    public func attach(to outlet: EventOutlet) throws {
+        guard window > .zero else {
+            throw SluiceError(
+                .invalidArgument, "a Deduplication within \(window) finds no duplicate: choose a longer time")
+        }
     }
 
     public func process(_ event: inout Event) -> Disposition {

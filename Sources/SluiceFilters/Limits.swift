@@ -21,6 +21,9 @@ public final class Limits: Processor {
     private let setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void
     private let eventNames = Locked<Set<String>>([])
 
+    /// A rule that allows names of no characters, or no name at all, can only be a mistake: the pipeline then throws
+    /// ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
+    ///
     /// - Parameters:
     ///   - rules: what the backend takes.
     ///   - setAside: gets the events of rules that set aside, as they came, inside `track` on the caller's thread. It
@@ -49,6 +52,17 @@ public final class Limits: Processor {
         rules.propertyName = propertyName
         rules.string = string
         self.init(rules)
+    }
+
+    public func attach(to outlet: EventOutlet) throws {
+        let names = [
+            ("eventName", rules.eventName), ("distinctEventNames", rules.distinctEventNames),
+            ("propertyName", rules.propertyName),
+        ]
+        for case (let name, let rule?) in names where rule.limit < 1 {
+            throw SluiceError(
+                .invalidArgument, "Limits with \(name) of less than 1 leave no name: choose 1 at least, or nil for any")
+        }
     }
 
     public func process(_ event: inout Event) -> Disposition {

@@ -13,19 +13,30 @@ public final class RateLimit: Processor {
         var filledAt: Duration
     }
 
-    private let limit: Double
+    private let limit: Int
     private let window: Duration
     private let time: any TimeSource
     private let buckets = Locked<[String: Bucket]>([:])
 
     /// - Parameters:
-    ///   - events: how many of one name, at least 1.
+    ///   - events: how many of one name, at least 1. With fewer, or a shorter window than is allowed, the pipeline throws
+    ///     ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
     ///   - window: in what time, at least a millisecond; by the continuous clock.
     ///   - time: the clock.
     public init(_ events: Int, per window: Duration, time: any TimeSource = SystemTime()) {
-        limit = Double(max(1, events))
-        self.window = max(.milliseconds(1), window)
+        limit = events
+        self.window = window
         self.time = time
+    }
+
+    public func attach(to outlet: EventOutlet) throws {
+        guard limit >= 1 else {
+            throw SluiceError(
+                .invalidArgument, "a RateLimit of \(limit) lets no event pass: choose 1 at least, or use EventNames")
+        }
+        guard window >= .milliseconds(1) else {
+            throw SluiceError(.invalidArgument, "a RateLimit per \(window): choose a millisecond at least")
+        }
     }
 
     public func process(_ event: inout Event) -> Disposition {
@@ -34,12 +45,13 @@ public final class RateLimit: Processor {
         let passes = buckets.withLock { buckets in
             var name = event.name
             if buckets[name] == nil, buckets.count >= RateLimit.maximumNames { name = "" }
-            return take(from: &buckets[name, default: Bucket(events: limit, filledAt: now)], at: now)
+            return take(from: &buckets[name, default: Bucket(events: Double(limit), filledAt: now)], at: now)
         }
         return passes ? .keep : .drop(.rateLimited)
     }
 
     private func take(from bucket: inout Bucket, at now: Duration) -> Bool {
+        let limit = Double(limit)
         bucket.events = min(limit, bucket.events + limit * max(0, (now - bucket.filledAt) / window))
         bucket.filledAt = now
         guard bucket.events >= 1 else { return false }

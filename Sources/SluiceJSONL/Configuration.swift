@@ -40,7 +40,7 @@ struct Configuration: Sendable {
 
     var interval: Duration? {
         if case .interval(let milliseconds) = durability {
-            .milliseconds(min(max(1, milliseconds), 86_400_000))
+            .milliseconds(min(milliseconds, 86_400_000))
         } else {
             nil
         }

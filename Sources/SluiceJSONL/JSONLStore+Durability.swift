@@ -8,7 +8,8 @@ extension JSONLStore {
         /// the system, may lose what the system had not written by then, usually the last 5 to 30 seconds.
         case process
         /// As ``process``; and a loss of power loses no more than the events of the last so many milliseconds, and of as
-        /// long as the drive takes to synchronise. That runs in a task beside the callers, who do not wait for it.
+        /// long as the drive takes to synchronise. That runs in a task beside the callers, who do not wait for it. At
+        /// least 1 ms; more than a day is taken for a day.
         case interval(milliseconds: Int)
         /// The loss of power, as far as the drive is honest; each event waits for a synchronisation (0.2 to 20 ms).
         /// On Apple's platforms it is `F_FULLFSYNC`.

@@ -58,7 +58,7 @@ public final class JSONLStore: Store {
     ) {
         configuration = Configuration(
             directory: directory, durability: durability, capacity: capacity,
-            maximumAge: min(max(.zero, maximumAge), Configuration.longestAge),
+            maximumAge: min(maximumAge, Configuration.longestAge),
             maximumEventBytes: min(maximumEventBytes, 1 << 29),
             sealing: sealing, environment: environment)
         self.files = files
@@ -76,14 +76,23 @@ public final class JSONLStore: Store {
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with what to do about it, if the directory cannot be made or
     ///   written to, is a file or a symbolic link, or belongs to someone else; ``SluiceError/Code/invalidPipeline`` if
-    ///   this store was opened before; ``SluiceError/Code/invalidArgument`` if no event can fit into its limits. A full
-    ///   disk is no error: what waits already can be delivered.
+    ///   this store was opened before; ``SluiceError/Code/invalidArgument`` if no event can fit into its limits, or its
+    ///   age or interval is not positive. A full disk is no error: what waits already can be delivered.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
         guard configuration.capacity > 0, configuration.maximumEventBytes > 0 else {
             throw SluiceError(
                 .invalidArgument,
                 "a capacity of \(configuration.capacity) bytes, for events of at most \(configuration.maximumEventBytes), "
                     + "holds none: give positive numbers")
+        }
+        guard configuration.maximumAge > .zero else {
+            throw SluiceError(
+                .invalidArgument,
+                "a maximumAge of \(configuration.maximumAge), at which every event is too old: give a positive one")
+        }
+        if case .interval(let milliseconds) = configuration.durability, milliseconds < 1 {
+            throw SluiceError(
+                .invalidArgument, "an interval of \(milliseconds) milliseconds: give 1 at least, or choose .full")
         }
         try use { state throws(SluiceError) in try state.open(observer) }
     }

@@ -109,11 +109,11 @@ struct AgeTests {
         #expect(third.dropped.isEmpty)
     }
 
-    @Test("an age limit beyond all time means never", arguments: [Duration.seconds(Int64.max), .seconds(Int64.min)])
-    func absurd(age: Duration) throws {
+    @Test("an age limit beyond all time means never")
+    func absurd() throws {
         let store = try TestedStore.opened(
             JSONLStore(
-                at: directory.path, durability: .interval(milliseconds: .max), maximumAge: age,
+                at: directory.path, durability: .interval(milliseconds: .max), maximumAge: .seconds(Int64.max),
                 environment: time.environment))
         try store.append(EventLine(0))
         #expect(try store.drain() == texts([0]))

@@ -89,6 +89,19 @@ struct OpeningTests {
         #expect(try SystemFileSystem().list(directory.path).isEmpty)
     }
 
+    @Test(
+        "an age or an interval that is not positive is refused",
+        arguments: [
+            (.process, .zero), (.process, .seconds(-1)), (.process, .seconds(Int64.min)),
+            (.interval(milliseconds: 0), .seconds(1)), (.interval(milliseconds: .min), .seconds(1)),
+        ] as [(JSONLStore.Durability, Duration)])
+    func impossibleTimes(durability: JSONLStore.Durability, age: Duration) throws {
+        let store = TestedStore(JSONLStore(at: directory.path, durability: durability, maximumAge: age, files: files))
+        let error = #expect(throws: SluiceError.self) { try store.open() }
+        #expect(error?.code == .invalidArgument)
+        #expect(try SystemFileSystem().list(directory.path).isEmpty)
+    }
+
     @Test("a full disk is no reason not to open: what waits can be delivered", arguments: [true, false])
     func full(isUsed: Bool) throws {
         if isUsed { try directory.leave([EventLine(0)]) }

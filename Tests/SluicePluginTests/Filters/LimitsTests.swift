@@ -76,6 +76,21 @@ struct LimitsTests {
         #expect(try #require(limits.processed("Event", ["a": "b"])).properties.isEmpty)
     }
 
+    @Test("names of no length, or no names, are an error when the pipeline is built", arguments: [0, -1, .min])
+    func noNames(limit: Int) throws {
+        var names = Limits.Rules()
+        names.distinctEventNames = .dropEvent(over: limit)
+        let wrong = [
+            Limits(eventName: .cut(to: limit)), Limits(eventName: .setAside(over: limit)), Limits(names),
+            Limits(propertyName: .cut(to: limit)),
+        ]
+        for limits in wrong {
+            let error = #expect(throws: SluiceError.self) { try TestPipeline { limits } }
+            #expect(error?.code == .invalidArgument)
+        }
+        _ = try TestPipeline { Limits(eventName: .cut(to: 1), properties: .cut(to: limit), string: .cut(to: limit)) }
+    }
+
     @Test("no rule, no limit")
     func none() throws {
         let properties = Properties((0..<1_000).map { ("\($0)", .int($0)) })

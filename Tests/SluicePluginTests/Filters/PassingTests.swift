@@ -88,6 +88,28 @@ import Testing
         }
     }
 
+    @Test(
+        "a number or a time that can only be a mistake is an error when the pipeline is built",
+        arguments: [
+            RateLimit(0, per: .seconds(1)), RateLimit(-1, per: .seconds(1)), RateLimit(.min, per: .seconds(1)),
+            RateLimit(1, per: .zero), RateLimit(1, per: .seconds(-1)), RateLimit(1, per: .microseconds(999)),
+            Deduplication(within: .zero), Deduplication(within: .seconds(-1)),
+        ] as [any Processor])
+    func mistakes(filter: any Processor) {
+        let error = #expect(throws: SluiceError.self) { try TestPipeline { filter } }
+        #expect(error?.code == .invalidArgument)
+    }
+
+    @Test("the smallest number and the shortest times do")
+    func smallest() async throws {
+        let test = try TestPipeline(time: time) {
+            RateLimit(1, per: .milliseconds(1), time: time)
+            Deduplication(within: .nanoseconds(1), time: time)
+        }
+        test.pipeline.track("A")
+        #expect(try await test.event().name == "A")
+    }
+
     @Test("it remembers the last 1,024 events")
     func remembersLast1() {
         let filter = Deduplication(within: .seconds(1_000), time: time)
