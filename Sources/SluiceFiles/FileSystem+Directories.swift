@@ -54,13 +54,23 @@ package enum FilePath {
         return parent == path ? [] : [parent] + ancestors(of: parent)
     }
 
+    /// Why a path is none, and what to do about it; nil if it may be one.
+    package static func flaw(of path: String) -> String? {
+        if path.isEmpty { return "is empty: give a path" }
+        // The system would take what stands before it for the whole.
+        if path.utf8.contains(0) { return "has a NUL in it: give a path without" }
+        // What a shell or Foundation would read otherwise is never meant as the name of a folder.
+        if path == "~" || path.hasPrefix("~/") {
+            return "begins with ~, which is not expanded here: give the path of the home directory instead"
+        }
+        if path.hasPrefix("file:/") { return "is a URL: give the path alone" }
+        return nil
+    }
+
     /// Without slashes at the end, through which a symbolic link would be followed, and absolute, so that a change of
     /// the working directory does not matter.
     package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {
-        // The system would take what stands before it for the whole.
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidArgument }
-        // What a shell or Foundation would read otherwise is never meant as the name of a folder.
-        guard path != "~", !path.hasPrefix("~/"), !path.hasPrefix("file:/") else { throw .invalidArgument }
+        guard flaw(of: path) == nil else { throw .invalidArgument }
         var path = path
         if !path.hasPrefix("/") { path = try fileSystem.currentDirectory() + "/" + path }
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }

@@ -90,6 +90,9 @@ package struct StateFile: Sendable {
     }
 
     private func failure(_ what: String, _ error: FileError) -> SluiceError {
+        if let flaw = FilePath.flaw(of: path) {
+            return SluiceError(.storageUnavailable, "the file \(path) \(what): its path \(flaw)", cause: error)
+        }
         let advice =
             switch error {
             case .tooManyLinks, .invalidArgument: "put a regular file of this user's there, or another path here"

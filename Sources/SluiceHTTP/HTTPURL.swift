@@ -6,6 +6,7 @@ enum HTTPURL {
     static func check(_ url: String) throws(SluiceError) {
         func wrong(_ what: String) -> SluiceError { SluiceError(.invalidArgument, "the URL \(what)") }
 
+        guard !url.contains(" ") else { throw wrong("has a blank; leave it out, or percent-encode it as %20") }
         guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw wrong("has characters other than printable ASCII; percent-encode them")
         }

@@ -15,10 +15,12 @@ struct RootDirectory {
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with what to do about it.
     mutating func prepare() throws(SluiceError) {
+        if let flaw = FilePath.flaw(of: path) { throw RootDirectory.unavailable(path, flaw) }
         do throws(FileError) {
             path = try FilePath.normalized(path, in: files)
         } catch {
-            throw RootDirectory.unavailable(path, "is no path: give an absolute one", error)
+            throw RootDirectory.unavailable(
+                path, "is relative, and the working directory cannot be found: give an absolute path", error)
         }
         let status: FileStatus
         do throws(FileError) {

@@ -72,8 +72,12 @@ struct StoreState {
     }
 
     mutating func open(_ observer: StoreObserver) throws(SluiceError) {
-        guard phase == .new else {
-            throw SluiceError(.invalidPipeline, "this JSONLStore is in use by another pipeline or route")
+        switch phase {
+        case .new: break
+        case .open: throw SluiceError(.invalidPipeline, "this JSONLStore is in use by another pipeline or route")
+        case .closed:
+            throw SluiceError(
+                .invalidPipeline, "this JSONLStore was closed with its pipeline: make a new one at the same directory")
         }
         self.observer = observer
         processID = files.processID

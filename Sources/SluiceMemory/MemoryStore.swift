@@ -32,6 +32,9 @@ public final class MemoryStore: Store {
             throw SluiceError(.invalidArgument, "a capacity of \(capacity) bytes holds no event: give a larger one")
         }
         try state.withLock { (state) throws(SluiceError) in
+            guard !state.isClosed else {
+                throw SluiceError(.invalidPipeline, "this MemoryStore was closed with its pipeline: make a new one")
+            }
             guard state.observer == nil else {
                 throw SluiceError(.invalidPipeline, "this MemoryStore is in use by another pipeline or route")
             }

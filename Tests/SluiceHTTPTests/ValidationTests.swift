@@ -29,6 +29,13 @@ struct ValidationTests {
         #expect(error?.message.contains("secret") == false)
     }
 
+    @Test("a blank is called one", arguments: [" http://host/", "http://host/ ", "http://host/a b"])
+    func blank(url: String) {
+        let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open() }
+        #expect(error?.message.contains("a blank") == true)
+        #expect(error?.message.contains("%20") == true)
+    }
+
     @Test("a URL that is none, when the pipeline is built")
     func building() {
         let error = #expect(throws: SluiceError.self) {

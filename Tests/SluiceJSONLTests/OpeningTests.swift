@@ -62,9 +62,26 @@ struct OpeningTests {
         expectUnavailable(directory.path, says: "chmod 700")
     }
 
-    @Test("no path at all is refused", arguments: ["", "/tmp/a\u{0}b", "~", "~/events", "file:///tmp/events"])
-    func noPath(path: String) {
-        expectUnavailable(path, says: "is no path")
+    @Test(
+        "no path at all is refused, with the reason",
+        arguments: [
+            ("", "is empty"), ("/tmp/a\u{0}b", "has a NUL"), ("~", "not expanded"), ("~/events", "not expanded"),
+            ("file:///tmp/events", "is a URL"),
+        ])
+    func noPath(path: String, reason: String) {
+        expectUnavailable(path, says: reason)
+    }
+
+    @Test("a second opening is refused, and after the close says that a new store is needed")
+    func secondOpening() throws {
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let inUse = #expect(throws: SluiceError.self) { try store.open() }
+        #expect(inUse?.code == .invalidPipeline)
+        #expect(inUse?.message.contains("in use by another") == true)
+        store.store.close()
+        let closed = #expect(throws: SluiceError.self) { try store.open() }
+        #expect(closed?.code == .invalidPipeline)
+        #expect(closed?.message.contains("make a new one") == true)
     }
 
     @Test(

@@ -48,11 +48,15 @@ struct StateFileTests {
 
     @Test(
         "a path that cannot hold a file is an error with advice",
-        arguments: ["", "a\u{0}b", "/dev/null/state", "/dev/zero"])
-    func pathThatCannotHoldFile(path: String) {
+        arguments: [
+            ("", "is empty"), ("a\u{0}b", "has a NUL"), ("~/state", "not expanded"), ("file:///tmp/state", "is a URL"),
+            ("/dev/null/state", "another path"), ("/dev/zero", "another path"),
+        ])
+    func pathThatCannotHoldFile(path: String, advice: String) {
         let file = StateFile(path: path)
         let error = #expect(throws: SluiceError.self) { try file.write([1]) }
         #expect(error?.code == .storageUnavailable)
+        #expect(error?.message.contains(advice) == true)
     }
 
     @Test("a failed write leaves what was there and no rubbish")

@@ -45,6 +45,24 @@ import Testing
         }
     }
 
+    @Test("a store that was closed with its pipeline says that a new one is needed")
+    func closedStore() async throws {
+        let store = MemoryStore()
+        func build() throws -> Pipeline {
+            try Pipeline {
+                store
+                ScriptedTransport()
+            }
+        }
+        let pipeline = try build()
+        let inUse = #expect(throws: SluiceError.self) { try build() }
+        #expect(inUse?.message.contains("in use by another") == true)
+        await pipeline.shutdown()
+        let closed = #expect(throws: SluiceError.self) { try build() }
+        #expect(closed?.code == .invalidPipeline)
+        #expect(closed?.message.contains("make a new one") == true)
+    }
+
     @Test("a shutdown drains, and closes the store")
     func shutdownDrainsCloses() async throws {
         let store = WatchedStore()
