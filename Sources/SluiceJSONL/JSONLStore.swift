@@ -21,8 +21,8 @@ public final class JSONLStore: Store {
     ///   - directory: where the events are kept. It is made (0700) with the directories above it if it is missing, and
     ///     must otherwise be a directory that belongs to this user. A relative path is resolved when the store is opened.
     ///   - durability: what an accepted event has survived.
-    ///   - capacity: the most bytes of files that wait for delivery: 10 MiB by default. Dead letters take an eighth of
-    ///     it more, at most 1 MiB.
+    ///   - capacity: the most bytes of files that wait for delivery in this store: 10 MiB by default. Each process that
+    ///     shares the directory has as much to itself. Dead letters take an eighth of it more, at most 1 MiB.
     ///   - maximumAge: events that are older are dropped, at the latest when they are older by a twenty-fifth: 25 days,
     ///     and one, by default. Within a life their age follows the monotonic clock. Time between lives counts only if
     ///     it is not longer than this: a wall clock that stands years ahead expires nothing, and neither do years in a
