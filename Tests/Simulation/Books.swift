@@ -26,7 +26,7 @@ final class Books: Sendable {
         var isDone: Bool { isDelivered || isRejected }
     }
 
-    fileprivate struct State {
+    struct State {
         var records: [Int: Record] = [:]
         var handedOut: [Int: [UInt64: [Int]]] = [:]
         var deletions: [Deletion] = []
@@ -44,7 +44,7 @@ final class Books: Sendable {
         var expired = 0
     }
 
-    private let state = Locked(State())
+    let state = Locked(State())
     private let isVerbose: Bool
 
     init(isVerbose: Bool) {
@@ -276,43 +276,6 @@ final class Books: Sendable {
         guard let start = line.indices.first(where: { line[$0...].starts(with: key) }) else { return nil }
         let digits = line[(start + key.count)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return Int(String(decoding: digits, as: UTF8.self))
-    }
-}
-
-/// What a host has asked to be forgotten.
-struct Deletion: Identifiable {
-    let id: Int
-    let life: Int
-    /// What the life had stored by then.
-    let serials: Set<Int>
-}
-
-extension Books {
-    func beginsDeletion(in life: Int) -> Deletion {
-        state.withLock { state in
-            let serials = state.records.filter { $0.value.life == life && !$0.value.isDone }.map(\.key)
-            state.lastDeletion += 1
-            let deletion = Deletion(id: state.lastDeletion, life: life, serials: Set(serials))
-            state.deletions.append(deletion)
-            return deletion
-        }
-    }
-
-    /// - Parameter isDone: whether the host can trust that nothing of it is sent any more.
-    func ended(_ deletion: Deletion, isDone: Bool) {
-        let isFirstEnd = state.withLock { state in
-            let count = state.deletions.count
-            state.deletions.removeAll { $0.id == deletion.id }
-            guard state.deletions.count < count else { return false }
-            // What was on its way may have arrived.
-            for serial in deletion.serials where isDone && state.records[serial]?.isDone == false {
-                state.records[serial]?.isDeleted = true
-            }
-            return true
-        }
-        guard isFirstEnd else { return }
-        // What came in meanwhile, or was left by another life, may be deleted too.
-        excuse { _, record in record.life == deletion.life || record.process.isDead ? "deleted" : nil }
     }
 }
 
