@@ -48,7 +48,10 @@ let tests: [Target] = [
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),
     .testTarget(
-        name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceTesting"],
+        name: "SluiceHTTPTests",
+        dependencies: [
+            "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceTesting",
+        ],
         exclude: ["bodies.py"]),
     .testTarget(name: "SluicePluginTests", dependencies: plugins),
     .testTarget(

@@ -48,7 +48,8 @@ extension Limits {
         /// Names that properties may not have, in whatever case of their ASCII letters. One that ends with `*` stands for
         /// all names that begin so. ``names`` says what happens to them; without it, the property is left out.
         public var reservedNames: Set<String> = []
-        /// Objects, and lists of anything but strings.
+        /// Objects, and lists of anything but strings. Objects of plain values under a name that begins with `$` may stay:
+        /// they are what plugins keep apart, such as the `$set` of a profile, and a format for the backend takes them out.
         public var nesting: Strategy?
 
         public init() {}

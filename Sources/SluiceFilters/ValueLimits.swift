@@ -47,7 +47,7 @@ struct ValueLimits: Sendable {
         if !reserved.isEmpty, reserved.contains(property.name) {
             findings.forbid(characters ?? .dropProperty, .reservedName)
         }
-        if let nesting, !property.value.isPlain { findings.forbid(nesting, .nestedValue) }
+        if let nesting, !property.value.isPlain, !property.isEnvelope { findings.forbid(nesting, .nestedValue) }
         guard name != nil || string != nil, findings.refusal == nil, !findings.dropsProperty else { return nil }
         var cutName: String?
         if let name, let cut = property.name.cut(toCharacters: name.limit) {
@@ -97,6 +97,14 @@ struct ValueLimits: Sendable {
         case .cut: findings.repairs.append(repair)
         case .dropProperty, .dropEvent, .setAside: findings.forbid(rule.strategy, reason)
         }
+    }
+}
+
+extension Property {
+    /// An object of plain values in which a plugin keeps what is not the event's own, such as `$set`.
+    fileprivate var isEnvelope: Bool {
+        guard name.utf8.first == UInt8(ascii: "$"), case .object(let object) = value else { return false }
+        return object.allSatisfy(\.value.isPlain)
     }
 }
 

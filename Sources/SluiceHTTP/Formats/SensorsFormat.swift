@@ -2,6 +2,9 @@ public import Sluice
 
 /// `data_list` of Sensors Analytics: a form with the checksum, and the events as Base64 of gzip of a JSON array.
 ///
+/// The verbs of `Identity` go out as the types that Sensors has for them, such as `profile_set`; everything else is a
+/// `track`.
+///
 /// The URL is the project's whole one, `https://HOST:8106/sa?project=…`. The status decides for all events alike. Where
 /// there is no zlib, the gzip inside is one that compresses nothing.
 public struct SensorsFormat: WireFormat {
@@ -38,22 +41,34 @@ public struct SensorsFormat: WireFormat {
         request.body = Array("crc=\(list.javaHashCode)&gzip=1&data_list=".utf8) + list.percentEncoded
     }
 
-    private static func write(_ event: Event, _ sendTime: Timestamp, to writer: inout JSONWriter) {
-        writer.raw(#"{"type":"track","event":"#)
-        writer.string(event.name)
+    static func write(_ event: Event, _ sendTime: Timestamp, to writer: inout JSONWriter) {
+        let record = SensorsRecord(event)
+        writer.raw(#"{"type":"#)
+        writer.string(record.type)
+        if record.hasName {
+            writer.raw(#","event":"#)
+            writer.string(event.name)
+        }
+        writer.optionalString("original_id", record.originalID)
+        writer.optionalString("item_type", record.item?.type)
+        writer.optionalString("item_id", record.item?.id)
         writer.raw(#","time":"#)
         writer.integer(event.time.milliseconds)
         writer.raw(#","distinct_id":"#)
         writer.string(event.anyDistinctID)
         writer.optionalString("anonymous_id", event.anonymousID)
         writer.optionalString("login_id", event.loginID)
+        if let identities = record.identities {
+            writer.raw(#","identities":"#)
+            writer.object(identities)
+        }
         writer.raw(#","lib":{"$lib":"Sluice","$lib_method":"code"},"_track_id":"#)
         // The random bits of the id, as many as fit into the positive integers of any language.
         writer.integer(event.id.low & 0x7FFF_FFFF)
         writer.raw(#","_flush_time":"#)
         writer.integer(sendTime.milliseconds)
         writer.raw(#","properties":"#)
-        writer.object(event.properties)
+        writer.object(record.properties)
         writer.raw("}")
     }
 }
