@@ -127,6 +127,7 @@ import Testing
         arguments: [
             ("2nd", [:], .invalidName), ("Long name", [:], .invalidName), ("Longname", [:], .eventNameTooLong),
             ("E", ["a b": 1], .invalidName), ("E", ["id": 1], .reservedName), ("E", ["o": ["a": 1]], .nestedValue),
+            ("E", ["$o": ["a": ["b": 1]]], .nestedValue), ("E", ["$o": [["a": 1]]], .nestedValue),
             ("E", ["longname": 1], .propertyNameTooLong), ("E", ["s": "longtext"], .stringTooLong),
             ("E", ["a": 1, "b": 2, "c": 3], .tooManyProperties),
         ] as [(String, Properties, DropReason)])
