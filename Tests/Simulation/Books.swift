@@ -45,7 +45,7 @@ final class Books: Sendable {
     }
 
     let state = Locked(State())
-    private let isVerbose: Bool
+    let isVerbose: Bool
 
     init(isVerbose: Bool) {
         self.isVerbose = isVerbose
@@ -127,26 +127,6 @@ final class Books: Sendable {
             record.isDelivered = true
             state.records[serial] = record
             return isKnown
-        }
-    }
-
-    func answered(_ batch: Batch, _ verdicts: Verdicts, to life: Int) {
-        if isVerbose { print("  \(batch.events.compactMap { Books.serial($0.bytes) }): \(verdicts)") }
-        state.withLock { state in
-            for (index, line) in batch.events.enumerated() {
-                guard let serial = Books.serial(line.bytes) else { continue }
-                let verdict: Verdict
-                switch verdicts {
-                case .all(let all): verdict = all
-                case .each(let each): verdict = each[index]
-                }
-                switch verdict {
-                case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
-                case .retry, .hold: state.delayed.insert(serial)
-                // Others of its batch may have to wait for the next batch to show whose fault it is.
-                case .split, .rejected: state.delayed.formUnion(state.handedOut[life]?[batch.id.rawValue] ?? [])
-                }
-            }
         }
     }
 

@@ -71,12 +71,11 @@ extension World {
         guard let pipeline = life.pipeline else { return }
         say("life \(life.number) deletes all")
         let deletion = books.beginsDeletion(in: life.number)
-        // What could not be removed before does not wait any more, and is not deleted.
-        let wasHealthy = !life.process.hadFaults
+        // What was evicted or had expired, and could not be removed, does not wait any more, and is not deleted.
         let (books, process) = (books, life.process)
         Task {
             let isDone = await pipeline.deleteAll()
-            books.ended(deletion, isDone: isDone && wasHealthy && !process.isDead)
+            books.ended(deletion, isDone: isDone && !process.hadFaults && !process.isDead)
         }
         if chance(2) { SerialTasks.run(number(0...30)) }
     }

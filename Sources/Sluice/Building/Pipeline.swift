@@ -207,7 +207,7 @@ public final class Pipeline: Sendable {
     ///
     /// - Returns: whether all that waited before the call is gone. It is not if the pipeline is shut down, or was
     ///   meanwhile, or if a store could not read or remove something, of which the diagnostics tell: ask again, in the next
-    ///   life. That goes for what a store could not remove earlier in this life, too, though it no longer waits.
+    ///   life. Of what was evicted or had expired, and could not be removed, only the diagnostics tell.
     @discardableResult
     public func deleteAll() async -> Bool {
         await withTaskGroup(of: Bool.self) { group in

@@ -1,0 +1,40 @@
+import Sluice
+
+extension Books {
+    /// The receiver has put events off, whether the sender lives to hear of it or not.
+    func putOff(_ batch: Batch, _ verdicts: Verdicts) {
+        state.withLock { state in
+            for (index, line) in batch.events.enumerated() {
+                guard let serial = Books.serial(line.bytes) else { continue }
+                switch verdicts.verdict(at: index) {
+                case .retry, .hold: state.delayed.insert(serial)
+                case .accepted, .duplicate, .rejected, .split: break
+                }
+            }
+        }
+    }
+
+    func answered(_ batch: Batch, _ verdicts: Verdicts, to life: Int) {
+        if isVerbose { print("  \(batch.events.compactMap { Books.serial($0.bytes) }): \(verdicts)") }
+        state.withLock { state in
+            for (index, line) in batch.events.enumerated() {
+                guard let serial = Books.serial(line.bytes) else { continue }
+                switch verdicts.verdict(at: index) {
+                case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
+                case .retry, .hold: break
+                // Others of its batch may have to wait for the next batch to show whose fault it is.
+                case .split, .rejected: state.delayed.formUnion(state.handedOut[life]?[batch.id.rawValue] ?? [])
+                }
+            }
+        }
+    }
+}
+
+extension Verdicts {
+    fileprivate func verdict(at index: Int) -> Verdict {
+        switch self {
+        case .all(let all): all
+        case .each(let each): each[index]
+        }
+    }
+}
