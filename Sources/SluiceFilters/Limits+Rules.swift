@@ -66,9 +66,9 @@ extension Limits {
             return rules
         }()
 
-        /// Sensors Analytics: names of up to 100 letters, digits, `_` and `$`, its reserved names for properties, strings of 8,191
-        /// characters, and lists of strings only. Strings are cut, other properties left out, events of wrong names
-        /// dropped.
+        /// Sensors Analytics: names of up to 100 letters, digits, `_` and `$`, its reserved names for properties, strings
+        /// of 8,191 characters, and lists of strings only. Strings are cut, other properties left out, events of wrong
+        /// names dropped.
         public static let sensors: Rules = {
             var rules = Rules()
             rules.eventName = .dropEvent(over: 100)

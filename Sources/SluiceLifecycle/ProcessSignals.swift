@@ -24,8 +24,8 @@
     /// even where the host blocks every thread of the concurrency pool: then nothing is sent, and the process ends by it.
     ///
     /// While it lives, the signals' default actions are off; one that the process ignored before, as under `nohup`, stays
-    /// ignored. Make one for each process, and none where something else
-    /// handles these signals: call `pipeline.signal(.willTerminate)` and `shutdown` from there.
+    /// ignored. Make one for each process, and none where something else handles these signals: call
+    /// `pipeline.signal(.willTerminate)` and `shutdown` from there.
     public final class ProcessSignals: Sendable {
         private let listener: Int
 

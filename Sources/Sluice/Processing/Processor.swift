@@ -54,7 +54,7 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let emptyName = DropReason(rawValue: "emptyName")
     /// As JSON the event is longer than the pipeline or the store accepts.
     public static let tooLarge = DropReason(rawValue: "tooLarge")
-    /// The pipeline had been shut down, or switched off.
+    /// The pipeline had been shut down.
     public static let shutDown = DropReason(rawValue: "shutDown")
     /// A filter let it not pass.
     public static let filtered = DropReason(rawValue: "filtered")
