@@ -22,7 +22,7 @@ struct SensorsRecordTests {
             transport
         }
         try use(identity, pipeline)
-        await pipeline.shutdown()
+        await pipeline.flush()
         return try transport.accepted().map { event in
             let batch = try Batch(id: .init(rawValue: 1), events: [EventLine(event)])
             var writer = batch.makeWriter()
