@@ -47,7 +47,7 @@ final class ArrayStore: Store {
         }
     }
 
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+    func settle(_ batch: Batch.ID) throws(SluiceError) {
         state.withLock { $0.handedOut[batch] = nil }
     }
 

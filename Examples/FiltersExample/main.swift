@@ -31,7 +31,7 @@ await pipeline.flush()
 print("names that the backend does not take are left out:")
 pipeline.track("Paid", ["user id": 7, "time": 0, "sku": "A-7"]) { $0.distinctID = "user 1" }
 await pipeline.flush()
-print("  \(pipeline.ledger.repaired[.droppedProperty] ?? 0) event with properties left out")
+print("  \(pipeline.ledger.sanitized[.droppedProperty] ?? 0) event with properties left out")
 
 print("half of the users are kept, each of them always or never:")
 pipeline.pauseDelivery()

@@ -23,5 +23,5 @@ pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"], priority: .critical)
 let ledger = await pipeline.shutdown(deadline: .seconds(10))
 let route = ledger.routes[0]
 print("\(route.delivered) of \(ledger.tracked) events delivered, \(route.waiting) left")
-print("\(route.failedSends) sends failed")
+print("\(route.failedAttempts) sends failed")
 if route.delivered < ledger.tracked { throw SluiceError(.inputOutput, "the collector did not take all events") }

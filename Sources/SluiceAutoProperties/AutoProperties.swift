@@ -64,7 +64,7 @@ public final class AutoProperties: Processor {
         var automatic: Properties = [:]
         if let appName { automatic["$app_name"] = .string(appName) }
         if let appVersion { automatic["$app_version"] = .string(appVersion) }
-        automatic.fill(from: system.collect())
+        automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)
         self.system = system
@@ -191,7 +191,7 @@ public final class AutoProperties: Processor {
                 }
             }
         }
-        event.properties.fill(from: constant)
+        event.properties.addDefaults(constant)
         return .keep
     }
 }

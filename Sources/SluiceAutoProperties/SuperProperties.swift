@@ -34,7 +34,7 @@ struct SuperProperties {
     }
 
     mutating func registerOnce(_ properties: Properties) {
-        registered.fill(from: properties)
+        registered.addDefaults(properties)
         quarter = nil
     }
 
@@ -61,9 +61,9 @@ struct SuperProperties {
         let quarter = time.milliseconds / 900_000 - (time.milliseconds < 0 ? 1 : 0)
         if quarter != self.quarter {
             constant = registered
-            constant.fill(from: automatic)
-            constant.fill(from: network)
-            if let offset = utcOffset(time) { constant.fill(from: ["$utc_offset": .int(offset)]) }
+            constant.addDefaults(automatic)
+            constant.addDefaults(network)
+            if let offset = utcOffset(time) { constant.addDefaults(["$utc_offset": .int(offset)]) }
             constant = constant.shared()
             self.quarter = quarter
         }

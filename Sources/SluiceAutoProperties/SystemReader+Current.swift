@@ -34,7 +34,7 @@ extension SystemReader {
     /// More than any of the files that are asked for holds.
     private static let maximumBytes = 1_048_576
 
-    /// Invalid UTF-8 is repaired: these texts become values of properties.
+    /// Invalid UTF-8 is sanitized: these texts become values of properties.
     private static func contents(of path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }

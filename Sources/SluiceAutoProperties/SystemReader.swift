@@ -65,11 +65,11 @@ package struct SystemReader: Sendable {
     /// All automatic properties but those of the library and the network; of a name that several sources tell, the first.
     func collect() -> Properties {
         var properties = platform
-        properties.fill(from: process)
-        properties.fill(from: operatingSystem)
-        properties.fill(from: hardware)
-        properties.fill(from: region)
-        properties.fill(from: container)
+        properties.addDefaults(process)
+        properties.addDefaults(operatingSystem)
+        properties.addDefaults(hardware)
+        properties.addDefaults(region)
+        properties.addDefaults(container)
         return properties
     }
 

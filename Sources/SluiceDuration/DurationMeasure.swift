@@ -25,7 +25,7 @@ public struct DurationMeasure: Sendable {
     ///   - unit: in what it is written.
     ///   - clock: what counts. Neither clock knows of the user's setting the time.
     ///   - limit: what is longer cannot be true: such a duration is left out of its event, and counted as
-    ///     ``Sluice/Repair/overlongDuration``. A day by default.
+    ///     ``Sluice/Sanitization/overlongDuration``. A day by default.
     ///   - time: the clocks.
     public init(
         unit: Unit = .milliseconds, clock: Clock = .suspending, limit: Duration = .seconds(86_400),
@@ -59,9 +59,9 @@ public struct DurationMeasure: Sendable {
     }
 }
 
-extension Repair {
+extension Sanitization {
     /// A duration was left out because it is longer than the limit of a `DurationMeasure`.
-    public static let overlongDuration = Repair(rawValue: "overlongDuration")
+    public static let overlongDuration = Sanitization(rawValue: "overlongDuration")
 }
 
 extension Duration {

@@ -65,7 +65,7 @@ public final class Consent: Processor {
 
     fileprivate struct State {
         var status: Status?
-        var held: [(line: EventLine, repairs: [Repair])] = []
+        var held: [(line: EventLine, sanitizations: [Sanitization])] = []
         var heldBytes = 0
         var outlet: EventOutlet?
     }
@@ -111,7 +111,7 @@ public final class Consent: Processor {
         }
         guard let outlet else { return }
         Consent.$isLettingGo.withValue(true) {
-            for (line, repairs) in held { letGo(line, repairs, outlet) }
+            for (line, sanitizations) in held { letGo(line, sanitizations, outlet) }
         }
     }
 
@@ -127,7 +127,7 @@ public final class Consent: Processor {
         try set(.denied)
     }
 
-    private func letGo(_ line: EventLine, _ repairs: [Repair], _ outlet: EventOutlet) {
+    private func letGo(_ line: EventLine, _ sanitizations: [Sanitization], _ outlet: EventOutlet) {
         do throws(SluiceError) {
             let event = try line.event()
             outlet.track(event.name, event.properties, priority: event.priority) { new in
@@ -135,7 +135,7 @@ public final class Consent: Processor {
                 new.distinctID = event.distinctID
                 new.anonymousID = event.anonymousID
                 new.loginID = event.loginID
-                for repair in repairs { new.report(repair) }
+                for sanitization in sanitizations { new.report(sanitization) }
             }
         } catch {
             outlet.report("an event that was held for the user's consent cannot be read: \(error)")
@@ -190,7 +190,7 @@ extension Consent.State {
     fileprivate mutating func hold(_ event: Event, upTo limit: Int) -> DropReason {
         do throws(SluiceError) {
             let line = try EventLine(event, limit: limit - heldBytes)
-            held.append((line, event.reportedRepairs))
+            held.append((line, event.reportedSanitizations))
             heldBytes += line.bytes.count
             return .consentHeld
         } catch {

@@ -85,7 +85,7 @@ extension Limits {
     }
 }
 
-extension Repair {
+extension Sanitization {
     /// The name of a property lost what lay beyond a limit.
-    public static let cutPropertyName = Repair(rawValue: "cutPropertyName")
+    public static let cutPropertyName = Sanitization(rawValue: "cutPropertyName")
 }

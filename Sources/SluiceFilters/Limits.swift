@@ -14,7 +14,7 @@ public import Sluice
 /// stands above it counts, so let it stand above `AutoProperties` if only the host's own properties are to be limited.
 ///
 /// Of names that are cut to the same one, one property stays. The ledger counts events of which something was cut or
-/// left out by ``Sluice/Repair``, and those that were dropped or set aside by ``Sluice/DropReason``.
+/// left out by ``Sluice/Sanitization``, and those that were dropped or set aside by ``Sluice/DropReason``.
 public final class Limits: Processor {
     private let rules: Rules
     private let values: ValueLimits
@@ -86,7 +86,7 @@ public final class Limits: Processor {
         if let rule = rules.eventName, let cut = event.name.cut(toCharacters: rule.limit) {
             guard rule.strategy == .cut else { return Refusal(.eventNameTooLong, rule.strategy) }
             event.name = cut
-            event.report(.cutName)
+            event.report(.truncatedName)
         }
         if let rule = rules.distinctEventNames, !isKnown(event.name, rule.limit) {
             return Refusal(.tooManyEventNames, rule.strategy)
@@ -105,7 +105,7 @@ public final class Limits: Processor {
     }
 
     private func limitProperties(of event: inout Event) -> Refusal? {
-        var changes: [(from: Property, to: Property, repairs: [Repair])] = []
+        var changes: [(from: Property, to: Property, sanitizations: [Sanitization])] = []
         for property in event.properties {
             var findings = ValueLimits.Findings()
             let fitted = values.fitted(property, &findings)
@@ -114,7 +114,7 @@ public final class Limits: Processor {
                 event.properties[property.name] = nil
                 event.report(.droppedProperty)
             } else if let fitted {
-                changes.append((property, fitted, findings.repairs))
+                changes.append((property, fitted, findings.sanitizations))
             }
         }
         if let rule = rules.properties, event.properties.count > rule.limit {
@@ -130,7 +130,7 @@ public final class Limits: Processor {
         }
         // Last, because a new name goes to the end of the list, whose order decides above.
         for change in changes where event.properties[change.from.name] != nil {
-            for repair in change.repairs { event.report(repair) }
+            for sanitization in change.sanitizations { event.report(sanitization) }
             if change.to.name != change.from.name {
                 event.properties[change.from.name] = nil
                 if event.properties[change.to.name] != nil { event.report(.droppedProperty) }

@@ -13,16 +13,16 @@ public import Sluice
 ///
 /// Ids are left as they are: pass a hash to `login` instead of an e-mail address. What a stage below it adds is not
 /// redacted, so let it stand below those. The ledger counts events of which something was taken as
-/// ``Sluice/Repair/redacted``. Let it stand above `Limits`: half a card number is not known for one.
+/// ``Sluice/Sanitization/redacted``. Let it stand above `Limits`: half a card number is not known for one.
 public struct Redaction: Processor {
-    private let keys: PropertyNameSet
+    private let keys: CaseInsensitiveNames
     private let patterns: [Pattern]
 
     /// - Parameters:
     ///   - keys: names of properties whose values are secret.
     ///   - patterns: what is secret wherever it stands, applied in the order given.
     public init(keys: [String] = [], patterns: [Pattern] = []) {
-        self.keys = PropertyNameSet(keys)
+        self.keys = CaseInsensitiveNames(keys)
         self.patterns = patterns
     }
 
@@ -98,7 +98,7 @@ public struct Redaction: Processor {
     }
 }
 
-extension Repair {
+extension Sanitization {
     /// A secret was replaced: `Redaction`.
-    public static let redacted = Repair(rawValue: "redacted")
+    public static let redacted = Sanitization(rawValue: "redacted")
 }

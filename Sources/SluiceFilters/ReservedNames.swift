@@ -2,14 +2,14 @@ import Sluice
 
 /// Names, and beginnings of names, that a backend keeps for itself, whatever the case of their ASCII letters.
 struct ReservedNames: Sendable {
-    let names: PropertyNameSet
+    let names: CaseInsensitiveNames
     private let prefixes: [[UInt8]]
     let isEmpty: Bool
 
     /// - Parameter names: those that end with `*` are beginnings.
     init(_ names: Set<String>) {
         isEmpty = names.isEmpty
-        self.names = PropertyNameSet(names.filter { !$0.hasSuffix("*") })
+        self.names = CaseInsensitiveNames(names.filter { !$0.hasSuffix("*") })
         prefixes = names.filter { $0.hasSuffix("*") }.map { $0.utf8.dropLast().map(\.lowercasedLetter) }
     }
 

@@ -3,7 +3,7 @@ import Sluice
 /// The rules for properties one by one; those for lengths hold at every depth.
 struct ValueLimits: Sendable {
     struct Findings {
-        var repairs: [Repair] = []
+        var sanitizations: [Sanitization] = []
         var dropsProperty = false
         var refusal: Refusal?
 
@@ -49,14 +49,14 @@ struct ValueLimits: Sendable {
         }
         if let nesting, !property.value.isPlain, !property.isEnvelope { findings.forbid(nesting, .nestedValue) }
         guard name != nil || string != nil, findings.refusal == nil, !findings.dropsProperty else { return nil }
-        var cutName: String?
+        var truncatedName: String?
         if let name, let cut = property.name.cut(toCharacters: name.limit) {
-            cutName = cut
+            truncatedName = cut
             note(name, .propertyNameTooLong, .cutPropertyName, &findings)
         }
         let value = fitted(property.value, &findings)
-        guard cutName != nil || value != nil else { return nil }
-        return Property(cutName ?? property.name, value ?? property.value)
+        guard truncatedName != nil || value != nil else { return nil }
+        return Property(truncatedName ?? property.name, value ?? property.value)
     }
 
     // Recursion is bounded by the depth that a value can have.
@@ -64,7 +64,7 @@ struct ValueLimits: Sendable {
         switch value {
         case .string(let text):
             guard let string, let cut = text.cut(toCharacters: string.limit) else { return nil }
-            note(string, .stringTooLong, .cutString, &findings)
+            note(string, .stringTooLong, .truncatedString, &findings)
             return .string(cut)
         case .array(let array):
             var hasChanged = false
@@ -92,9 +92,9 @@ struct ValueLimits: Sendable {
         }
     }
 
-    private func note(_ rule: Limits.Rule, _ reason: DropReason, _ repair: Repair, _ findings: inout Findings) {
+    private func note(_ rule: Limits.Rule, _ reason: DropReason, _ sanitization: Sanitization, _ findings: inout Findings) {
         switch rule.strategy {
-        case .cut: findings.repairs.append(repair)
+        case .cut: findings.sanitizations.append(sanitization)
         case .dropProperty, .dropEvent, .setAside: findings.forbid(rule.strategy, reason)
         }
     }

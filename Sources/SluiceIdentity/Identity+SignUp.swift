@@ -45,7 +45,7 @@ extension Identity {
     private func track(_ signUp: UserIDs.SignUp, _ extras: Properties, _ outlets: [EventOutlet]) -> Bool {
         var properties = signUp.properties
         properties["$original_id"] = .string(signUp.previousID)
-        properties.fill(from: extras)
+        properties.addDefaults(extras)
         var isStored = false
         for outlet in outlets {
             let isTaken = outlet.track(Identity.signUpName, properties) { event in

@@ -168,7 +168,7 @@ public final class Identity: Processor {
             state.withLock { state in
                 event.anonymousID = state.ids?.anonymousID
                 event.loginID = state.ids?.loginID
-                if !state.extras.isEmpty { event.properties.fill(from: state.extras) }
+                if !state.extras.isEmpty { event.properties.addDefaults(state.extras) }
             }
         } else if event.name == Identity.signUpName {
             signUpPasses(event)

@@ -156,10 +156,10 @@ public final class JSONLStore: Store {
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if the file could not be removed. Its events are not handed out again
     ///   in this life, and the removal is tried again; a later life may send them once more.
-    public func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+    public func settle(_ batch: Batch.ID) throws(SluiceError) {
         let segment = try perform { state throws(SluiceError) in
             state.removeUnremoved()
-            return try state.settle(batch, rejected: rejected)
+            return try state.settle(batch)
         }
         // Without the lock, as in reading: to free a file's blocks takes a while.
         let path = segment.path
@@ -173,6 +173,11 @@ public final class JSONLStore: Store {
                     .inputOutput, "a delivered segment could not be removed; this is tried again", cause: error)
             }
         }
+    }
+
+    /// Writes events of a batch to the dead letters.
+    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        use { $0.writeDeadLetters(events) }
     }
 
     /// Takes a batch back: it is the next of its priority to be handed out, since it is the oldest.

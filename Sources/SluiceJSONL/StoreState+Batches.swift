@@ -145,12 +145,11 @@ extension StoreState {
     /// Takes a batch out of the backlog for good, and its rejected events into the dead letters.
     ///
     /// - Returns: the segment whose file is to be removed.
-    mutating func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) -> Segment {
+    mutating func settle(_ batch: Batch.ID) throws(SluiceError) -> Segment {
         guard let segment = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch.rawValue) is not handed out: settle each batch once")
         }
         retire(segment)
-        if !rejected.isEmpty { bury(rejected) }
         return segment
     }
 
@@ -159,7 +158,7 @@ extension StoreState {
         if phase == .open, backlog.isEmpty { _ = lookForMore() }
     }
 
-    private mutating func bury(_ rejected: [RejectedEvent]) {
+    mutating func writeDeadLetters(_ rejected: [RejectedEvent]) {
         do throws(FileError) {
             try deadLetters.add(
                 rejected, to: try homeFolder(), sequence: &nextSequence, configuration: configuration,

@@ -65,7 +65,7 @@ struct LifecycleMachine {
         var properties: Properties = ["$resume_from_background": .bool(hasStarted)]
         if let facts {
             properties["$is_first_time"] = .bool(!facts.hasStarted)
-            properties.fill(from: launchFlags(now))
+            properties.addDefaults(launchFlags(now))
             self.facts?.hasStarted = true
         }
         activeSince = now.suspending

@@ -20,7 +20,7 @@ public final class PassiveLaunchTagger: Processor {
         guard isPassive.withLock({ $0 }) || event.name == LifecycleEventName.startPassively,
             event.name != LifecycleEventName.start, event.properties["$recovered"] != true
         else { return .keep }
-        event.properties.fill(from: ["$app_state": "background"])
+        event.properties.addDefaults(["$app_state": "background"])
         return .keep
     }
 

@@ -127,11 +127,11 @@ public final class Sessions: Processor {
             // The events of a session have theirs, so these make no further ones.
             guard event.properties["$session_id"] == nil else { return ([], []) }
             if let recovered = state.machine.recovered, event.properties["$recovered"] == true {
-                event.properties.fill(from: recovered.properties)
+                event.properties.addDefaults(recovered.properties)
                 return ([], [])
             }
             let outputs = state.machine.event(at: now)
-            if !state.machine.properties.isEmpty { event.properties.fill(from: state.machine.properties) }
+            if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
             return outputs.isEmpty ? ([], []) : (outputs, state.outlets)
         }
         if !outputs.isEmpty { finish(outputs, outlets, at: now) }

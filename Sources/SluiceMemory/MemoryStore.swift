@@ -1,39 +1,53 @@
 public import Sluice
 
-/// A store in memory, bounded in bytes: for tests, for development, and where losing events with the process is fine.
+/// A store in memory, bounded in bytes. Use it in tests, during development, and where events may be lost with the
+/// process.
 ///
-/// It promises nothing beyond the life of the process. When it is full, it evicts the oldest events of the lowest
-/// priority, one by one; never those that are being delivered, and never any above the priority of the event that
-/// comes in, which is refused instead. Rejected events are not kept.
+/// When the store is full, it makes room for the incoming event. It evicts the oldest dead letters first, then the oldest
+/// events of the lowest priority. It never evicts events that are being delivered or that have a higher priority than the
+/// incoming event. If that is not enough, the incoming event is refused.
+///
+/// You can call all methods from any thread.
 public final class MemoryStore: Store {
-    private struct State {
+    fileprivate struct State {
         var observer: StoreObserver?
         var isClosed = false
-        /// By priority: the events that wait, the oldest first.
-        var waiting = Event.Priority.allCases.map { _ in Queue() }
+        /// The waiting events by priority, oldest first.
+        var waiting = Event.Priority.allCases.map { _ in Queue<EventLine>() }
         var handedOut: [Batch.ID: Batch] = [:]
+        var rejected: [Batch.ID: Set<EventID>] = [:]
+        var deadLetters = Queue<DeadLetter>()
         var events = 0
         var bytes = 0
         var lastBatch: UInt64 = 0
+        var lastDeadLetter: UInt64 = 0
     }
 
     private let capacity: Int
+    private let time: any TimeSource
     private let state = Locked(State())
 
-    /// - Parameter capacity: the most bytes of events to hold: 10 MiB by default.
-    public init(capacity: Int = 10_485_760) {
+    /// Creates a store.
+    ///
+    /// - Parameters:
+    ///   - capacity: the most bytes of events and dead letters to keep: 10 MiB by default.
+    ///   - time: the clock that dates dead letters.
+    public init(capacity: Int = 10_485_760, time: any TimeSource = SystemTime()) {
         self.capacity = capacity
+        self.time = time
     }
 
-    /// - Throws: ``SluiceError/Code/invalidPipeline`` if this store was opened before, and
+    /// Opens the store for one pipeline.
+    ///
+    /// - Throws: ``SluiceError/Code/invalidPipeline`` if the store is or was in use, and
     ///   ``SluiceError/Code/invalidArgument`` if its capacity is not positive.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
         guard capacity > 0 else {
-            throw SluiceError(.invalidArgument, "a capacity of \(capacity) bytes holds no event: give a larger one")
+            throw SluiceError(.invalidArgument, "a capacity of \(capacity) bytes holds no event: use a larger one")
         }
         try state.withLock { (state) throws(SluiceError) in
             guard !state.isClosed else {
-                throw SluiceError(.invalidPipeline, "this MemoryStore was closed with its pipeline: make a new one")
+                throw SluiceError(.invalidPipeline, "this MemoryStore was closed with its pipeline: create a new one")
             }
             guard state.observer == nil else {
                 throw SluiceError(.invalidPipeline, "this MemoryStore is in use by another pipeline or route")
@@ -48,29 +62,36 @@ public final class MemoryStore: Store {
             try makeRoom(for: line, in: &state)
             state.waiting[Int(line.priority.rawValue)].append(line)
             state.events += 1
-            state.bytes += line.bytes.count
+            state.bytes += line.size
         }
     }
 
     private func makeRoom(for line: EventLine, in state: inout State) throws(SluiceError) {
-        let size = line.bytes.count
-        guard size <= capacity else {
-            throw SluiceError(.eventTooLarge, "an event of \(size) bytes in a store of \(capacity): raise its capacity")
+        guard line.size <= capacity else {
+            throw SluiceError(
+                .eventTooLarge, "an event of \(line.size) bytes in a store of \(capacity): raise its capacity")
         }
-        guard state.bytes + size > capacity else { return }
+        guard state.bytes + state.deadLetters.bytes + line.size > capacity else { return }
         let evictable = state.waiting[...Int(line.priority.rawValue)].reduce(0) { $0 + $1.bytes }
-        guard state.bytes - evictable + size <= capacity else {
+        guard state.bytes - evictable + line.size <= capacity else {
             throw SluiceError(.storageFull, "all \(capacity) bytes hold events that may not make room for this one")
         }
+        evictDeadLetters(downTo: capacity - line.size, in: &state)
         var evicted = 0
         for queue in state.waiting.indices {
-            while state.bytes + size > capacity, let line = state.waiting[queue].popFirst() {
-                state.bytes -= line.bytes.count
+            while state.bytes + line.size > capacity, let line = state.waiting[queue].popFirst() {
+                state.bytes -= line.size
                 evicted += 1
             }
         }
         state.events -= evicted
         state.observer?.dropped(evicted, .evicted)
+    }
+
+    private func evictDeadLetters(downTo limit: Int, in state: inout State) {
+        var evicted = 0
+        while state.bytes + state.deadLetters.bytes > limit, state.deadLetters.popFirst() != nil { evicted += 1 }
+        state.observer?.deadLettersDropped(evicted, .evicted)
     }
 
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
@@ -79,11 +100,11 @@ public final class MemoryStore: Store {
             var events: [EventLine] = []
             var bytes = 0
             while events.count < size.events, let next = state.waiting[queue].first,
-                events.isEmpty || bytes + next.bytes.count <= size.bytes
+                events.isEmpty || bytes + next.size <= size.bytes
             {
-                bytes += next.bytes.count
+                bytes += next.size
                 events.append(next)
-                state.waiting[queue].removeFirst()
+                _ = state.waiting[queue].popFirst()
             }
             state.lastBatch += 1
             let batch = Batch(id: Batch.ID(rawValue: state.lastBatch), events: events)
@@ -92,28 +113,81 @@ public final class MemoryStore: Store {
         }
     }
 
-    public func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        let date = time.wallTime()
+        state.withLock { state in
+            guard state.handedOut[batch] != nil else { return }
+            for event in events {
+                state.lastDeadLetter += 1
+                state.deadLetters.append(
+                    DeadLetter(
+                        id: DeadLetter.ID(rawValue: state.lastDeadLetter), line: event.line, reason: event.reason,
+                        date: date, refusalsInARow: event.refusalsInARow))
+                if let id = event.line.id { state.rejected[batch, default: []].insert(id) }
+            }
+        }
+    }
+
+    public func settle(_ batch: Batch.ID) throws(SluiceError) {
         state.withLock { state in
             guard let batch = state.handedOut.removeValue(forKey: batch) else { return }
-            state.events -= batch.events.count
-            state.bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
+            state.rejected[batch.id] = nil
+            state.remove(batch.events)
+            // The dead letters of the batch were counted twice until now.
+            evictDeadLetters(downTo: capacity, in: &state)
         }
     }
 
     public func release(_ batch: Batch.ID) {
         state.withLock { state in
             guard let batch = state.handedOut.removeValue(forKey: batch), let first = batch.events.first else { return }
-            state.waiting[Int(first.priority.rawValue)].prepend(batch.events)
+            let rejected = state.rejected.removeValue(forKey: batch.id) ?? []
+            let (gone, waiting) = batch.events.partitioned { $0.id.map(rejected.contains) ?? false }
+            state.remove(gone)
+            state.waiting[Int(first.priority.rawValue)].prepend(waiting)
         }
     }
 
     public var backlog: Backlog {
-        state.withLock { Backlog(events: $0.events, bytes: $0.bytes) }
+        state.withLock { Backlog(events: $0.events, bytes: $0.bytes, deadLetters: $0.deadLetters.count) }
     }
-
-    public func synchronize() throws(SluiceError) {}
 
     public func close() {
         state.withLock { $0.isClosed = true }
+    }
+
+    // MARK: Dead letters
+
+    public func deadLetters() throws(SluiceError) -> [DeadLetter] {
+        state.withLock { $0.deadLetters.all }
+    }
+
+    public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        state.withLock { state in
+            let letters = state.deadLetters.removeAll { ids.contains($0.id) }
+            for letter in letters {
+                state.waiting[Int(letter.line.priority.rawValue)].append(letter.line)
+                state.events += 1
+                state.bytes += letter.line.size
+            }
+            return letters.count
+        }
+    }
+
+    public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        state.withLock { $0.deadLetters.removeAll { ids.contains($0.id) }.count }
+    }
+}
+
+extension MemoryStore.State {
+    fileprivate mutating func remove(_ lines: [EventLine]) {
+        events -= lines.count
+        bytes -= lines.reduce(0) { $0 + $1.size }
+    }
+}
+
+extension [EventLine] {
+    fileprivate func partitioned(_ isFirst: (EventLine) -> Bool) -> ([EventLine], [EventLine]) {
+        (filter(isFirst), filter { !isFirst($0) })
     }
 }

@@ -1,41 +1,65 @@
 import Sluice
 
-/// Lines in order of arrival. Taking the first is O(1) amortised: the gap it leaves is closed when it is half of all.
-struct Queue {
-    private var lines: [EventLine?] = []
+/// Something with a size in bytes.
+protocol Sized {
+    var size: Int { get }
+}
+
+extension EventLine: Sized {
+    var size: Int { bytes.count }
+}
+
+extension DeadLetter: Sized {
+    var size: Int { line.bytes.count }
+}
+
+/// Elements in order of arrival, and their size. Taking the first one is O(1) amortized: the gap it leaves is closed when
+/// it is half of the storage.
+struct Queue<Element: Sized> {
+    private var elements: [Element?] = []
     private var head = 0
     private(set) var bytes = 0
 
-    var isEmpty: Bool { head == lines.count }
+    var isEmpty: Bool { head == elements.count }
 
-    var first: EventLine? { isEmpty ? nil : lines[head] }
+    var count: Int { elements.count - head }
 
-    mutating func append(_ line: EventLine) {
-        lines.append(line)
-        bytes += line.bytes.count
+    var first: Element? { isEmpty ? nil : elements[head] }
+
+    var all: [Element] { elements[head...].compactMap(\.self) }
+
+    mutating func append(_ element: Element) {
+        elements.append(element)
+        bytes += element.size
     }
 
-    /// Puts lines back before the first, in their order.
-    mutating func prepend(_ others: [EventLine]) {
-        lines.replaceSubrange(0..<head, with: others)
+    /// Inserts elements before the first one, in their order.
+    mutating func prepend(_ others: [Element]) {
+        elements.replaceSubrange(0..<head, with: others)
         head = 0
-        bytes += others.reduce(0) { $0 + $1.bytes.count }
+        bytes += others.reduce(0) { $0 + $1.size }
     }
 
-    mutating func popFirst() -> EventLine? {
-        guard let line = first else { return nil }
+    mutating func popFirst() -> Element? {
+        guard let element = first else { return nil }
         // The bytes are freed now, not when the gap is closed.
-        lines[head] = nil
+        elements[head] = nil
         head += 1
-        bytes -= line.bytes.count
-        if head >= 64, head * 2 >= lines.count {
-            lines.removeSubrange(0..<head)
+        bytes -= element.size
+        if head >= 64, head * 2 >= elements.count {
+            elements.removeSubrange(0..<head)
             head = 0
         }
-        return line
+        return element
     }
 
-    mutating func removeFirst() {
-        _ = popFirst()
+    /// Removes and returns the elements that match.
+    mutating func removeAll(where isMatch: (Element) -> Bool) -> [Element] {
+        let removed = all.filter(isMatch)
+        guard !removed.isEmpty else { return [] }
+        elements = elements[head...].filter { $0.map { !isMatch($0) } ?? false }
+        head = 0
+        bytes -= removed.reduce(0) { $0 + $1.size }
+        return removed
     }
 }

@@ -12,7 +12,7 @@ public final class FaultyStore: Store {
     private let base: any Store
     private let fault: @Sendable (_ operation: Operation, _ number: Int) -> SluiceError?
     private let counts = Locked<[Operation: Int]>([:])
-    private let settlements = Locked<[[RejectedEvent]]>([])
+    private let rejections = Locked<[[RejectedEvent]]>([])
     private let kept = Locked<[EventLine]>([])
 
     /// - Parameters:
@@ -31,8 +31,8 @@ public final class FaultyStore: Store {
         counts.withLock { $0[operation] ?? 0 }
     }
 
-    /// The rejected events of each settlement, in order.
-    public var rejected: [[RejectedEvent]] { settlements.withLock { $0 } }
+    /// The arguments of each call of `reject`, in order.
+    public var rejected: [[RejectedEvent]] { rejections.withLock { $0 } }
 
     /// The events that it has kept, in that order, whatever became of them since.
     ///
@@ -65,10 +65,24 @@ public final class FaultyStore: Store {
         return try base.nextBatch(size)
     }
 
-    public func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
-        settlements.withLock { $0.append(rejected) }
+    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        rejections.withLock { $0.append(events) }
+        base.reject(events, in: batch)
+    }
+
+    public func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
+
+    public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        try base.replayDeadLetters(ids)
+    }
+
+    public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        try base.discardDeadLetters(ids)
+    }
+
+    public func settle(_ batch: Batch.ID) throws(SluiceError) {
         try note(.settle)
-        try base.settle(batch, rejected: rejected)
+        try base.settle(batch)
     }
 
     public func release(_ batch: Batch.ID) { base.release(batch) }

@@ -64,7 +64,7 @@ struct StoreCheck {
             try require(!batch.events.isEmpty, "an empty batch was handed out: nil says that nothing waits")
             try require(Set(batch.events.map(\.priority)).count == 1, "a batch mixes priorities")
             batches.append(batch)
-            if settling { try store.settle(batch.id, rejected: []) }
+            if settling { try store.settle(batch.id) }
             try require(batches.count <= 10_000, "batches without end: what was handed out must not be so again")
         }
         return batches
@@ -119,8 +119,8 @@ struct StoreCheck {
         let again = try store.nextBatch(size)
         try require(again?.events == batches[0].events, "a released batch must be handed out again, as it was")
         try require(try store.nextBatch(size) == nil, "a batch that was not released was handed out again")
-        if let again { try store.settle(again.id, rejected: []) }
-        for batch in batches.dropFirst() { try store.settle(batch.id, rejected: []) }
+        if let again { try store.settle(again.id) }
+        for batch in batches.dropFirst() { try store.settle(batch.id) }
         try requireBacklog(0, "when all was settled,")
         try require(try store.nextBatch(size) == nil, "a settled batch was handed out again")
         store.close()
@@ -142,7 +142,7 @@ struct StoreCheck {
         for _ in 0..<2 {
             guard let batch = try store.nextBatch(size) else { break }
             batches.append(batch)
-            try store.settle(batch.id, rejected: [])
+            try store.settle(batch.id)
         }
         try require(
             batches.first?.events == [urgent], "an event of a higher priority must come before a released batch")
@@ -167,7 +167,8 @@ struct StoreCheck {
         try open()
         for line in try Samples.lines(0..<3) { try store.append(line) }
         while let batch = try store.nextBatch(BatchSize(events: 3, bytes: .max)) {
-            try store.settle(batch.id, rejected: batch.events.map { RejectedEvent(line: $0, reason: "a sample") })
+            store.reject(batch.events.map { RejectedEvent(line: $0, reason: "a sample") }, in: batch.id)
+            try store.settle(batch.id)
         }
         try requireBacklog(0, "when all was rejected,")
         store.close()

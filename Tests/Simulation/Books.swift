@@ -149,13 +149,18 @@ final class Books: Sendable {
         state.withLock { _ = $0.handedOut[life]?.removeValue(forKey: batch.rawValue) }
     }
 
-    func settles(_ batch: Batch.ID, rejected: [RejectedEvent], in life: Int) {
+    func rejects(_ events: [RejectedEvent]) {
+        state.withLock { state in
+            for event in events {
+                if let serial = Books.serial(event.line.bytes) { state.records[serial]?.isRejected = true }
+            }
+        }
+    }
+
+    func settles(_ batch: Batch.ID, in life: Int) {
         state.withLock { state in
             let serials = state.handedOut[life]?[batch.rawValue] ?? []
             let isDeleting = state.deletions.contains { $0.life == life }
-            for event in rejected {
-                if let serial = Books.serial(event.line.bytes) { state.records[serial]?.isRejected = true }
-            }
             for serial in serials {
                 guard let record = state.records[serial] else { continue }
                 guard record.acceptedIn != life, !record.isRejected else { continue }

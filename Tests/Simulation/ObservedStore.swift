@@ -53,10 +53,18 @@ final class ObservedStore: Store {
         return batch
     }
 
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
-        if !process.isDead { books.settles(batch, rejected: rejected, in: life) }
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        if !process.isDead { books.rejects(events) }
+        base.reject(events, in: batch)
+    }
+    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
+
+    func settle(_ batch: Batch.ID) throws(SluiceError) {
+        if !process.isDead { books.settles(batch, in: life) }
         do throws(SluiceError) {
-            try base.settle(batch, rejected: rejected)
+            try base.settle(batch)
         } catch {
             books.settled(batch, in: life, isGone: false)
             throw error

@@ -110,7 +110,7 @@ struct JSONLStoreTests {
         let store = try opened()
         try store.append(EventLine(0))
         store.store.release(Batch.ID(rawValue: 99))
-        let error = #expect(throws: SluiceError.self) { try store.store.settle(Batch.ID(rawValue: 99), rejected: []) }
+        let error = #expect(throws: SluiceError.self) { try store.store.settle(Batch.ID(rawValue: 99)) }
         #expect(error?.code == .invalidArgument)
         store.expectConservation()
     }

@@ -57,7 +57,8 @@ final class TestedStore: Sendable {
 
     func settle(_ batch: Batch, rejected: [RejectedEvent] = []) throws(SluiceError) {
         counts.withLock { $0.settled += $0.sizes.removeValue(forKey: batch.id) ?? 0 }
-        try store.settle(batch.id, rejected: rejected)
+        if !rejected.isEmpty { store.reject(rejected, in: batch.id) }
+        try store.settle(batch.id)
     }
 
     /// Settles all that waits, and returns it in order.

@@ -118,10 +118,9 @@ final class BrokenStore: Store {
         }
     }
 
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+    func settle(_ batch: Batch.ID) throws(SluiceError) {
         if defect == .neverForgets { return base.release(batch) }
-        if defect == .keepsRejected, !rejected.isEmpty { return }
-        try base.settle(batch, rejected: rejected)
+        try base.settle(batch)
     }
 
     func release(_ batch: Batch.ID) {
@@ -185,8 +184,8 @@ final class LastingStore: Store {
     }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
-        try base.settle(batch, rejected: rejected)
+    func settle(_ batch: Batch.ID) throws(SluiceError) {
+        try base.settle(batch)
     }
     func release(_ batch: Batch.ID) { base.release(batch) }
     var backlog: Backlog { base.backlog }

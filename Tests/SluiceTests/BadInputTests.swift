@@ -13,28 +13,28 @@ import Testing
         let track: @Sendable (Pipeline) -> Void
         let stored: Stored
         /// Causes of which the ledger counts one event each.
-        let repaired: [Repair]
+        let sanitized: [Sanitization]
 
         /// An event called `e` with these properties.
         init(
-            _ description: String, _ stored: Stored, _ repaired: Repair...,
+            _ description: String, _ stored: Stored, _ sanitized: Sanitization...,
             properties: @escaping @Sendable () -> Properties
         ) {
             testDescription = description
             track = { $0.track("e", properties()) }
             self.stored = stored
-            self.repaired = repaired
+            self.sanitized = sanitized
         }
 
         /// An event that is wrong elsewhere.
         init(
-            _ description: String, _ stored: Stored, _ repaired: Repair...,
+            _ description: String, _ stored: Stored, _ sanitized: Sanitization...,
             track: @escaping @Sendable (Pipeline) -> Void
         ) {
             testDescription = description
             self.track = track
             self.stored = stored
-            self.repaired = repaired
+            self.sanitized = sanitized
         }
     }
 
@@ -132,11 +132,11 @@ import Testing
         Input(
             "an overlong event name",
             .line("\"event\":\"\(String(repeating: "é", count: 512))\",\"time\":0,\"properties\":{}}"),
-            .cutName
+            .truncatedName
         ) { $0.track(String(repeating: "é", count: 513)) },
         Input(
             "an event name to be cut in mid character",
-            .line("\"event\":\"a\(String(repeating: "😀", count: 255))\",\"time\":0,\"properties\":{}}"), .cutName
+            .line("\"event\":\"a\(String(repeating: "😀", count: 255))\",\"time\":0,\"properties\":{}}"), .truncatedName
         ) { $0.track("a" + String(repeating: "😀", count: 256)) },
         Input(
             "the longest event name",
@@ -160,19 +160,21 @@ import Testing
                 event.loginID = "l"
             }
         },
-        Input("a string of 100 MB", .properties("{\"p\":\"\(String(repeating: "x", count: 65_536))\"}"), .cutString) {
+        Input(
+            "a string of 100 MB", .properties("{\"p\":\"\(String(repeating: "x", count: 65_536))\"}"), .truncatedString
+        ) {
             ["p": .string(huge)]
         },
         Input(
             "a string to be cut in mid character", .properties("{\"p\":\"x\(String(repeating: "€", count: 21_845))\"}"),
-            .cutString
+            .truncatedString
         ) {
             ["p": .string("x" + String(repeating: "€", count: 21_846))]
         },
         Input(
             "an event name of 100 MB",
             .line("\"event\":\"\(String(repeating: "x", count: 1_024))\",\"time\":0,\"properties\":{}}"),
-            .cutName
+            .truncatedName
         ) { $0.track(huge) },
         Input("a property name of 100 MB", .properties("{}"), .droppedProperty) {
             [huge: 1]
@@ -194,13 +196,13 @@ import Testing
         Input("a string that is over the byte limit only once it is escaped", .refused(.tooLarge)) {
             Properties((0..<4).map { ("p\($0)", .string(String(repeating: "\0", count: 65_536))) })
         },
-        Input("100,000 levels of arrays", .properties(nested(by: "[", "]")), .cutDepth) {
+        Input("100,000 levels of arrays", .properties(nested(by: "[", "]")), .truncatedDepth) {
             ["p": (0..<100_000).reduce(1 as PropertyValue) { value, _ in [value] }]
         },
-        Input("100,000 levels of objects", .properties(nested(by: #"{"k":"#, "}")), .cutDepth) {
+        Input("100,000 levels of objects", .properties(nested(by: #"{"k":"#, "}")), .truncatedDepth) {
             ["p": (0..<100_000).reduce(1 as PropertyValue) { value, _ in ["k": value] }]
         },
-        Input("100,000 levels of properties set one by one", .properties(nested(by: #"{"k":"#, "}")), .cutDepth) {
+        Input("100,000 levels of properties set one by one", .properties(nested(by: #"{"k":"#, "}")), .truncatedDepth) {
             var value: PropertyValue = 1
             for _ in 0..<100_000 {
                 var object = Properties()
@@ -262,7 +264,7 @@ import Testing
         let route = try #require(ledger.routes.first)
         #expect(ledger.tracked == 1)
         #expect(ledger.isBalanced)
-        #expect(ledger.repaired == Dictionary(uniqueKeysWithValues: input.repaired.map { ($0, 1) }))
+        #expect(ledger.sanitized == Dictionary(uniqueKeysWithValues: input.sanitized.map { ($0, 1) }))
         switch input.stored {
         case .properties(let text): try expect(lines, #""event":"e","time":0,"properties":"# + text + "}")
         case .line(let text): try expect(lines, text)

@@ -20,7 +20,7 @@ public final class Pipeline: Sendable {
         var ids = EventIDGenerator()
         var tracked = 0
         var dropped: [DropReason: Int] = [:]
-        var repaired: [Repair: Int] = [:]
+        var sanitized: [Sanitization: Int] = [:]
     }
 
     private let processors: [any Processor]
@@ -91,21 +91,21 @@ public final class Pipeline: Sendable {
     ///   - name: what happened.
     ///   - properties: what is to be known about it; these take precedence over a plugin's of the same name.
     ///   - priority: critical events are sent first and evicted last.
-    ///   - shape: may change the event before the first processor sees it: set its time or its ids, for example,
+    ///   - configure: may change the event before the first processor sees it: set its time or its ids, for example,
     ///     where an event is taken from a record of the past.
     public func track(
         _ name: consuming String,
         _ properties: consuming Properties = [:],
         priority: Event.Priority = .normal,
-        shape: (inout Event) -> Void = { _ in }
+        configure: (inout Event) -> Void = { _ in }
     ) {
-        _ = tracked(name, properties, priority, shape)
+        _ = tracked(name, properties, priority, configure)
     }
 
     /// - Returns: whether at least one route has stored it.
     func tracked(
         _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority,
-        _ shape: (inout Event) -> Void
+        _ configure: (inout Event) -> Void
     ) -> Bool {
         let time = environment.time.wallTime()
         let (isOpen, id) = state.withLock { state in
@@ -114,21 +114,21 @@ public final class Pipeline: Sendable {
         }
         guard isOpen else { return drop(.shutDown) }
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-        shape(&event)
+        configure(&event)
         if let reason = chain?.process(&event) { return drop(reason) }
-        let repairs = event.repair()
-        count(repairs, event.reportedRepairs[...])
-        return store(consume event, repairs)
+        let sanitizations = event.sanitize()
+        count(sanitizations, event.reportedSanitizations[...])
+        return store(consume event, sanitizations)
     }
 
     /// Whether at least one route has taken it.
-    private func store(_ event: Event, _ repairs: Repairs) -> Bool {
+    private func store(_ event: Event, _ sanitizations: Sanitizations) -> Bool {
         guard !event.name.isEmpty else { return drop(.emptyName) }
         var isStored = false
         // One line does for all routes that leave the event as it is.
         var sharedLine: Result<EventLine, SluiceError>?
         for route in routes {
-            route.offered()
+            route.received()
             if route.processors.isEmpty {
                 let line = sharedLine ?? encode(event)
                 sharedLine = line
@@ -136,8 +136,8 @@ public final class Pipeline: Sendable {
             } else {
                 var own = event
                 guard route.process(&own) else { continue }
-                let reported = own.reportedRepairs.dropFirst(event.reportedRepairs.count)
-                count(own.repair().subtracting(repairs), reported)
+                let reported = own.reportedSanitizations.dropFirst(event.reportedSanitizations.count)
+                count(own.sanitize().subtracting(sanitizations), reported)
                 if route.append(encode(own)) { isStored = true }
             }
         }
@@ -168,10 +168,10 @@ public final class Pipeline: Sendable {
         return false
     }
 
-    private func count(_ repairs: Repairs, _ reported: ArraySlice<Repair>) {
-        guard !repairs.isEmpty || !reported.isEmpty else { return }
+    private func count(_ sanitizations: Sanitizations, _ reported: ArraySlice<Sanitization>) {
+        guard !sanitizations.isEmpty || !reported.isEmpty else { return }
         state.withLock { state in
-            for cause in Set(repairs.causes).union(reported) { state.repaired[cause, default: 0] += 1 }
+            for cause in Set(sanitizations.causes).union(reported) { state.sanitized[cause, default: 0] += 1 }
         }
     }
 
@@ -253,7 +253,7 @@ public final class Pipeline: Sendable {
     /// What became of every event so far.
     public var ledger: Ledger {
         var ledger = state.withLock { state in
-            Ledger(tracked: state.tracked, dropped: state.dropped, repaired: state.repaired)
+            Ledger(tracked: state.tracked, dropped: state.dropped, sanitized: state.sanitized)
         }
         ledger.routes = routes.map(\.ledger)
         return ledger

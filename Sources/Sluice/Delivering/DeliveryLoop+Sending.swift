@@ -93,7 +93,8 @@ extension DeliveryLoop {
     @discardableResult
     func settle(_ batch: BatchProgress) -> Bool {
         do {
-            try store.settle(batch.id, rejected: batch.rejected)
+            if !batch.rejected.isEmpty { store.reject(batch.rejected, in: batch.id) }
+            try store.settle(batch.id)
             return true
         } catch {
             account.storeFailed("a batch could not be removed; it may be sent again in a later life", error)

@@ -1,14 +1,14 @@
 /// Counts by cause: what became of every event that was tracked.
 ///
-/// For every route, `offered + recovered = delivered + rejected + dropped + waiting`, always; and
-/// `tracked = dropped + offered` for the pipeline. A snapshot; nothing in it changes any more.
+/// For every route, `received + recovered = delivered + rejected + dropped + waiting`, always; and
+/// `tracked = dropped + received` for the pipeline. A snapshot; nothing in it changes any more.
 public struct Ledger: Sendable, Hashable {
     /// Calls of `track`, by the host and by plugins.
     public internal(set) var tracked = 0
     /// Events that ended before the routes, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
     /// Events of which something was cut, by cause.
-    public internal(set) var repaired: [Repair: Int] = [:]
+    public internal(set) var sanitized: [Sanitization: Int] = [:]
     /// In the order in which the builder names them; a pipeline without `Route` has one, called `main`.
     public internal(set) var routes: [RouteLedger] = []
 
@@ -22,7 +22,7 @@ public struct Ledger: Sendable, Hashable {
     /// Meaningful while nothing is being tracked and delivered, such as after a shutdown.
     public var isBalanced: Bool {
         routes.allSatisfy { route in
-            tracked == dropped.total + route.offered && route.waiting >= 0 && route.waiting == route.stored
+            tracked == dropped.total + route.received && route.waiting >= 0 && route.waiting == route.stored
         }
     }
 }
@@ -31,7 +31,7 @@ public struct Ledger: Sendable, Hashable {
 public struct RouteLedger: Sendable, Hashable {
     public internal(set) var name: String
     /// Events that reached the route.
-    public internal(set) var offered = 0
+    public internal(set) var received = 0
     /// Events of earlier lives that the store has come upon in this one.
     public internal(set) var recovered = 0
     /// Events that the receiver has, ``duplicates`` included.
@@ -46,11 +46,11 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var sends = 0
     /// Sends that failed, or met a receiver that takes nothing, and were, or will be, repeated. A batch that is sent on in
     /// parts has not failed.
-    public internal(set) var failedSends = 0
-    /// Those of ``failedSends`` that met a receiver which takes nothing, for a reason that lies not in the events.
-    public internal(set) var heldSends = 0
+    public internal(set) var failedAttempts = 0
+    /// Those of ``failedAttempts`` that met a receiver which takes nothing, for a reason that lies not in the events.
+    public internal(set) var heldAttempts = 0
     /// Sends of which the receiver has refused something, or the size, so that parts of them are sent.
-    public internal(set) var splitSends = 0
+    public internal(set) var splitAttempts = 0
     /// Why the last send failed, or nothing could be sent; nil again after one that has not failed.
     public internal(set) var lastFailure: String?
     /// What the store itself says it holds, without those events of a batch under way that are delivered already;
@@ -62,7 +62,7 @@ public struct RouteLedger: Sendable, Hashable {
 
     /// Events that are still to be delivered, by count: all that came in and did not go.
     public var waiting: Int {
-        offered + recovered - delivered - rejected - dropped.total
+        received + recovered - delivered - rejected - dropped.total
     }
 }
 

@@ -22,9 +22,9 @@ final class RouteAccount: Sendable {
         onDiagnostic(Diagnostic(kind: kind, route: ledger.name, message: message))
     }
 
-    func offered() {
+    func received() {
         let hasNews = state.withLock { state in
-            state.ledger.offered += 1
+            state.ledger.received += 1
             return !state.unreported.isEmpty
         }
         if hasNews { reportDrops() }
@@ -90,9 +90,9 @@ final class RouteAccount: Sendable {
             state.ledger.duplicates += duplicates
             state.ledger.rejected += rejected.count
             state.ledger.sends += 1
-            if outcome != .progress { state.ledger.failedSends += 1 }
-            if outcome == .held { state.ledger.heldSends += 1 }
-            if splitReason != nil { state.ledger.splitSends += 1 }
+            if outcome != .progress { state.ledger.failedAttempts += 1 }
+            if outcome == .held { state.ledger.heldAttempts += 1 }
+            if splitReason != nil { state.ledger.splitAttempts += 1 }
             state.ledger.lastFailure = reason
         }
         if let first = rejected.first {

@@ -58,8 +58,8 @@ final class RunningRoute: Sendable {
 
     // MARK: Events
 
-    func offered() {
-        account.offered()
+    func received() {
+        account.received()
     }
 
     /// Whether the event is to be stored; if not, it has been counted.

@@ -13,7 +13,7 @@ public struct Event: Sendable {
     public var loginID: String?
     public var properties: Properties
     /// What plugins have cut, each cause once.
-    package private(set) var reportedRepairs: [Repair] = []
+    package private(set) var reportedSanitizations: [Sanitization] = []
 
     public init(
         id: EventID,
@@ -63,27 +63,27 @@ extension Event {
     /// one stands in: also if the event is dropped after that, with an empty name or by a store. An event that a
     /// processor drops before counts nothing.
     ///
-    /// - Parameter repair: what was done. A cause counts once for each event, however often it is reported; once for
+    /// - Parameter sanitization: what was done. A cause counts once for each event, however often it is reported; once for
     ///   each route if it is first reported there.
-    public mutating func report(_ repair: Repair) {
-        if !reportedRepairs.contains(repair) { reportedRepairs.append(repair) }
+    public mutating func report(_ sanitization: Sanitization) {
+        if !reportedSanitizations.contains(sanitization) { reportedSanitizations.append(sanitization) }
     }
 
     /// Cuts what could not be stored, and returns all that was cut on the event's way to here.
-    mutating func repair() -> Repairs {
-        var repairs = properties.summary.repairs
+    mutating func sanitize() -> Sanitizations {
+        var sanitizations = properties.bounds.sanitizations
         if name.utf8.count > Event.maximumNameBytes {
             name = name.cut(toBytes: Event.maximumNameBytes)
-            repairs.insert(.cutName)
+            sanitizations.insert(.truncatedName)
         }
-        if Event.dropOverlong(&distinctID) { repairs.insert(.droppedID) }
-        if Event.dropOverlong(&anonymousID) { repairs.insert(.droppedID) }
-        if Event.dropOverlong(&loginID) { repairs.insert(.droppedID) }
+        if Event.dropOverlong(&distinctID) { sanitizations.insert(.droppedID) }
+        if Event.dropOverlong(&anonymousID) { sanitizations.insert(.droppedID) }
+        if Event.dropOverlong(&loginID) { sanitizations.insert(.droppedID) }
         if !Timestamp.writable.contains(time) {
             time = min(max(time, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
-            repairs.insert(.unwritableDate)
+            sanitizations.insert(.unwritableDate)
         }
-        return repairs
+        return sanitizations
     }
 
     private static func dropOverlong(_ id: inout String?) -> Bool {

@@ -4,14 +4,14 @@
 // A reader cannot tell. Whoever changes a property of a block gets pairs of its own first.
 
 extension Properties {
-    /// The same properties in a form that is cheap to ``fill(from:)`` many lists from.
+    /// The same properties in a form that is cheap to ``addDefaults(_:)`` many lists from.
     ///
     /// - Complexity: O(count), and as much as their JSON takes.
     package func shared() -> Properties {
         guard !isEmpty else { return self }
         var result = Properties()
-        result.block = PropertyBlock(map { ($0.name, $0.value) }, summary)
-        result.summary = summary
+        result.block = SharedProperties(map { ($0.name, $0.value) }, bounds)
+        result.bounds = bounds
         return result
     }
 
@@ -22,13 +22,13 @@ extension Properties {
         guard hasNoName(of: block) else { return false }
         self.block = block
         blockStart = pairs.count
-        summary.formUnion(block.summary)
+        bounds.formUnion(block.bounds)
         return true
     }
 
-    private func hasNoName(of block: PropertyBlock) -> Bool {
-        let isASCII = summary.hasOnlyASCIINames && block.summary.hasOnlyASCIINames
-        if isASCII, summary.nameBits & block.summary.nameBits == 0 { return true }
+    private func hasNoName(of block: SharedProperties) -> Bool {
+        let isASCII = bounds.hasOnlyASCIINames && block.bounds.hasOnlyASCIINames
+        if isASCII, bounds.nameBits & block.bounds.nameBits == 0 { return true }
         return !pairs.contains { block.index(of: $0.0, isASCII: isASCII) != nil }
     }
 

@@ -11,7 +11,7 @@ public struct Property: Sendable, Equatable {
 
 /// An event's properties, or an object among them: names in the order of their first setting, each once.
 ///
-/// Whatever is put in is made keepable at once (see ``Repair``), so a value in here can always be written as JSON,
+/// Whatever is put in is made keepable at once (see ``Sanitization``), so a value in here can always be written as JSON,
 /// and no nesting is deep enough to exhaust a stack. Of a name given twice, the later value stands.
 public struct Properties: Sendable {
     // Pairs rather than Property: the array of a dictionary literal is then taken over as it is, without a copy.
@@ -20,10 +20,10 @@ public struct Properties: Sendable {
     /// All but those of ``block``.
     @usableFromInline var pairs: [Pair]
     /// Shared with other lists, see Properties+Sharing.swift.
-    @usableFromInline var block: PropertyBlock?
+    @usableFromInline var block: SharedProperties?
     /// How many of ``pairs`` stand before the block.
     @usableFromInline var blockStart = 0
-    var summary = PropertySummary()
+    var bounds = PropertyBounds()
 
     public init() {
         pairs = []
@@ -32,10 +32,10 @@ public struct Properties: Sendable {
     /// - Complexity: O(count).
     public init(_ pairs: some Sequence<(String, PropertyValue)>) {
         self.pairs = Array(pairs)
-        if let summary = PropertySummary(plain: self.pairs) {
-            self.summary = summary
+        if let bounds = PropertyBounds(plain: self.pairs) {
+            self.bounds = bounds
         } else {
-            makeKeepable()
+            sanitize()
         }
     }
 
@@ -85,9 +85,9 @@ public struct Properties: Sendable {
     /// Adds those of `others` whose names are not taken yet: what the event says itself takes precedence.
     ///
     /// - Complexity: O(count × others.count).
-    public mutating func fill(from others: Properties) {
+    public mutating func addDefaults(_ others: Properties) {
         if share(others) { return }
-        let (own, ownBlock, ownSummary) = (pairs.count, block, summary)
+        let (own, ownBlock, ownSummary) = (pairs.count, block, bounds)
         pairs.reserveCapacity(own + others.count)
         others.forEachPair { name, value in
             let isASCII = name.isASCII
@@ -97,7 +97,7 @@ public struct Properties: Sendable {
             if !isTaken { pairs.append((name, value)) }
         }
         // The others are keepable already.
-        summary.formUnion(others.summary)
+        bounds.formUnion(others.bounds)
     }
 
     /// Removes every property for which `shouldRemove` says so.
@@ -108,12 +108,12 @@ public struct Properties: Sendable {
 
     /// Among the own pairs.
     private func index(of name: String, isASCII: Bool) -> Int? {
-        pairs[...].index(of: name, isASCII: isASCII, summary)
+        pairs[...].index(of: name, isASCII: isASCII, bounds)
     }
 
     private mutating func append(_ name: String, _ value: PropertyValue) {
         guard name.utf8.count <= Event.maximumNameBytes else {
-            summary.repairs.insert(.droppedProperty)
+            bounds.sanitizations.insert(.droppedProperty)
             return
         }
         pairs.append((name, value))
@@ -121,18 +121,18 @@ public struct Properties: Sendable {
     }
 
     private mutating func keep(at index: Int) {
-        pairs[index].1 = pairs[index].1.keepable(&summary.repairs)
-        summary.add(pairs[index].0, pairs[index].1)
+        pairs[index].1 = pairs[index].1.sanitized(&bounds.sanitizations)
+        bounds.add(pairs[index].0, pairs[index].1)
     }
 
     func cut(toDepth limit: Int, _ wasCut: inout Bool) -> Properties {
         var result = self
         result.copyOutBlock()
-        result.summary.depth = 1
+        result.bounds.depth = 1
         for index in result.pairs.indices {
             let value = result.pairs[index].1.cut(toDepth: limit - 1, &wasCut)
             result.pairs[index].1 = value
-            result.summary.depth = Swift.max(result.summary.depth, UInt8(value.depth + 1))
+            result.bounds.depth = Swift.max(result.bounds.depth, UInt8(value.depth + 1))
         }
         return result
     }
@@ -141,7 +141,7 @@ public struct Properties: Sendable {
 // MARK: What is not plain
 
 extension Properties {
-    private mutating func makeKeepable() {
+    private mutating func sanitize() {
         if hasDuplicates() { pairs = uniquePairs() }
         for index in pairs.indices {
             keep(at: index)
@@ -175,17 +175,17 @@ extension Properties {
     private mutating func removeOverlongNames() {
         let count = pairs.count
         pairs.removeAll { $0.0.utf8.count > Event.maximumNameBytes }
-        if pairs.count < count { summary.repairs.insert(.droppedProperty) }
+        if pairs.count < count { bounds.sanitizations.insert(.droppedProperty) }
     }
 }
 
 extension ArraySlice where Element == Properties.Pair {
     /// - Parameters:
     ///   - isASCII: whether the name is.
-    ///   - summary: of these pairs, or of these and others.
-    func index(of name: String, isASCII: Bool, _ summary: PropertySummary) -> Int? {
-        guard isASCII, summary.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
-        guard summary.nameBits & PropertyNameTraits(name).bit != 0 else { return nil }
+    ///   - bounds: of these pairs, or of these and others.
+    func index(of name: String, isASCII: Bool, _ bounds: PropertyBounds) -> Int? {
+        guard isASCII, bounds.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
+        guard bounds.nameBits & NameFingerprint(name).bit != 0 else { return nil }
         return firstIndex { $0.0.isSameASCII(as: name) }
     }
 }

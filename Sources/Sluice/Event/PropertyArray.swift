@@ -2,7 +2,7 @@
 public struct PropertyArray: Sendable {
     private var elements: [PropertyValue]
     private(set) var depth: UInt8 = 1
-    private(set) var repairs: Repairs = []
+    private(set) var sanitizations: Sanitizations = []
 
     /// - Complexity: O(count).
     public init(_ elements: some Sequence<PropertyValue>) {
@@ -19,14 +19,14 @@ public struct PropertyArray: Sendable {
     }
 
     private mutating func keep(at index: Int) {
-        let value = elements[index].keepable(&repairs)
+        let value = elements[index].sanitized(&sanitizations)
         elements[index] = value
         depth = Swift.max(depth, UInt8(value.depth + 1))
     }
 
     func cut(toDepth limit: Int, _ wasCut: inout Bool) -> PropertyArray {
         var result = PropertyArray(elements.map { $0.cut(toDepth: limit - 1, &wasCut) })
-        result.repairs.formUnion(repairs)
+        result.sanitizations.formUnion(sanitizations)
         return result
     }
 }

@@ -1,7 +1,7 @@
 /// The typed value of a ``Property``; Swift's literals work wherever one is expected.
 ///
 /// A value by itself may be anything. As soon as it enters a ``Properties`` or a ``PropertyArray`` it is made
-/// keepable: see ``Repair`` for what is cut then, and how it is counted.
+/// keepable: see ``Sanitization`` for what is cut then, and how it is counted.
 public enum PropertyValue: Sendable {
     case string(String)
     case int(Int64)
@@ -33,34 +33,34 @@ extension PropertyValue {
     var depth: Int {
         switch self {
         case .array(let array): Int(array.depth)
-        case .object(let object): Int(object.summary.depth)
+        case .object(let object): Int(object.bounds.depth)
         default: 0
         }
     }
 
-    /// This value as it may stand inside a container; adds to `repairs` what had to be cut for it.
-    func keepable(_ repairs: inout Repairs) -> PropertyValue {
+    /// This value as it may stand inside a container; adds to `sanitizations` what had to be cut for it.
+    func sanitized(_ sanitizations: inout Sanitizations) -> PropertyValue {
         switch self {
         case .string(let string) where string.utf8.count > PropertyValue.maximumStringBytes:
-            repairs.insert(.cutString)
+            sanitizations.insert(.truncatedString)
             return .string(string.cut(toBytes: PropertyValue.maximumStringBytes))
         case .double(let double) where !double.isFinite:
-            repairs.insert(.nonFiniteNumber)
+            sanitizations.insert(.nonFiniteNumber)
             return .null
         case .date(let date) where !Timestamp.writable.contains(date):
-            repairs.insert(.unwritableDate)
+            sanitizations.insert(.unwritableDate)
             return .null
         case .array(let array):
-            repairs.formUnion(array.repairs)
+            sanitizations.formUnion(array.sanitizations)
         case .object(let object):
-            repairs.formUnion(object.summary.repairs)
+            sanitizations.formUnion(object.bounds.sanitizations)
         default:
             return self
         }
         guard depth >= PropertyValue.maximumDepth else { return self }
         var wasCut = false
         let result = cut(toDepth: PropertyValue.maximumDepth - 1, &wasCut)
-        if wasCut { repairs.insert(.cutDepth) }
+        if wasCut { sanitizations.insert(.truncatedDepth) }
         return result
     }
 

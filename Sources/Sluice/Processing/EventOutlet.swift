@@ -22,11 +22,11 @@ public final class EventOutlet: Sendable {
         _ name: String,
         _ properties: Properties = [:],
         priority: Event.Priority = .normal,
-        shape: (inout Event) -> Void = { _ in }
+        configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
         // Outside the lock: the event comes back through the plugins.
         let pipeline = target.withLock { $0.pipeline }
-        return pipeline?.tracked(name, properties, priority, shape) ?? false
+        return pipeline?.tracked(name, properties, priority, configure) ?? false
     }
 
     /// As ``Pipeline/pauseDelivery()`` and ``Pipeline/resumeDelivery()``.

@@ -1,82 +1,120 @@
-/// Where encoded events wait until a transport has delivered them.
+/// Keeps encoded events until a transport has delivered them.
 ///
 /// ## Conforming
-/// - ``open(_:)`` comes first, once, and ``close()`` last. In between, ``append(_:)`` comes from any number of
-///   threads, the rest from one delivery loop at a time.
-/// - What ``append(_:)`` has accepted comes back from ``nextBatch(_:)`` byte for byte, in the order of acceptance
-///   within a priority, unless a loss is reported through the ``StoreObserver``. Nothing is lost silently, and
-///   nothing is reported as stored that is not.
-/// - A batch that was handed out stays with its taker until ``settle(_:rejected:)`` or ``release(_:)``: it is
-///   neither handed out again nor evicted.
-/// - What a store promises about crashes is its own to say.
-/// - Hold it to `StoreContract` of SluiceTesting.
+/// - Write ``append(_:)``, ``nextBatch(_:)``, ``settle(_:)``, ``release(_:)`` and ``backlog`` first. Every other
+///   requirement has a default that suits a store in memory without dead letters.
+/// - ``open(_:)`` is called once before anything else, and ``close()`` last. In between, ``append(_:)`` is called from any
+///   number of threads. Only one thread at a time calls the other methods.
+/// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
+///   priority. If an accepted event is lost, report it to the ``StoreObserver``.
+/// - Keep a batch with its taker until ``settle(_:)`` or ``release(_:)``: don't return it again and don't evict it.
+/// - Document which failures an accepted event survives.
+/// - Check your store with `StoreContract` of SluiceTesting.
 public protocol Store: Sendable {
-    /// Takes hold of the place where events are kept, and of the observer for all later losses.
+    /// Opens the store for one pipeline.
     ///
-    /// - Throws: ``SluiceError/Code/storageUnavailable`` if the place cannot be used, and
-    ///   ``SluiceError/Code/invalidPipeline`` if it was opened before; the pipeline is then not built.
+    /// - Parameter observer: the receiver of all later reports about recovered and lost events. It can be called from any
+    ///   thread and with the store's own lock held.
+    /// - Throws: ``SluiceError/Code/storageUnavailable`` if the events can't be kept, and
+    ///   ``SluiceError/Code/invalidPipeline`` if the store is already in use. The pipeline is then not built.
     func open(_ observer: StoreObserver) throws(SluiceError)
 
-    /// Keeps one event. When it returns, the event is kept as well as this store ever promises.
+    /// Stores one event. When this method returns, the event is as safe as the store's durability promises.
     ///
-    /// - Throws: ``SluiceError/Code/storageFull``, ``SluiceError/Code/eventTooLarge`` or another error; the event is
-    ///   then not kept, and the pipeline counts it.
+    /// - Throws: ``SluiceError/Code/storageFull``, ``SluiceError/Code/eventTooLarge`` or another error. The event is then
+    ///   not stored, and the pipeline counts it.
     func append(_ line: EventLine) throws(SluiceError)
 
-    /// Hands out the next events to be sent: those of the highest priority, the oldest of them first.
+    /// Returns the next events to send: the highest priority first, and the oldest first within a priority.
     ///
-    /// - Parameter size: the batch to aim at. A store whose unit of deletion is larger may exceed it; the delivery
-    ///   loop then sends the batch in parts and settles it as a whole.
-    /// - Returns: nil if nothing waits that is not handed out already. A batch is never empty.
+    /// - Parameter size: the requested size. A store that deletes in larger units may exceed it. The pipeline then sends
+    ///   the batch in parts and settles it as a whole.
+    /// - Returns: a batch with at least one event, or nil if every waiting event is already handed out.
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
 
-    /// Forgets a batch: each of its events was delivered, or is in `rejected`.
+    /// Turns events of a batch that is handed out into dead letters. ``nextBatch(_:)`` must not return them again, even
+    /// after ``release(_:)`` or a restart. They count in ``backlog`` until the batch is settled.
     ///
-    /// - Parameters:
-    ///   - batch: what ``nextBatch(_:)`` handed out.
-    ///   - rejected: the events that no retry can bring home; a store that can keeps them as dead letters.
-    /// - Throws: an error if the store could not forget them for good. It must not hand them out again in this life.
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError)
+    /// Dead letters share the store's capacity and are evicted before any waiting event. If the store can't write them,
+    /// it keeps the batch's events on its medium instead, so that nothing is lost. The default keeps no dead letters.
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID)
 
-    /// Takes a batch back unsettled: ``nextBatch(_:)`` may hand it out again, before younger events of its priority.
+    /// Removes a batch. Each of its events was delivered, rejected or deleted.
+    ///
+    /// - Throws: an error if the batch could not be removed. The store must still not return it again in this process.
+    func settle(_ batch: Batch.ID) throws(SluiceError)
+
+    /// Takes a batch back. ``nextBatch(_:)`` returns it again, before younger events of its priority.
     func release(_ batch: Batch.ID)
 
-    /// How much waits, handed-out batches included; also after ``close()``.
+    /// The number and size of the waiting events, including batches that are handed out. Also valid after ``close()``.
     var backlog: Backlog { get }
 
-    /// Makes all accepted events as safe as this store can make them, whatever its ordinary promise.
+    /// Returns all dead letters, oldest first.
+    ///
+    /// - Throws: an error if they can't be read.
+    func deadLetters() throws(SluiceError) -> [DeadLetter]
+
+    /// Turns dead letters back into waiting events, behind those that already wait.
+    ///
+    /// - Returns: the number of events that wait again. Unknown ids are ignored.
+    /// - Throws: an error if one of them can't be stored. It and the remaining ones are still dead letters then.
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int
+
+    /// Deletes dead letters.
+    ///
+    /// - Returns: the number of deleted dead letters. Unknown ids are ignored.
+    /// - Throws: an error if one of them can't be deleted.
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int
+
+    /// Makes all accepted events as safe as the medium allows, whatever the store's usual durability is.
     func synchronize() throws(SluiceError)
 
-    /// Ends the use. Events that wait stay, if the store keeps them across lives; later appends throw
+    /// Closes the store. Waiting events stay if the store outlives its process. Later appends throw
     /// ``SluiceError/Code/shutDown``. A second call does nothing.
     func close()
 }
 
-/// How much waits in a store.
-public struct Backlog: Sendable, Hashable {
-    /// Events that this life of the store knows of.
-    public var events: Int
-    /// Bytes of events, including ``unreadBytes``.
-    public var bytes: Int
-    /// Bytes that an earlier life left, in which the events have not been counted yet.
-    public var unreadBytes: Int
+extension Store {
+    public func open(_ observer: StoreObserver) throws(SluiceError) {}
+    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {}
+    public func deadLetters() throws(SluiceError) -> [DeadLetter] { [] }
+    public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { 0 }
+    public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { 0 }
+    public func synchronize() throws(SluiceError) {}
+    public func close() {}
+}
 
-    public init(events: Int, bytes: Int, unreadBytes: Int = 0) {
+/// The number and size of the events in a store.
+public struct Backlog: Sendable, Hashable {
+    /// Waiting events that this process has counted.
+    public var events: Int
+    /// Bytes of the waiting events, including ``unreadBytes``.
+    public var bytes: Int
+    /// Bytes from an earlier process whose events have not been counted yet.
+    public var unreadBytes: Int
+    /// Dead letters, including those of earlier processes. They are not part of ``events`` and ``bytes``.
+    public var deadLetters: Int
+
+    public init(events: Int, bytes: Int, unreadBytes: Int = 0, deadLetters: Int = 0) {
         self.events = events
         self.bytes = bytes
         self.unreadBytes = unreadBytes
+        self.deadLetters = deadLetters
     }
 
+    /// Whether no event waits. Dead letters don't wait.
     public var isEmpty: Bool { events == 0 && unreadBytes == 0 }
 }
 
-/// How large a batch is to be.
+/// The requested size of a batch.
 public struct BatchSize: Sendable, Hashable {
+    /// The largest number of events.
     public var events: Int
-    /// Bytes of the events' lines, without what a wire format adds.
+    /// The largest number of bytes of the events' lines, without the overhead of a wire format.
     public var bytes: Int
 
-    /// At least one event and one byte; less is raised to that.
+    /// Creates a size. Values below one are raised to one.
     public init(events: Int, bytes: Int) {
         self.events = max(1, events)
         self.bytes = max(1, bytes)
@@ -85,29 +123,18 @@ public struct BatchSize: Sendable, Hashable {
 
 /// Events that are sent together.
 public struct Batch: Sendable, Identifiable {
-    /// The store's own number for what it handed out; parts of a batch share it.
+    /// The store's number for a batch. All parts of a batch share it.
     public struct ID: RawRepresentable, Sendable, Hashable {
         public let rawValue: UInt64
         public init(rawValue: UInt64) { self.rawValue = rawValue }
     }
 
     public let id: ID
-    /// In the order in which they were tracked. Never empty.
+    /// At least one event, in the order in which they were tracked.
     public let events: [EventLine]
 
     public init(id: ID, events: [EventLine]) {
         self.id = id
         self.events = events
-    }
-}
-
-/// An event that no retry can bring home, and why.
-public struct RejectedEvent: Sendable {
-    public let line: EventLine
-    public let reason: String
-
-    public init(line: EventLine, reason: String) {
-        self.line = line
-        self.reason = reason
     }
 }

@@ -5,15 +5,18 @@
 public struct StoreObserver: Sendable {
     private let onRecovered: @Sendable (_ count: Int) -> Void
     private let onDropped: @Sendable (_ count: Int, _ reason: DropReason) -> Void
+    private let onDeadLettersDropped: @Sendable (_ count: Int, _ reason: DropReason) -> Void
     private let onNote: @Sendable (_ message: String) -> Void
 
     public init(
         onRecovered: @escaping @Sendable (_ count: Int) -> Void,
         onDropped: @escaping @Sendable (_ count: Int, _ reason: DropReason) -> Void,
+        onDeadLettersDropped: @escaping @Sendable (_ count: Int, _ reason: DropReason) -> Void = { _, _ in },
         onNote: @escaping @Sendable (_ message: String) -> Void
     ) {
         self.onRecovered = onRecovered
         self.onDropped = onDropped
+        self.onDeadLettersDropped = onDeadLettersDropped
         self.onNote = onNote
     }
 
@@ -25,6 +28,11 @@ public struct StoreObserver: Sendable {
     /// Events that had been accepted or recovered are gone.
     public func dropped(_ count: Int, _ reason: DropReason) {
         if count > 0 { onDropped(count, reason) }
+    }
+
+    /// Reports that dead letters were lost: evicted to make room, or deleted by someone else.
+    public func deadLettersDropped(_ count: Int, _ reason: DropReason) {
+        if count > 0 { onDeadLettersDropped(count, reason) }
     }
 
     /// Something that a host may want to know, without consequence for the counts; handed to its diagnostics.

@@ -137,7 +137,7 @@ struct Damage {
                     }, onNote: { _ in }))
             while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 note(batch.events, in: &outcome)
-                try store.settle(batch.id, rejected: [])
+                try store.settle(batch.id)
             }
         } catch {
             System.fail("variant \(variant): \(error)")

@@ -71,9 +71,14 @@ final class RecordingStore: Store {
         }
     }
 
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { store.reject(events, in: batch) }
+    func deadLetters() throws(SluiceError) -> [DeadLetter] { try store.deadLetters() }
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try store.replayDeadLetters(ids) }
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try store.discardDeadLetters(ids) }
+
+    func settle(_ batch: Batch.ID) throws(SluiceError) {
         do throws(SluiceError) {
-            try store.settle(batch, rejected: rejected)
+            try store.settle(batch)
         } catch {
             recorder.record("u \(batch.rawValue)")
             throw error

@@ -137,7 +137,7 @@ final class StoreSubject: Subject {
                 recorder.received(batch)
                 delivered += batch.events.count
                 batches += 1
-                try store.settle(batch.id, rejected: [])
+                try store.settle(batch.id)
             } catch {
                 failures += 1
             }

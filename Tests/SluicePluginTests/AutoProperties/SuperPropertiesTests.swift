@@ -107,7 +107,7 @@ struct SuperPropertiesTests {
     }
 
     @Test("values that cannot be kept are made keepable, as everywhere")
-    func keepable() throws {
+    func sanitized() throws {
         auto.register(["a": .double(.nan)])
         auto.registerDynamic("b") { .double(.infinity) }
         #expect(try value("a") == .null)

@@ -49,7 +49,7 @@ import Testing
         }
         let events = await test.events()
         #expect(events.map { $0.properties["$event_duration"] } == [10_000.0, nil])
-        #expect(test.pipeline.ledger.repaired == [.overlongDuration: 1])
+        #expect(test.pipeline.ledger.sanitized == [.overlongDuration: 1])
     }
 
     @Test("no duration is longer than a day unless the host says so")

@@ -26,8 +26,8 @@ struct FlatListTests {
             let (own, others) = (pairs(&random), Properties(pairs(&random)))
             var flat = Properties(own)
             var shared = flat
-            flat.fill(from: others)
-            shared.fill(from: others.shared())
+            flat.addDefaults(others)
+            shared.addDefaults(others.shared())
             var slow = flat
             slow[FlatListTests.nested.0] = FlatListTests.nested.1
 

@@ -67,9 +67,9 @@ import Testing
             consent
         }
         test.pipeline.track("A", ["a": "long"])
-        #expect(test.pipeline.ledger.repaired.isEmpty)
+        #expect(test.pipeline.ledger.sanitized.isEmpty)
         try consent.grant()
-        #expect(test.pipeline.ledger.repaired == [.cutString: 1])
+        #expect(test.pipeline.ledger.sanitized == [.truncatedString: 1])
         #expect(try await test.event().properties == ["a": "lo"])
     }
 

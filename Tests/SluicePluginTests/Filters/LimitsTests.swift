@@ -12,7 +12,7 @@ struct LimitsTests {
         let properties: Properties = ["名前名前": "äöüß", "b": ["c": ["😀😀😀😀"]], "d": 123_456_789]
         let event = try #require(limits.processed("Event", properties))
         #expect(event.properties == properties)
-        #expect(event.reportedRepairs.isEmpty)
+        #expect(event.reportedSanitizations.isEmpty)
     }
 
     @Test("cutting shortens names and strings to characters, and keeps the properties that were set first")
@@ -23,7 +23,7 @@ struct LimitsTests {
             limits.processed("Purchase", ["aé": "😀😀😀😀", "bbb": ["ccc": ["dddd", "eee"]], "f": 1, "g": 2]))
         #expect(event.name == "Pur")
         #expect(event.properties == ["aé": "😀😀😀", "bb": ["cc": ["ddd", "eee"]]])
-        #expect(Set(event.reportedRepairs) == [.cutName, .cutPropertyName, .cutString, .droppedProperty])
+        #expect(Set(event.reportedSanitizations) == [.truncatedName, .cutPropertyName, .truncatedString, .droppedProperty])
     }
 
     @Test("dropping leaves out the whole property in which the excess is")
@@ -33,7 +33,7 @@ struct LimitsTests {
         let event = try #require(
             limits.processed("Event", ["long name": 1, "a": "long", "b": ["c": ["long"]], "d": 1, "e": 2, "f": 3]))
         #expect(event.properties == ["d": 1, "e": 2])
-        #expect(event.reportedRepairs == [.droppedProperty])
+        #expect(event.reportedSanitizations == [.droppedProperty])
     }
 
     @Test(
@@ -51,7 +51,7 @@ struct LimitsTests {
         test.pipeline.track("E", ["a": 1])
         #expect(try await test.event().name == "E")
         #expect(test.pipeline.ledger.dropped == [reason: 1])
-        #expect(test.pipeline.ledger.repaired.isEmpty)
+        #expect(test.pipeline.ledger.sanitized.isEmpty)
     }
 
     @Test("of names that are cut to the same one, one stays and the other is counted")
@@ -59,7 +59,7 @@ struct LimitsTests {
         let limits = Limits(propertyName: .cut(to: 1))
         let event = try #require(limits.processed("Event", ["ab": 1, "ac": 2]))
         #expect(event.properties == ["a": 2])
-        #expect(Set(event.reportedRepairs) == [.cutPropertyName, .droppedProperty])
+        #expect(Set(event.reportedSanitizations) == [.cutPropertyName, .droppedProperty])
     }
 
     @Test(

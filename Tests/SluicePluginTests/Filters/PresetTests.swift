@@ -18,11 +18,11 @@ import Testing
         #expect(event.name.count == 256)
         #expect(event.properties.count == 20 && event.properties["p20"] == nil)
         #expect(event.properties["p0"] == .string(Self.text(125)))
-        #expect(Set(event.reportedRepairs) == [.cutName, .droppedProperty, .cutString])
+        #expect(Set(event.reportedSanitizations) == [.truncatedName, .droppedProperty, .truncatedString])
         let named = try #require(limits.processed("Event", [Self.text(126): 1]))
         #expect(named.properties == [Self.text(125): 1])
         let fine = try #require(limits.processed(Self.text(256), [Self.text(125): .string(Self.text(125))]))
-        #expect(fine.reportedRepairs.isEmpty)
+        #expect(fine.reportedSanitizations.isEmpty)
     }
 
     @Test("of more than 200 names of events the further ones are dropped, and the known ones go on")
@@ -63,7 +63,7 @@ import Testing
     func sensorsPropertiesWrong(name: String, stays: Bool) throws {
         let event = try #require(Limits(.sensors).processed("Event", [name: 1, "other": 2]))
         #expect(event.properties == (stays ? [name: 1, "other": 2] : ["other": 2]))
-        #expect(event.reportedRepairs == (stays ? [] : [.droppedProperty]))
+        #expect(event.reportedSanitizations == (stays ? [] : [.droppedProperty]))
     }
 
     @Test("what the plugins add passes Sensors' rules whole")
@@ -81,7 +81,7 @@ import Testing
         test.pipeline.signal(.launched(.passive))
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.willTerminate)
-        #expect(test.pipeline.ledger.repaired.isEmpty && test.pipeline.ledger.dropped.isEmpty)
+        #expect(test.pipeline.ledger.sanitized.isEmpty && test.pipeline.ledger.dropped.isEmpty)
         let names = Set(await test.events().map(\.name))
         #expect(names == ["$SignUp", "$SessionStart", "$AppStartPassively", "$AppStart", "$AppEnd", "$SessionEnd"])
     }
@@ -94,7 +94,7 @@ import Testing
         test.pipeline.track("Event", ["SECRET": 1, "Tmp_x": 2, "tmp": 3, "with space": 4])
         test.pipeline.track("Secret")
         #expect(test.pipeline.ledger.dropped.isEmpty)
-        #expect(test.pipeline.ledger.repaired == [.droppedProperty: 1])
+        #expect(test.pipeline.ledger.sanitized == [.droppedProperty: 1])
         let events = await test.events()
         #expect(events.map(\.name) == ["Event", "Secret"])
         #expect(events[0].properties == ["tmp": 3, "with space": 4])
@@ -119,7 +119,7 @@ import Testing
         let event = try #require(Limits(.sensors).processed("Event", ["s": long, "l": ["a", long]]))
         let cut = PropertyValue.string(Self.text(8_191))
         #expect(event.properties == ["s": cut, "l": ["a", cut]])
-        #expect(event.reportedRepairs == [.cutString])
+        #expect(event.reportedSanitizations == [.truncatedString])
     }
 
     @Test(
@@ -169,7 +169,7 @@ import Testing
         let test = try TestPipeline { Limits(.appCenter) }
         let long = PropertyValue.string(Self.text(200))
         for _ in 1...3 { test.pipeline.track("Event", ["a": long, "b": long]) }
-        #expect(test.pipeline.ledger.repaired == [.cutString: 3])
+        #expect(test.pipeline.ledger.sanitized == [.truncatedString: 3])
         _ = await test.events()
     }
 }

@@ -47,7 +47,7 @@ struct FoundationTests {
         let properties = try await test.event().properties
         #expect(properties["date"] == .date(Timestamp(Date.distantPast)))
         #expect(properties["never"] == .null)
-        #expect(test.pipeline.ledger.repaired == [.unwritableDate: 1])
+        #expect(test.pipeline.ledger.sanitized == [.unwritableDate: 1])
     }
 
     private struct PassThrough: Processor {

@@ -83,7 +83,7 @@ struct IdentityTests {
         let test = try TestPipeline { identity }
         test.pipeline.track("Event")
         #expect(try await test.event().distinctID == id)
-        #expect(test.pipeline.ledger.repaired.isEmpty)
+        #expect(test.pipeline.ledger.sanitized.isEmpty)
     }
 
     @Test(

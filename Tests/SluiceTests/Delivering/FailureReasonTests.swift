@@ -21,14 +21,14 @@ struct FailureReasonTests {
         #expect(bench.diagnostics == [Diagnostic(kind: kind, route: "main", message: reason)])
         #expect(bench.ledger.lastFailure == reason)
         #expect(bench.ledger.sends == 1)
-        #expect(bench.ledger.failedSends == 1)
-        #expect(bench.ledger.heldSends == (kind == .held ? 1 : 0))
+        #expect(bench.ledger.failedAttempts == 1)
+        #expect(bench.ledger.heldAttempts == (kind == .held ? 1 : 0))
 
         bench.time.advanceToNextSleeper()
         await bench.drained()
         #expect(bench.ledger.lastFailure == nil)
         #expect(bench.ledger.sends == 2)
-        #expect(bench.ledger.failedSends == 1)
+        #expect(bench.ledger.failedAttempts == 1)
     }
 
     @Test("a batch sent in parts has not failed, and is counted as split")
@@ -38,8 +38,8 @@ struct FailureReasonTests {
         await bench.drained()
         #expect(bench.sizes == [4, 2, 2])
         #expect(bench.ledger.sends == 3)
-        #expect(bench.ledger.splitSends == 1)
-        #expect(bench.ledger.failedSends == 0)
+        #expect(bench.ledger.splitAttempts == 1)
+        #expect(bench.ledger.failedAttempts == 0)
         #expect(bench.ledger.lastFailure == nil)
     }
 }

@@ -137,8 +137,13 @@ final class LeftoverStore: Store {
 
     func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
-        try base.settle(batch, rejected: rejected)
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
+    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
+
+    func settle(_ batch: Batch.ID) throws(SluiceError) {
+        try base.settle(batch)
     }
     func release(_ batch: Batch.ID) { base.release(batch) }
     var backlog: Backlog { base.backlog }

@@ -24,7 +24,7 @@ import Testing
         let report = await bench.pipeline.flush()
         #expect(report.waiting == 0)
         #expect(bench.ledger.delivered == 1)
-        #expect(bench.ledger.failedSends == 10)
+        #expect(bench.ledger.failedAttempts == 10)
         #expect(bench.pipeline.ledger.isBalanced)
     }
 

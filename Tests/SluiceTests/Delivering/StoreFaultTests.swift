@@ -199,8 +199,13 @@ private final class HollowStore: Store {
         return try base.nextBatch(size)
     }
 
-    func settle(_ batch: Batch.ID, rejected: [RejectedEvent]) throws(SluiceError) {
-        try base.settle(batch, rejected: rejected)
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
+    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
+
+    func settle(_ batch: Batch.ID) throws(SluiceError) {
+        try base.settle(batch)
     }
 
     func release(_ batch: Batch.ID) { base.release(batch) }

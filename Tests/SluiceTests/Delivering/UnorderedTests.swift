@@ -91,7 +91,7 @@ import Testing
         track(30, bench)
         let flush = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(1)
-        while bench.ledger.failedSends == 0 || bench.transport.batches.count < 3, bench.time.deadlines.isEmpty {
+        while bench.ledger.failedAttempts == 0 || bench.transport.batches.count < 3, bench.time.deadlines.isEmpty {
             await Task.yield()
         }
         bench.transport.release(.all(.accepted))
@@ -117,10 +117,10 @@ import Testing
         track(2_000, bench)
         let flush = Task { await bench.pipeline.flush() }
         for round in 1...5 {
-            while bench.ledger.failedSends < round || bench.time.deadlines.isEmpty { await Task.yield() }
+            while bench.ledger.failedAttempts < round || bench.time.deadlines.isEmpty { await Task.yield() }
             // Time for those beside it to succeed, and for what must not follow.
             for _ in 0..<1_000 { await Task.yield() }
-            #expect(bench.ledger.failedSends == round)
+            #expect(bench.ledger.failedAttempts == round)
             bench.time.advanceToNextSleeper()
         }
         _ = await flush.value

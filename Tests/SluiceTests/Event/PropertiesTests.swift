@@ -69,13 +69,13 @@ import Testing
                     comment = "removing names of length \(length)"
                 case 4:
                     let others = source.model(upTo: 5)
-                    properties.fill(from: Properties(others.pairs))
-                    model.fill(from: others)
+                    properties.addDefaults(Properties(others.pairs))
+                    model.addDefaults(others)
                     comment = "filling"
                 default:
                     let others = source.model(upTo: 5)
-                    properties.fill(from: Properties(others.pairs).shared())
-                    model.fill(from: others)
+                    properties.addDefaults(Properties(others.pairs).shared())
+                    model.addDefaults(others)
                     comment = "filling from a block"
                 }
                 try check(properties, model, comment)
@@ -105,24 +105,25 @@ import Testing
     func amongPlainPairs() {
         let longText = String(repeating: "x", count: PropertyValue.maximumStringBytes + 1)
         let longName = String(repeating: "x", count: Event.maximumNameBytes + 1)
-        let bad: [(String, PropertyValue, Repairs)] = [
+        let bad: [(String, PropertyValue, Sanitizations)] = [
             ("bad", .double(.nan), .nonFiniteNumber), ("bad", .double(.infinity), .nonFiniteNumber),
-            ("bad", .string(longText), .cutString), ("bad", .date(Timestamp(milliseconds: .max)), .unwritableDate),
+            ("bad", .string(longText), .truncatedString),
+            ("bad", .date(Timestamp(milliseconds: .max)), .unwritableDate),
             (longName, .null, .droppedProperty),
         ]
-        for (name, value, repairs) in bad {
+        for (name, value, sanitizations) in bad {
             for count in [1, 2, 12, 13, 32, 33, 34] {
                 for place in 0..<count {
                     var pairs = (0..<count).map { ("plain\($0)", PropertyValue.string("x")) }
                     pairs[place] = (name, value)
                     let properties = Properties(pairs)
-                    #expect(properties.summary.repairs == repairs)
-                    #expect(properties.count == (repairs == .droppedProperty ? count - 1 : count))
+                    #expect(properties.bounds.sanitizations == sanitizations)
+                    #expect(properties.count == (sanitizations == .droppedProperty ? count - 1 : count))
                 }
             }
         }
-        #expect(Properties([("a", .string(String(longText.dropLast())))]).summary.repairs == [])
-        #expect(Properties([(String(longName.dropLast()), .null)]).summary.repairs == [])
+        #expect(Properties([("a", .string(String(longText.dropLast())))]).bounds.sanitizations == [])
+        #expect(Properties([(String(longName.dropLast()), .null)]).bounds.sanitizations == [])
     }
 
     @Test("of a dictionary they are ordered by their names")
@@ -132,7 +133,7 @@ import Testing
         #expect(properties.map(\.name) == (10..<60).map { "n\($0)" })
         #expect(properties.map(\.value) == (10..<60).map { .int($0) })
         #expect(Properties([:] as [String: PropertyValue]).isEmpty)
-        #expect(Properties(["a": .double(.nan)] as [String: PropertyValue]).summary.repairs == .nonFiniteNumber)
+        #expect(Properties(["a": .double(.nan)] as [String: PropertyValue]).bounds.sanitizations == .nonFiniteNumber)
     }
 
     @Test("of a literal in parentheses they keep the written order, and of a name given twice the later value")
@@ -148,8 +149,8 @@ import Testing
     func whatCutKnown() {
         let cut: Properties = ["a": .double(.nan), "deep": [[1]]]
         var event: Properties = ["b": 1]
-        event.fill(from: cut.shared())
-        #expect(event.summary.repairs == .nonFiniteNumber)
+        event.addDefaults(cut.shared())
+        #expect(event.bounds.sanitizations == .nonFiniteNumber)
         #expect(!event.isFlat)
         #expect(event == ["b": 1, "a": nil, "deep": [[1]]])
     }
@@ -157,7 +158,7 @@ import Testing
     @Test("a list with a block can be a value in another")
     func listBlockCan() throws {
         var inner: Properties = ["a": 1]
-        inner.fill(from: (["b": 2, "c": [3]] as Properties).shared())
+        inner.addDefaults((["b": 2, "c": [3]] as Properties).shared())
         inner["d"] = 4
         let outer: Properties = ["inner": .object(inner), "list": [.object(inner)]]
         #expect(outer == ["inner": ["a": 1, "b": 2, "c": [3], "d": 4], "list": [["a": 1, "b": 2, "c": [3], "d": 4]]])
@@ -169,20 +170,20 @@ import Testing
     func nothingSharedEmpty() throws {
         var properties = (Properties()).shared()
         #expect(properties.isEmpty)
-        properties.fill(from: Properties().shared())
+        properties.addDefaults(Properties().shared())
         #expect(try json(properties).hasSuffix(#""properties":{}}"#))
-        properties.fill(from: (["a": 1] as Properties).shared())
+        properties.addDefaults((["a": 1] as Properties).shared())
         #expect(try json(properties).hasSuffix(#""properties":{"a":1}}"#))
     }
 
     @Test("names are found in a list and in its shared block, in whatever case, and no others")
     func nameSet() {
-        let names = PropertyNameSet(["password", "Token", "ключ", ""])
+        let names = CaseInsensitiveNames(["password", "Token", "ключ", ""])
         for name in ["password", "PASSWORD", "PassWord", "token", "TOKEN", "ключ", ""] {
             let own: Properties = [name: 1, "other": 2]
             #expect(own.hasName(among: names))
             var sharing: Properties = ["other": 2]
-            sharing.fill(from: own.shared())
+            sharing.addDefaults(own.shared())
             #expect(sharing.hasName(among: names))
         }
         for name in ["passwords", "passwor", "tokem", "КЛЮЧ", "drowssap", "@assword", "\u{50}asswore"] {

@@ -17,7 +17,7 @@ struct PropertyModel {
         }
     }
 
-    mutating func fill(from others: PropertyModel) {
+    mutating func addDefaults(_ others: PropertyModel) {
         for (name, value) in others.pairs where self[name] == nil { self[name] = value }
     }
 }

@@ -36,7 +36,7 @@ import Testing
         let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger.tracked == 5)
         #expect(ledger.dropped == [Self.boring: 2, .filtered: 1, .emptyName: 1])
-        #expect(ledger.routes[0].offered == 1)
+        #expect(ledger.routes[0].received == 1)
         #expect(ledger.routes[0].dropped.isEmpty)
         // A dropped event goes no further.
         #expect(late.all == [" attached", " Fine", " "])
@@ -66,7 +66,7 @@ import Testing
         #expect(ledger[route: "open"]?.dropped == [.tooLarge: 1])
         #expect(ledger[route: "open"]?.delivered == 4)
         #expect(ledger[route: "none"] == nil)
-        #expect(ledger.routes.map(\.offered) == [5, 5])
+        #expect(ledger.routes.map(\.received) == [5, 5])
         #expect(ledger.isBalanced)
     }
 

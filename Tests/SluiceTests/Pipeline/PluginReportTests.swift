@@ -5,7 +5,7 @@ import Testing
 
 /// What a processor tells beside the event: what it cut, and what it could not do.
 @Suite(.timeLimit(.minutes(10))) struct PluginReportTests {
-    private static let shortened = Repair(rawValue: "shortened")
+    private static let shortened = Sanitization(rawValue: "shortened")
 
     /// Cuts every event twice, and says so.
     private struct Shortener: Processor {
@@ -29,14 +29,14 @@ import Testing
     func processorCutsCounted() throws {
         let bench = try Bench(processor: Shortener())
         bench.track(3)
-        #expect(bench.pipeline.ledger.repaired == [Self.shortened: 3])
+        #expect(bench.pipeline.ledger.sanitized == [Self.shortened: 3])
     }
 
     @Test("a cause that the core has found too counts once")
     func causeCoreFound() throws {
         let bench = try Bench(processor: Shortener(cause: .nonFiniteNumber))
         bench.pipeline.track("Event", ["a": .double(.nan)])
-        #expect(bench.pipeline.ledger.repaired == [.nonFiniteNumber: 1])
+        #expect(bench.pipeline.ledger.sanitized == [.nonFiniteNumber: 1])
     }
 
     @Test("what was cut from a dropped event is not counted")
@@ -48,12 +48,12 @@ import Testing
             ScriptedTransport()
         }
         pipeline.track("Event")
-        #expect(pipeline.ledger.repaired.isEmpty)
+        #expect(pipeline.ledger.sanitized.isEmpty)
     }
 
     @Test("what all routes share is counted once, and what a route cuts for that route")
     func allRoutesShare() throws {
-        let own = Repair(rawValue: "own")
+        let own = Sanitization(rawValue: "own")
         let pipeline = try Pipeline {
             Shortener()
             for name in ["a", "b"] {
@@ -65,7 +65,7 @@ import Testing
             }
         }
         pipeline.track("Event")
-        #expect(pipeline.ledger.repaired == [Self.shortened: 1, own: 2])
+        #expect(pipeline.ledger.sanitized == [Self.shortened: 1, own: 2])
     }
 
     @Test("a processor's message reaches the host's diagnostics")

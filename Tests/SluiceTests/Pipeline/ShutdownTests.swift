@@ -122,7 +122,7 @@ import Testing
         #expect(store.backlog.events == 3)
         #expect(store.offences.isEmpty)
         // Being cancelled is no failed send.
-        #expect(ledger.routes[0].failedSends == 0)
+        #expect(ledger.routes[0].failedAttempts == 0)
         #expect(diagnosed.withLock(\.self).isEmpty)
     }
 

@@ -31,7 +31,7 @@ enum SluicePipeline {
         let nanoseconds = time.nanoseconds
         let ledger = pipeline.ledger
         try Failure.unless(ledger.routes[0].waiting, is: events, "events wait")
-        try Failure.unless(ledger.repaired.count, is: 0, "kinds of repairs")
+        try Failure.unless(ledger.sanitized.count, is: 0, "kinds of repairs")
         guard ledger.isBalanced else { throw Failure("the ledger is not balanced: \(ledger)") }
         return nanoseconds
     }

@@ -1,17 +1,17 @@
 /// Names to look for in many lists of properties, whatever the case of their ASCII letters.
-package struct PropertyNameSet: Sendable {
+package struct CaseInsensitiveNames: Sendable {
     private let names: [[UInt8]]
     /// Of all names: by these alone most others are known not to be among them.
     let bits: UInt64
 
     package init(_ names: [String]) {
         self.names = names.map { $0.utf8.map(lowercased) }
-        bits = names.reduce(0) { $0 | PropertyNameTraits($1).bit }
+        bits = names.reduce(0) { $0 | NameFingerprint($1).bit }
     }
 
     @inline(__always)
     package func contains(_ name: borrowing String) -> Bool {
-        bits & PropertyNameTraits(name).bit != 0 && isAmong(copy name)
+        bits & NameFingerprint(name).bit != 0 && isAmong(copy name)
     }
 
     @inline(never)

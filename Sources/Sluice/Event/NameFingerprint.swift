@@ -1,5 +1,5 @@
 /// What one look at the bytes of a property's name tells.
-struct PropertyNameTraits {
+struct NameFingerprint {
     /// In bytes of UTF-8.
     let length: Int
     let isASCII: Bool
@@ -12,14 +12,14 @@ struct PropertyNameTraits {
     @inline(__always)
     init(_ name: borrowing String) {
         // Every native string lends its bytes; one of Objective-C has to be asked in another way.
-        let traits = name.utf8.withContiguousStorageIfAvailable { PropertyNameTraits(utf8: $0) }
-        self = traits ?? Array(name.utf8).withUnsafeBufferPointer { PropertyNameTraits(utf8: $0) }
+        let traits = name.utf8.withContiguousStorageIfAvailable { NameFingerprint(utf8: $0) }
+        self = traits ?? Array(name.utf8).withUnsafeBufferPointer { NameFingerprint(utf8: $0) }
     }
 
     @inline(__always)
     private init(utf8: UnsafeBufferPointer<UInt8>) {
         length = utf8.count
-        isASCII = PropertyNameTraits.isASCII(utf8)
+        isASCII = NameFingerprint.isASCII(utf8)
         let first = utf8.isEmpty ? 0 : utf8[0]
         bit = 1 << UInt64((first & 0x40) >> 1 | (first &+ UInt8(truncatingIfNeeded: length) &* 5) & 31)
     }
@@ -41,7 +41,7 @@ struct PropertyNameTraits {
 
 extension String {
     @inline(__always)
-    var isASCII: Bool { PropertyNameTraits(self).isASCII }
+    var isASCII: Bool { NameFingerprint(self).isASCII }
 
     /// The same as `==` if both are ASCII; most that differ do so in their lengths.
     @inline(__always)

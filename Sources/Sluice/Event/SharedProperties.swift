@@ -1,14 +1,14 @@
 /// Properties that many events share: made once, never changed, with their JSON beside them.
 @usableFromInline
-final class PropertyBlock: Sendable {
+final class SharedProperties: Sendable {
     @usableFromInline let pairs: [(String, PropertyValue)]
-    let summary: PropertySummary
+    let bounds: PropertyBounds
     /// As they stand in an object, without its braces: `"a":1,"b":2`.
     let json: [UInt8]
 
-    init(_ pairs: [(String, PropertyValue)], _ summary: PropertySummary) {
+    init(_ pairs: [(String, PropertyValue)], _ bounds: PropertyBounds) {
         self.pairs = pairs
-        self.summary = summary
+        self.bounds = bounds
         var writer = JSONWriter()
         writer.pairs(pairs[...], isFirst: true)
         json = writer.bytes
@@ -16,6 +16,6 @@ final class PropertyBlock: Sendable {
 
     /// - Parameter isASCII: whether the name is.
     func index(of name: String, isASCII: Bool) -> Int? {
-        pairs[...].index(of: name, isASCII: isASCII, summary)
+        pairs[...].index(of: name, isASCII: isASCII, bounds)
     }
 }

@@ -1,8 +1,8 @@
 /// What is known of a list of properties without looking at them. All of it holds after removals too, as an upper bound.
-struct PropertySummary: Sendable {
+struct PropertyBounds: Sendable {
     /// Levels of arrays and objects, the list's own included.
     var depth: UInt8 = 1
-    var repairs: Repairs = []
+    var sanitizations: Sanitizations = []
     /// Names of ASCII are the same if their bytes are; of others, Unicode knows several spellings of the same.
     var hasOnlyASCIINames = true
     /// The bits of all names, by which most lists can be told to have none in common.
@@ -14,9 +14,9 @@ struct PropertySummary: Sendable {
 
     init() {}
 
-    mutating func formUnion(_ other: PropertySummary) {
+    mutating func formUnion(_ other: PropertyBounds) {
         depth = max(depth, other.depth)
-        repairs.formUnion(other.repairs)
+        sanitizations.formUnion(other.sanitizations)
         hasOnlyASCIINames = hasOnlyASCIINames && other.hasOnlyASCIINames
         nameBits |= other.nameBits
         longestName = max(longestName, other.longestName)
@@ -26,7 +26,7 @@ struct PropertySummary: Sendable {
     /// Takes in a pair that is keepable.
     mutating func add(_ name: String, _ value: PropertyValue) {
         depth = max(depth, UInt8(value.depth + 1))
-        let name = PropertyNameTraits(name)
+        let name = NameFingerprint(name)
         hasOnlyASCIINames = hasOnlyASCIINames && name.isASCII
         nameBits |= name.bit
         longestName = max(longestName, UInt16(clamping: name.length))
@@ -34,21 +34,21 @@ struct PropertySummary: Sendable {
     }
 }
 
-extension PropertySummary {
-    /// The summary of pairs that can be kept as they are; nil if any needs a closer look.
+extension PropertyBounds {
+    /// The bounds of pairs that can be kept as they are; nil if any needs a closer look.
     ///
     /// That is nearly never: names of ASCII, each once, and scalars. One pass, which copies nothing, finds out.
     init?(plain pairs: [(String, PropertyValue)]) {
         guard pairs.count <= 32 else { return nil }
-        let summary = pairs.withUnsafeBufferPointer { PropertySummary(plain: $0) }
-        guard let summary else { return nil }
-        self = summary
+        let bounds = pairs.withUnsafeBufferPointer { PropertyBounds(plain: $0) }
+        guard let bounds else { return nil }
+        self = bounds
     }
 
     private init?(plain pairs: UnsafeBufferPointer<(String, PropertyValue)>) {
         var (longestName, longestString) = (0, 0)
         for index in 0..<pairs.count {
-            let name = PropertyNameTraits(pairs[index].0)
+            let name = NameFingerprint(pairs[index].0)
             guard name.isASCII else { return nil }
             longestName = max(longestName, name.length)
             switch pairs[index].1 {
@@ -71,20 +71,20 @@ extension PropertySummary {
 
 extension Properties {
     /// Levels of arrays and objects, the list's own included.
-    package var nesting: Int { Int(summary.depth) }
+    package var nesting: Int { Int(bounds.depth) }
 
     /// Whether there is certainly no array and no object among the values.
-    package var isFlat: Bool { summary.depth == 1 }
+    package var isFlat: Bool { bounds.depth == 1 }
 
     /// No name is longer.
-    package var longestNameBytes: Int { Int(summary.longestName) }
+    package var longestNameBytes: Int { Int(bounds.longestName) }
 
     /// If ``isFlat``, no string is longer.
-    package var longestStringBytes: Int { Int(summary.longestString) }
+    package var longestStringBytes: Int { Int(bounds.longestString) }
 }
 
 extension [(String, PropertyValue)] {
-    fileprivate func hasName(among names: PropertyNameSet) -> Bool {
+    fileprivate func hasName(among names: CaseInsensitiveNames) -> Bool {
         withUnsafeBufferPointer { pairs in
             for index in pairs.indices where names.contains(pairs[index].0) { return true }
             return false
@@ -94,10 +94,10 @@ extension [(String, PropertyValue)] {
 
 extension Properties {
     /// Whether any name in the list itself is one of `names`.
-    package func hasName(among names: PropertyNameSet) -> Bool {
-        if summary.nameBits & names.bits == 0 { return false }
+    package func hasName(among names: CaseInsensitiveNames) -> Bool {
+        if bounds.nameBits & names.bits == 0 { return false }
         if pairs.hasName(among: names) { return true }
-        guard let block, block.summary.nameBits & names.bits != 0 else { return false }
+        guard let block, block.bounds.nameBits & names.bits != 0 else { return false }
         return block.pairs.hasName(among: names)
     }
 }
