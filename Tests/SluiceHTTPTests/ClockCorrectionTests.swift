@@ -161,11 +161,8 @@ struct ClockCorrectionTests {
             HTTPTransport(to: "https://h", client: client, time: time, clock: clock)
         }
         pipeline.track("Before")
-        #expect(pipeline.ledger.routes[0].clockSkew == nil)
         await pipeline.flush()
         pipeline.track("After")
-        let skew = try #require(pipeline.ledger.routes[0].clockSkew)
-        #expect(abs(skew / .milliseconds(1) - 3_600_000) <= 500)
         let times = try store.stored().map { $0.time.milliseconds - VirtualTime().wallTime().milliseconds }
         #expect(times[0] == 0)
         #expect(abs(times[1] - 3_600_000) <= 500)

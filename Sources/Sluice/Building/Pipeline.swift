@@ -25,7 +25,7 @@ public final class Pipeline: Sendable {
 
     private let processors: [any Processor]
     private let chain: ProcessorChain?
-    private let routes: [RunningRoute]
+    private let routes: [RouteRuntime]
     private let maximumEventBytes: Int
     private let environment: PipelineEnvironment
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
@@ -62,7 +62,7 @@ public final class Pipeline: Sendable {
         self.environment = environment
         self.onDiagnostic = onDiagnostic
         routes = try plan.routes.map { route in
-            try RunningRoute(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
+            try RouteRuntime(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
         }
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
@@ -128,7 +128,6 @@ public final class Pipeline: Sendable {
         // One line does for all routes that leave the event as it is.
         var sharedLine: Result<EventLine, SluiceError>?
         for route in routes {
-            route.received()
             if route.processors.isEmpty {
                 let line = sharedLine ?? encode(event)
                 sharedLine = line
@@ -214,6 +213,51 @@ public final class Pipeline: Sendable {
             for route in routes { group.addTask { await route.deleteAll() } }
             return await group.reduce(true) { $0 && $1 }
         }
+    }
+
+    // MARK: Dead letters
+
+    /// Returns the dead letters, oldest first: events that the receiver rejected.
+    ///
+    /// - Parameter route: the name of a route; nil for all routes.
+    /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read.
+    public func deadLetters(route: String? = nil) async throws -> [DeadLetter] {
+        try named(route).flatMap { try $0.deadLetters() }
+    }
+
+    /// Turns dead letters back into waiting events, and delivers them again.
+    ///
+    /// - Parameters:
+    ///   - route: the name of a route; nil for all routes.
+    ///   - isMatch: selects the dead letters. All of them by default.
+    /// - Returns: the number of events that wait again.
+    /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
+    @discardableResult
+    public func replay(
+        route: String? = nil, where isMatch: (DeadLetter) -> Bool = { _ in true }
+    ) async throws -> Int {
+        try named(route).reduce(0) { try $0 + $1.replay(where: isMatch) }
+    }
+
+    /// Deletes dead letters for good.
+    ///
+    /// - Parameters:
+    ///   - route: the name of a route; nil for all routes.
+    ///   - isMatch: selects the dead letters. All of them by default.
+    /// - Returns: the number of deleted dead letters.
+    /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
+    @discardableResult
+    public func discard(
+        route: String? = nil, where isMatch: (DeadLetter) -> Bool = { _ in true }
+    ) async throws -> Int {
+        try named(route).reduce(0) { try $0 + $1.discard(where: isMatch) }
+    }
+
+    private func named(_ name: String?) throws(SluiceError) -> [RouteRuntime] {
+        guard let name else { return routes }
+        let named = routes.filter { $0.name == name }
+        guard !named.isEmpty else { throw SluiceError(.invalidArgument, "there is no route named \"\(name)\"") }
+        return named
     }
 
     /// Changes how long an event waits at most in any route, sends what waits, and begins to count anew.

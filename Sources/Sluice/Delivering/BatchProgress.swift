@@ -1,51 +1,37 @@
-/// A batch on its way: which of its events still wait for a final verdict, and how large its parts may be.
+/// A batch on its way: the events that still need a final verdict, and the size of the next part.
 ///
-/// Pure: it sends nothing itself. An event leaves it once, as delivered or as rejected.
-///
-/// An event that the receiver refuses is a suspect at first: only when the receiver takes another one is it the event's
-/// fault, and not the receiver's. So nothing that a receiver says empties a store.
+/// This is a value without I/O. Each event leaves it once, as accepted or as rejected.
 struct BatchProgress: Sendable {
-    /// What the verdicts on one part came to.
-    enum Outcome: Sendable, Equatable {
-        case progress
-        case failed(retryAfter: Duration?)
-        case held
-        /// Some were refused, even alone, and none was accepted: the receiver may be at fault, or these events.
-        case refused
-    }
-
     let id: Batch.ID
+    /// The number of events in the batch.
+    let count: Int
+    /// Events that can be sent now.
     private(set) var unresolved: [EventLine]
-    private(set) var rejected: [RejectedEvent] = []
-    private(set) var delivered = 0
-    private(set) var duplicates = 0
-    private var suspects: [RejectedEvent] = []
+    /// Events that the receiver deferred while it handled others.
+    private(set) var deferred: [EventLine] = []
+    /// The longest time that the receiver asked for, since ``deferred`` was empty.
+    private(set) var deferral = Duration.zero
+    /// How often the batch waited only for deferred events.
+    private(set) var deferrals = 0
     private var partEvents = Int.max
-    /// Parts are small in search of an event that is refused: beyond it they may grow again.
+    /// Whether parts are small in search of a refused event. After it is found they may grow again.
     private var isSearching = false
-    /// The receiver has accepted something, and refused nothing alone since.
-    private var hasProof = false
-    /// How many suspects it takes, while nothing is accepted, to think of the receiver instead. It doubles with every
-    /// attempt, so that no number of bad events in front hides the good ones for ever.
-    private(set) var patience: Int
 
-    init(_ batch: Batch, patience: Int = 8) {
+    init(_ batch: Batch) {
         id = batch.id
+        count = batch.events.count
         unresolved = batch.events
-        self.patience = patience
     }
 
-    var isResolved: Bool { unresolved.isEmpty && suspects.isEmpty }
+    /// Events without a final verdict.
+    var waiting: Int { unresolved.count + deferred.count }
 
-    var hasSuspects: Bool { !suspects.isEmpty }
+    /// Events that were accepted or rejected.
+    var resolved: Int { count - waiting }
 
-    /// Events that are neither delivered nor rejected.
-    var waiting: Int { unresolved.count + suspects.count }
+    var isResolved: Bool { waiting == 0 }
 
-    /// Events that have left it.
-    var resolved: Int { delivered + rejected.count }
-
-    /// The next events to send: as many of the first as fit into `limit`, at least one.
+    /// The next events to send: as many as fit into `limit`, but at least one.
     func nextPart(_ limit: BatchSize) -> Batch {
         var bytes = 0
         var count = 0
@@ -57,86 +43,97 @@ struct BatchProgress: Sendable {
         return Batch(id: id, events: Array(unresolved.prefix(count)))
     }
 
-    /// Takes in the verdicts on the part that ``nextPart(_:)`` gave.
-    mutating func apply(_ verdicts: Verdicts, toFirst count: Int) -> Outcome {
+    /// Applies the verdicts for the first `count` unresolved events.
+    mutating func apply(_ verdicts: Verdicts, toFirst count: Int) -> SendResult {
+        var result = SendResult()
         let each: [Verdict]
+        var areNamed = false
         switch verdicts {
         case .all(let verdict): each = Array(repeating: verdict, count: count)
-        case .each(let list) where list.count == count: each = list
-        case .each: each = Array(repeating: .retry(after: nil), count: count)
+        case .each(let list) where list.count == count: (each, areNamed) = (list, true)
+        case .each(let list):
+            let reason = "the transport returned \(list.count) verdicts for \(count) events"
+            each = Array(repeating: .retry(after: nil, reason: reason), count: count)
         }
-
-        let before = delivered
         var kept: [EventLine] = []
-        var retryAfter: Duration?
-        var mustRetry = false
-        var mustHold = false
-        var mustSplit = false
+        var sendAgain = false
         for (line, verdict) in zip(unresolved.prefix(count), each) {
             switch verdict {
-            case .accepted:
-                delivered += 1
-                continue
+            case .accepted: result.accepted += 1
             case .duplicate:
-                delivered += 1
-                duplicates += 1
-                continue
+                result.accepted += 1
+                result.duplicates += 1
             case .rejected(let reason):
-                suspects.append(RejectedEvent(line: line, reason: reason))
-                continue
-            case .split(let reason) where count == 1:
-                suspects.append(RejectedEvent(line: line, reason: reason.text))
-                continue
-            case .split(let reason):
-                mustSplit = true
-                isSearching = reason != .tooLarge
-            case .hold: mustHold = true
-            case .retry(let after, _):
-                mustRetry = true
-                retryAfter = [retryAfter, after].compactMap(\.self).max()
+                result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
+            case .unsendable(let reason):
+                result.rejected.append(.init(line: line, reason: reason, isRefusal: false))
+            case .split(let split) where count == 1:
+                result.rejected.append(.init(line: line, reason: split.reasonAlone, isRefusal: true))
+            case .split(let split):
+                result.splitReason = result.splitReason ?? split.reason
+                isSearching = split != .tooLarge
+                kept.append(line)
+            case .hold(let reason):
+                (result.effect, result.reason) = (.hold, reason)
+                kept.append(line)
+            case .retry(.zero?, _) where areNamed:
+                sendAgain = true
+                kept.append(line)
+            case .retry(let after, let reason):
+                if areNamed {
+                    deferred.append(line)
+                    deferral = max(deferral, after ?? .zero)
+                } else {
+                    kept.append(line)
+                }
+                if result.effect != .hold {
+                    result.effect = areNamed ? .deferred : .retry(after: after)
+                    if result.reason?.isEmpty ?? true { result.reason = reason }
+                }
             }
-            kept.append(line)
         }
         unresolved.replaceSubrange(0..<count, with: kept)
-        if mustSplit {
+        switch result.effect {
+        // The receiver works, and others can go on.
+        case .deferred where result.accepted > 0 || sendAgain: (result.effect, result.reason) = (.progress, nil)
+        // Nothing has changed, so the same request would follow without a pause.
+        case .progress where sendAgain && result.resolved == 0:
+            (result.effect, result.reason) = (.retry(after: nil), "")
+        case .progress, .deferred, .retry, .hold: break
+        }
+        if result.reason?.isEmpty ?? false { result.reason = "the receiver asked for a retry" }
+        if result.splitReason != nil {
             partEvents = max(1, count / 2)
-        } else if isSearching, count >= partEvents, delivered == before + count {
+        } else if isSearching, count >= partEvents, result.accepted == count {
             partEvents = count * 2
         }
-        if delivered > before {
-            hasProof = true
-            convict()
-        } else if hasProof, count == 1, hasSuspects {
-            // One acceptance convicts one event after it, so that a receiver that breaks in mid batch empties nothing.
-            hasProof = false
-            convict()
-        }
-        if mustHold { return .held }
-        if mustRetry { return .failed(retryAfter: retryAfter) }
-        return hasSuspects && (unresolved.isEmpty || suspects.count >= patience) ? .refused : .progress
+        return result
     }
 
-    /// The receiver has taken another event: the suspects are at fault.
-    mutating func convict() {
-        rejected += suspects
-        suspects = []
-    }
+    /// Whether only deferred events are left.
+    var isDeferred: Bool { unresolved.isEmpty && !deferred.isEmpty }
 
-    /// The receiver takes nothing at present: the suspects are to be sent again when it may, one by one until it does.
-    mutating func acquit() {
-        unresolved = suspects.map(\.line) + unresolved
-        suspects = []
-        partEvents = 1
-        isSearching = true
-        hasProof = false
-        patience = min(patience * 2, 1 << 20)
+    /// Makes the deferred events sendable again.
+    mutating func resume() {
+        unresolved += deferred
+        deferred = []
+        deferral = .zero
+        deferrals += 1
     }
 }
 
 extension Verdict.Split {
-    fileprivate var text: String {
+    fileprivate var reason: String {
         switch self {
-        case .tooLarge: "too large for the receiver by itself"
+        case .tooLarge: "the request is too large for the receiver"
+        case .refused(let reason): reason
+        }
+    }
+
+    /// The reason for one event that was sent alone.
+    fileprivate var reasonAlone: String {
+        switch self {
+        case .tooLarge: "the event alone is too large for the receiver"
         case .refused(let reason): reason
         }
     }

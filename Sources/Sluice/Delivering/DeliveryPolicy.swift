@@ -1,51 +1,50 @@
-/// When a route sends, how much at once, and how patiently it retries.
+/// When a route sends, how much it sends in one request, and how it retries.
+///
+/// A pipeline throws when it is built with a policy that has a value outside its range.
 public struct DeliveryPolicy: Sendable, Hashable {
-    /// The batch to aim at: 50 events and 256 KiB by default.
+    /// The batch size to aim at: 50 events and 256 KiB by default.
     public var batch: BatchSize
-    /// Events waiting that start a delivery: 100 by default.
+    /// The number of waiting events that starts a delivery: 100 by default, at least 1.
     public var flushCount: Int
-    /// How long an event waits at most before a delivery starts: 15 s by default. A value outside ``flushIntervals`` is
-    /// moved to its end.
-    public var flushInterval: Duration {
-        didSet { flushInterval = min(max(flushIntervals.lowerBound, flushInterval), flushIntervals.upperBound) }
-    }
-    /// Between what ``flushInterval`` may be, also when it is changed at run time: 5 s and a year by default, which it
-    /// cannot exceed.
-    public let flushIntervals: ClosedRange<Duration>
-    /// How long a critical event waits at most: 3 s by default.
+    /// The longest time that an event waits until a delivery starts: 15 s by default. It must lie in ``flushIntervals``.
+    public var flushInterval: Duration
+    /// The range of ``flushInterval``: 1 s to a year by default, and at most that. ``Pipeline/setFlushInterval(_:)`` moves
+    /// its argument into this range.
+    public var flushIntervals: ClosedRange<Duration>
+    /// The longest time that a critical event waits: 3 s by default, zero to a year.
     public var criticalInterval: Duration
-    /// The wait after a failure is drawn from 0 … min(maximumBackOff, backOff × 2ⁿ), where n is the number of retries
-    /// spent so far: each failure spends one of 10, each success earns one back. 1 s by default.
+    /// The back-off after a failure is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 2ⁿ). Here n is the
+    /// number of spent retries: a failure spends one of ten, and a success earns one back. 1 s by default, 1 ms to a year.
     public var backOff: Duration
-    /// 300 s by default.
+    /// The longest back-off: 300 s by default, ``backOff`` to a year.
     public var maximumBackOff: Duration
-    /// If there are any, the waits after the first, second, … retry in place of the doubling ones: each is drawn from its
-    /// range, and that of the last counts for all further ones.
+    /// The back-offs after the first, second, … failure in place of the doubling ones, if there are any. Each is drawn from
+    /// its range. The last one is used for all further failures.
     public var backOffSteps: [ClosedRange<Duration>]
-    /// How long a route that is on hold waits before it probes whether it may go on, from half of it to all: 300 s by
-    /// default. It doubles with every probe that fails, up to twelve times as long.
+    /// How long a route on hold waits before its first probe, drawn from half to all of it: 300 s by default, 1 s to a year.
+    /// It doubles with every failed probe, up to twelve times.
     public var holdInterval: Duration
-    /// How many batches may be on their way at a time: 1 by default, which keeps the order of events; 3 at most. With more
-    /// than one, batches can overtake each other, and a retry can come after what was tracked later. After three failures
-    /// there is one again, until the receiver has taken some.
+    /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
+    /// batches can overtake each other. After three failures only one is sent until the receiver accepts events again.
     public var maximumBatchesInFlight: Int
-    /// Over which networks to send, as far as the platform tells: any by default.
+    /// The networks over which to send, as far as the host reports them: any by default.
     public var network: Network
 
+    /// A choice of networks.
     public enum Network: Sendable, Hashable {
+        /// Send over any network.
         case any
-        /// Not while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``; events wait for
-        /// another network, and a flush returns at once.
+        /// Don't send while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``. Events wait
+        /// for another network, and a flush returns without sending.
         case unmetered
     }
 
-    /// Values outside their range are moved to its end, here or, if they are set later, when a pipeline is built; no
-    /// duration is longer than a year.
+    /// Creates a policy. Invalid values are reported when a pipeline is built with it.
     public init(
         batch: BatchSize = BatchSize(events: 50, bytes: 262_144),
         flushCount: Int = 100,
         flushInterval: Duration = .seconds(15),
-        flushIntervals: ClosedRange<Duration> = .seconds(5) ... .seconds(31_536_000),
+        flushIntervals: ClosedRange<Duration> = .seconds(1) ... .seconds(31_536_000),
         criticalInterval: Duration = .seconds(3),
         backOff: Duration = .seconds(1),
         maximumBackOff: Duration = .seconds(300),
@@ -55,47 +54,57 @@ public struct DeliveryPolicy: Sendable, Hashable {
         network: Network = .any
     ) {
         self.batch = batch
-        self.flushCount = max(1, flushCount)
-        self.flushIntervals = flushIntervals.clamped(to: .seconds(5)...Self.longest)
-        self.flushInterval = min(max(self.flushIntervals.lowerBound, flushInterval), self.flushIntervals.upperBound)
-        self.criticalInterval = min(max(.zero, criticalInterval), Self.longest)
-        self.backOff = min(max(.milliseconds(1), backOff), Self.longest)
-        self.maximumBackOff = min(max(self.backOff, maximumBackOff), Self.longest)
-        self.backOffSteps = backOffSteps.map { $0.clamped(to: .zero...Self.longest) }
-        self.holdInterval = min(max(.seconds(1), holdInterval), Self.longest)
-        self.maximumBatchesInFlight = min(max(1, maximumBatchesInFlight), 3)
+        self.flushCount = flushCount
+        self.flushInterval = flushInterval
+        self.flushIntervals = flushIntervals
+        self.criticalInterval = criticalInterval
+        self.backOff = backOff
+        self.maximumBackOff = maximumBackOff
+        self.backOffSteps = backOffSteps
+        self.holdInterval = holdInterval
+        self.maximumBatchesInFlight = maximumBatchesInFlight
         self.network = network
     }
 
-    /// With each value within its range.
-    var withinRanges: DeliveryPolicy {
-        DeliveryPolicy(
-            batch: batch, flushCount: flushCount, flushInterval: flushInterval, flushIntervals: flushIntervals,
-            criticalInterval: criticalInterval, backOff: backOff, maximumBackOff: maximumBackOff,
-            backOffSteps: backOffSteps, holdInterval: holdInterval, maximumBatchesInFlight: maximumBatchesInFlight,
-            network: network)
-    }
-
-    /// The system's clocks trap on sums that only absurd durations reach: a year stands for all of those.
-    static let longest = Duration.seconds(31_536_000)
-}
-
-extension DeliveryPolicy {
     /// The defaults of every parameter.
     public static let standard = DeliveryPolicy()
 
-    /// As Sensors Analytics' SDKs send: 100 events or 15 s start a delivery, in batches of 50, one after the other.
-    public static let sensors = DeliveryPolicy(
-        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15))
+    /// Clocks trap on sums that only absurd durations reach, so no duration may be longer than a year.
+    static let longest = Duration.seconds(31_536_000)
 
-    /// As App Center's SDKs send: 50 events or 6 s, which may be changed to 6 … 86,400 s, start a delivery, critical ones
-    /// within 3 s; batches of 50, up to three at a time and therefore without an order; retries after 5 to 10 s, 2.5 to
-    /// 5 min, and then 10 to 20 min.
-    public static let appCenter = DeliveryPolicy(
-        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
-        flushIntervals: .seconds(6) ... .seconds(86_400), criticalInterval: .seconds(3),
-        backOffSteps: [
-            .seconds(5) ... .seconds(10), .seconds(150) ... .seconds(300), .seconds(600) ... .seconds(1_200),
-        ],
-        maximumBatchesInFlight: 3)
+    /// `interval`, moved into ``flushIntervals``.
+    func allowed(_ interval: Duration) -> Duration {
+        min(max(flushIntervals.lowerBound, interval), flushIntervals.upperBound)
+    }
+
+    func validate() throws(SluiceError) {
+        let year = Duration.zero...Self.longest
+        func require(_ isValid: Bool, _ rule: String) throws(SluiceError) {
+            guard isValid else { throw SluiceError(.invalidArgument, "the delivery policy is invalid: \(rule)") }
+        }
+        try require(batch.events > 0 && batch.bytes > 0, "batch must hold at least one event and one byte")
+        try require(flushCount > 0, "flushCount must be at least 1, not \(flushCount)")
+        try require(
+            flushIntervals.lowerBound >= .seconds(1) && flushIntervals.upperBound <= Self.longest,
+            "flushIntervals must lie between 1 s and a year, not \(flushIntervals)")
+        try require(
+            flushIntervals.contains(flushInterval), "flushInterval must lie in \(flushIntervals), not \(flushInterval)")
+        try require(year.contains(criticalInterval), "criticalInterval must lie in \(year), not \(criticalInterval)")
+        try require(
+            year.contains(backOff) && backOff >= .milliseconds(1), "backOff must be 1 ms to a year, not \(backOff)")
+        try require(
+            maximumBackOff >= backOff && year.contains(maximumBackOff),
+            "maximumBackOff must lie between backOff and a year, not \(maximumBackOff)")
+        for step in backOffSteps {
+            try require(
+                step.lowerBound >= .zero && step.upperBound <= Self.longest,
+                "each of backOffSteps must lie in \(year), not \(step)")
+        }
+        try require(
+            year.contains(holdInterval) && holdInterval >= .seconds(1),
+            "holdInterval must be 1 s to a year, not \(holdInterval)")
+        try require(
+            (1...3).contains(maximumBatchesInFlight),
+            "maximumBatchesInFlight must be 1, 2 or 3, not \(maximumBatchesInFlight)")
+    }
 }

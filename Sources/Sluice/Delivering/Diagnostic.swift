@@ -1,29 +1,35 @@
-/// One thing that a host's developer may want to see in a log. It never holds secrets or event contents.
+/// A message for the host's log. It never contains secrets or the contents of events.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
+    /// The kind of a diagnostic.
     public enum Kind: String, Sendable, Hashable {
-        /// Events ended before delivery.
+        /// Events were lost.
         case dropped
-        /// A send failed and will be repeated.
+        /// A send attempt failed and will be repeated.
         case retrying
-        /// A batch, or an event in it, was too much for the receiver, which is sent parts of it.
+        /// The receiver refused a request because of its size or of some of its events. Smaller parts follow.
         case splitting
         /// Delivery is on hold until a probe succeeds.
         case held
-        /// Events were refused by the receiver for good.
+        /// Events became dead letters.
         case rejected
-        /// A store could not do something.
+        /// Dead letters were put back, because the receiver has recovered.
+        case replayed
+        /// A store failed.
         case store
-        /// A processor could not do something, such as keep what it is to remember.
+        /// A plugin failed.
         case plugin
-        /// Something to know, without consequence for events.
+        /// Information without consequence for events.
         case note
     }
 
+    /// The kind of the message.
     public let kind: Kind
     /// The name of the route; empty for the pipeline as a whole.
     public let route: String
+    /// The message, for people.
     public let message: String
 
+    /// Creates a diagnostic.
     public init(kind: Kind, route: String, message: String) {
         self.kind = kind
         self.route = route

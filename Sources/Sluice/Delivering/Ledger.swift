@@ -1,25 +1,25 @@
-/// Counts by cause: what became of every event that was tracked.
+/// Counts every event. A ledger is a snapshot.
 ///
-/// For every route, `received + recovered = delivered + rejected + dropped + waiting`, always; and
-/// `tracked = dropped + received` for the pipeline. A snapshot; nothing in it changes any more.
+/// For the pipeline, `tracked = dropped + received` holds, where `received` is that of each route. For a route,
+/// `received + recovered + replayed = delivered + rejected + dropped + waiting` always holds.
 public struct Ledger: Sendable, Hashable {
     /// Calls of `track`, by the host and by plugins.
     public internal(set) var tracked = 0
-    /// Events that ended before the routes, by reason.
+    /// Events that were dropped before they reached a route, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
-    /// Events of which something was cut, by cause.
+    /// Events that were truncated or otherwise sanitized, by kind.
     public internal(set) var sanitized: [Sanitization: Int] = [:]
-    /// In the order in which the builder names them; a pipeline without `Route` has one, called `main`.
+    /// The routes in the order of their lines. A pipeline without `Route` has one, called `main`.
     public internal(set) var routes: [RouteLedger] = []
 
-    /// The route of that name.
+    /// Returns the route with that name.
     public subscript(route name: String) -> RouteLedger? {
         routes.first { $0.name == name }
     }
 
-    /// Whether every event that was tracked can be accounted for, also against what the stores say they hold.
+    /// Whether every event is accounted for, also according to the stores.
     ///
-    /// Meaningful while nothing is being tracked and delivered, such as after a shutdown.
+    /// Use it while nothing is being tracked or delivered, for example after a shutdown.
     public var isBalanced: Bool {
         routes.allSatisfy { route in
             tracked == dropped.total + route.received && route.waiting >= 0 && route.waiting == route.stored
@@ -27,47 +27,50 @@ public struct Ledger: Sendable, Hashable {
     }
 }
 
-/// The part of the ``Ledger`` that belongs to one route.
+/// The counts of one route in a ``Ledger``.
 public struct RouteLedger: Sendable, Hashable {
+    /// The name of the route.
     public internal(set) var name: String
     /// Events that reached the route.
     public internal(set) var received = 0
-    /// Events of earlier lives that the store has come upon in this one.
+    /// Events of earlier processes that the store found.
     public internal(set) var recovered = 0
-    /// Events that the receiver has, ``duplicates`` included.
+    /// Events that the receiver has, including ``duplicates``.
     public internal(set) var delivered = 0
-    /// Events which the receiver had already when they were sent.
+    /// Events that the receiver already had when they were sent.
     public internal(set) var duplicates = 0
-    /// Events that the receiver will never take; dead letters where the store keeps those.
+    /// Events that became dead letters in this process.
     public internal(set) var rejected = 0
-    /// Events lost on the way to the store or out of it, by reason.
+    /// Dead letters that were turned back into waiting events, by the host or after the receiver recovered.
+    public internal(set) var replayed = 0
+    /// Dead letters in the store, including those of earlier processes.
+    public internal(set) var deadLetters = 0
+    /// Dead letters that are gone, by reason: evicted by the store or discarded by the host.
+    public internal(set) var droppedDeadLetters: [DropReason: Int] = [:]
+    /// Events that were lost before or in the store, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
-    /// Batches, and parts of them, that were given to the transport and of which it has said what came.
-    public internal(set) var sends = 0
-    /// Sends that failed, or met a receiver that takes nothing, and were, or will be, repeated. A batch that is sent on in
-    /// parts has not failed.
+    /// Calls of ``Transport/send(_:)`` that have returned.
+    public internal(set) var sendAttempts = 0
+    /// Attempts that failed or met a receiver that takes nothing. An attempt whose batch is sent on in parts has not failed.
     public internal(set) var failedAttempts = 0
-    /// Those of ``failedAttempts`` that met a receiver which takes nothing, for a reason that lies not in the events.
+    /// The ``failedAttempts`` that put the route on hold.
     public internal(set) var heldAttempts = 0
-    /// Sends of which the receiver has refused something, or the size, so that parts of them are sent.
+    /// Attempts that the receiver answered by refusing the request because of its size or of some of its events.
     public internal(set) var splitAttempts = 0
-    /// Why the last send failed, or nothing could be sent; nil again after one that has not failed.
+    /// Why the last attempt failed; nil after an attempt that did not fail.
     public internal(set) var lastFailure: String?
-    /// What the store itself says it holds, without those events of a batch under way that are delivered already;
-    /// equal to ``waiting`` whenever nothing is under way.
+    /// Waiting events according to the store, without those of a batch in flight that are already delivered or rejected. It
+    /// equals ``waiting`` while nothing is in flight.
     public internal(set) var stored = 0
-    /// How far the receiver's clock is ahead of this system's wall clock; zero while that may be right, and nil if the
-    /// transport does not find out, or has not yet.
-    public internal(set) var clockSkew: Duration?
 
-    /// Events that are still to be delivered, by count: all that came in and did not go.
+    /// Events that still have to be delivered, computed from the other counts.
     public var waiting: Int {
-        received + recovered - delivered - rejected - dropped.total
+        received + recovered + replayed - delivered - rejected - dropped.total
     }
 }
 
 extension [DropReason: Int] {
-    /// All reasons together.
+    /// The sum over all reasons.
     public var total: Int { values.reduce(0, +) }
 
     mutating func add(_ count: Int, _ reason: DropReason) {

@@ -1,69 +1,72 @@
-/// Sends batches somewhere and says, for each event, what came of it.
+/// Sends batches to a receiver and returns a verdict for each event.
 ///
 /// ## Conforming
-/// - ``send(_:)`` is called for one batch after the other, or for up to three at a time where a route's policy says so.
-/// - It may wait and may fail. It returns soon after its task was cancelled, and it always returns: a
-///   transport over a network has deadlines of its own.
-/// - It holds nothing back: an event that is ``Verdict/accepted`` is the receiver's. The store forgets it then.
-/// - The text of a ``SluiceError`` that it throws is shown to the host's diagnostics; of any other error only the type is.
-/// - A batch may come again whole or in parts, with the same event ids, after any verdict but an acceptance.
-/// - Hold it to `TransportContract` of SluiceTesting.
+/// - Implement ``send(_:)``. It's called for one batch after another, or for up to three at a time if the route's policy
+///   allows that.
+/// - Return soon after the task is cancelled, and always return: a transport over a network needs timeouts of its own.
+/// - Don't keep events back. The store forgets an event as soon as its verdict is ``Verdict/accepted``.
+/// - Expect the same events again, in the same or smaller batches, after every verdict except an acceptance.
+/// - Throw a ``SluiceError`` to have its text shown in the diagnostics. Of any other error only the type is shown.
+/// - Check your transport with `TransportContract` of SluiceTesting.
 public protocol Transport: Sendable {
-    /// Called once for each pipeline that is built with this transport, before any batch.
+    /// Prepares the transport. Called once for each pipeline, before any batch. The default does nothing.
     ///
-    /// - Throws: what makes it unusable, such as a URL that is none; the pipeline is then not built.
+    /// - Throws: an error if the transport can't be used, for example because its URL is invalid. The pipeline is then
+    ///   not built.
     func open() throws(SluiceError)
 
     /// Sends the events of `batch`, in order.
     ///
-    /// - Returns: one verdict for all, or one for each event in the batch's order.
-    /// - Throws: any error; it counts as ``Verdict/retry(after:reason:)`` for the whole batch.
+    /// - Returns: one verdict for all events, or one for each event in the order of the batch.
+    /// - Throws: any error. It counts as ``Verdict/retry(after:reason:)`` for the whole batch.
     func send(_ batch: Batch) async throws -> Verdicts
 
-    /// The largest batch that is worth a try. The default is no limit.
+    /// The largest batch that the receiver takes. The default is no limit.
     var maximumBatchSize: BatchSize { get }
-
-    /// How far the receiver's clock is ahead of this system's, for the ledger; nil if that is not known, as by default.
-    var clockSkew: Duration? { get }
 }
 
 extension Transport {
     public func open() throws(SluiceError) {}
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
-    public var clockSkew: Duration? { nil }
 }
 
-/// What came of one event.
+/// The result of sending one event.
 public enum Verdict: Sendable, Hashable {
-    /// The receiver has it.
+    /// The receiver took the event.
     case accepted
-    /// The receiver had it already.
+    /// The receiver already had the event.
     case duplicate
-    /// Try again, not before `after` has passed if it is given, else after the back-off of the delivery loop. The reason
-    /// is for the host's diagnostics and the ledger.
+    /// Send the event again, not before `after` if you pass it, and otherwise after the route's back-off. The reason is
+    /// shown in the diagnostics and the ledger.
     case retry(after: Duration?, reason: String = "")
-    /// No retry can help this event: it becomes a dead letter as soon as another one was accepted. A receiver that rejects
-    /// everything is probably at fault itself, and is sent all of it again later.
+    /// The receiver refused this event for good. It becomes a dead letter immediately.
     case rejected(String)
-    /// The receiver refused the batch because of some of its events: send it in parts, to find out which.
+    /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
+    /// without counting as a refusal by the receiver.
+    case unsendable(String)
+    /// The receiver refused the request because of some of its events. The batch is sent in smaller parts to find them.
     case split(Split)
-    /// Nothing can be sent at present, for a reason that lies not in the events: keep all, and probe now and then.
+    /// The receiver takes nothing at present, for a reason that isn't in the events, such as a wrong key. All events are
+    /// kept, and the route probes now and then.
     case hold(String)
 
-    /// Why a batch is to be sent in parts.
+    /// Why a batch must be sent in smaller parts.
     public enum Split: Sendable, Hashable {
-        /// It has too many bytes or events. An event that is too large by itself is rejected.
+        /// The request has too many bytes or events. An event that is too large on its own is rejected.
         case tooLarge
-        /// An event in it is refused. One that is refused even alone is rejected if another one was accepted; else
-        /// the receiver refuses everything, and all is kept.
+        /// The receiver refused the request because of at least one of its events. An event that is refused on its own is
+        /// rejected.
         case refused(String)
     }
 }
 
-/// The verdicts on the events of a batch.
+/// The verdicts for the events of a batch.
 public enum Verdicts: Sendable, Hashable {
-    /// The same one for every event.
+    /// One verdict for the request as a whole.
     case all(Verdict)
-    /// One for each event, in the order of the batch. Any other count is taken as a retry of them all.
+    /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events: a
+    /// ``Verdict/retry(after:reason:)`` in the list defers that event, and the other events go on. With `after: .zero` it is
+    /// sent again without a pause, for a receiver that takes a request as a whole after the named events are gone. A list
+    /// of the wrong length counts as a retry of the whole batch.
     case each([Verdict])
 }

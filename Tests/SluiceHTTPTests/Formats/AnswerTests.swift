@@ -12,7 +12,7 @@ enum Fate: String, Sendable {
         case .accepted: self = .accepted
         case .duplicate: self = .duplicate
         case .retry: self = .retry
-        case .rejected: self = .rejected
+        case .rejected, .unsendable: self = .rejected
         case .split(.tooLarge): self = .tooLarge
         case .split(.refused): self = .refused
         case .hold: self = .hold

@@ -51,14 +51,14 @@ import Testing
         #expect(bench.sizes == [3])
     }
 
-    @Test("events that were refused, and wait to be found at fault or not, are deleted too")
-    func deletesSuspects() async throws {
-        let bench = try Bench(ScriptedTransport(then: .answer(.all(.rejected("no")))))
-        bench.track(2)
+    @Test("dead letters are not deleted with the waiting events, and deferred events are")
+    func deletesDeferredEventsOnly() async throws {
+        let bench = try Bench(ScriptedTransport([.answer(.each([.rejected("no"), .retry(after: nil), .accepted]))]))
+        bench.track(3)
         await bench.pipeline.flush()
         await bench.pipeline.deleteAll()
-        #expect(bench.ledger.dropped == [.deleted: 2])
-        #expect(bench.ledger.rejected == 0)
+        #expect(bench.ledger.dropped == [.deleted: 1])
+        #expect(bench.ledger.deadLetters == 1)
         #expect(bench.pipeline.ledger.isBalanced)
         #expect(bench.store.backlog.isEmpty)
     }

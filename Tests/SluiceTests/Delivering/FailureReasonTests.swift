@@ -7,8 +7,8 @@ struct FailureReasonTests {
     static let table: [(ScriptedTransport.Step, Diagnostic.Kind, String)] = [
         (.answer(.all(.retry(after: nil, reason: "HTTP 503"))), .retrying, "HTTP 503"),
         (.answer(.each([.retry(after: nil), .retry(after: nil, reason: "HTTP 429")])), .retrying, "HTTP 429"),
-        (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the transport asks for a retry"),
-        (.answer(.each([.accepted])), .retrying, "the transport gave 1 verdicts for 2 events"),
+        (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the receiver asked for a retry"),
+        (.answer(.each([.accepted])), .retrying, "the transport returned 1 verdicts for 2 events"),
         (.failure(SluiceError(.inputOutput, "the line is dead")), .retrying, "inputOutput: the line is dead"),
         (.answer(.all(.hold("closed on Sundays"))), .held, "closed on Sundays"),
     ]
@@ -20,14 +20,14 @@ struct FailureReasonTests {
         await bench.pipeline.flush()
         #expect(bench.diagnostics == [Diagnostic(kind: kind, route: "main", message: reason)])
         #expect(bench.ledger.lastFailure == reason)
-        #expect(bench.ledger.sends == 1)
+        #expect(bench.ledger.sendAttempts == 1)
         #expect(bench.ledger.failedAttempts == 1)
         #expect(bench.ledger.heldAttempts == (kind == .held ? 1 : 0))
 
         bench.time.advanceToNextSleeper()
         await bench.drained()
         #expect(bench.ledger.lastFailure == nil)
-        #expect(bench.ledger.sends == 2)
+        #expect(bench.ledger.sendAttempts == 2)
         #expect(bench.ledger.failedAttempts == 1)
     }
 
@@ -37,7 +37,7 @@ struct FailureReasonTests {
         bench.track(4)
         await bench.drained()
         #expect(bench.sizes == [4, 2, 2])
-        #expect(bench.ledger.sends == 3)
+        #expect(bench.ledger.sendAttempts == 3)
         #expect(bench.ledger.splitAttempts == 1)
         #expect(bench.ledger.failedAttempts == 0)
         #expect(bench.ledger.lastFailure == nil)

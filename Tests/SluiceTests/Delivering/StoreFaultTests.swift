@@ -88,12 +88,12 @@ import Testing
 
     // MARK: The loop and the closing of its store
 
-    /// The loop by itself, with a store that lets the test act in the middle of a call.
+    /// A route by itself, with a store that lets the test act during a call.
     final class Rig: Sendable {
         let store: WatchedStore
         let transport = ScriptedTransport()
         let time = VirtualTime()
-        let loop: DeliveryLoop
+        let route: RouteRuntime
 
         struct Weak {
             weak var rig: Rig?
@@ -106,71 +106,73 @@ import Testing
             let act: @Sendable () -> Void = {
                 if let rig = holder.withLock(\.rig) { action(rig) }
             }
-            store =
+            let store =
                 switch moment {
                 case .nextBatch: WatchedStore(duringNextBatch: act)
                 case .settle: WatchedStore(duringSettle: act)
                 case .backlog: WatchedStore(afterBacklog: act)
                 }
-            let account = RouteAccount(name: "main") { _ in }
-            loop = DeliveryLoop(
-                store: store, transport: transport, policy: .standard,
-                environment: Bench.environment(time), account: account)
-            try store.open(account.storeObserver)
+            let transport = transport
+            self.store = store
+            route = try RouteRuntime(
+                Route("main") {
+                    store
+                    transport
+                }, defaultPolicy: .standard, environment: Bench.environment(time)
+            ) { _ in }
+            try route.open()
             holder.withLock { $0.rig = self }
         }
 
-        func append() throws(SluiceError) {
-            try store.append(
-                EventLine(Event(id: EventID(high: 0, low: 1), name: "Event", time: Timestamp(milliseconds: 0))))
+        func append(_ priority: Event.Priority = .normal) throws(SluiceError) {
+            let event = Event(
+                id: EventID(high: 0, low: 1), name: "Event", time: Timestamp(milliseconds: 0), priority: priority)
+            #expect(route.append(.success(try EventLine(event))))
         }
 
         func run() async throws {
             try append()
-            loop.start()
-            await loop.flush()
-            await loop.stop(deadline: .zero)
+            route.start()
+            await route.flush()
+            await route.shutdown(deadline: .zero)
         }
     }
 
-    @Test("a store is not closed while the loop is at work with it", arguments: [Rig.Moment.nextBatch, .settle])
-    func storeNotClosed(moment: Rig.Moment) async throws {
-        let rig = try Rig(at: moment) { rig in rig.loop.cancel { rig.store.close() } }
+    @Test("a store is not closed while a worker uses it", arguments: [Rig.Moment.nextBatch, .settle])
+    func storeStaysOpenWhileUsed(moment: Rig.Moment) async throws {
+        let rig = try Rig(at: moment) { rig in rig.route.close() }
         try await rig.run()
         #expect(rig.store.isClosed)
         #expect(rig.store.offences.isEmpty)
-        // What was taken just then is not sent any more; what was answered just then is settled.
+        // A batch that was just taken is not sent any more. A batch that was just answered is settled.
         #expect(rig.transport.batches.count == (moment == .settle ? 1 : 0))
         #expect(rig.store.backlog.events == (moment == .settle ? 0 : 1))
     }
 
-    @Test("an ended loop lets its store be closed at once")
-    func endedLoopLets() async throws {
+    @Test("a route whose delivery has ended closes its store")
+    func endedRouteClosesStore() async throws {
         let rig = try Rig(at: .settle) { _ in }
         try await rig.run()
-        #expect(!rig.store.isClosed)
-        rig.loop.cancel { rig.store.close() }
         #expect(rig.store.isClosed)
+        rig.route.close()
         #expect(rig.store.offences.isEmpty)
     }
 
-    /// The loop has seen an empty store, and acts on that only afterwards: it must not forget the event's date.
-    @Test("an event that comes during the look at the store is not overlooked")
-    func eventComesDuring() async throws {
+    /// A worker has seen an empty store, and acts on that only afterwards. It must not lose the event's time.
+    @Test("an event that is stored while a worker looks at the store is not overlooked")
+    func eventDuringLookIsNotOverlooked() async throws {
         let looks = Locked(0)
         let rig = try Rig(at: .backlog) { rig in
             let look = looks.withLock { looks in
                 looks += 1
                 return looks
             }
-            guard look == 1 else { return }
-            #expect(throws: Never.self) { try rig.append() }
-            rig.loop.appended(.critical)
+            if look == 1 { #expect(throws: Never.self) { try rig.append(.critical) } }
         }
-        rig.loop.start()
+        rig.route.start()
         await rig.time.waitForSleeper(within: .seconds(3)...(.seconds(3)))
         #expect(looks.withLock(\.self) > 1)
-        await rig.loop.stop(deadline: .zero)
+        await rig.route.shutdown(deadline: .zero)
     }
 
     @Test("what seemed to wait and was no events is no failure: the next event goes at its time")

@@ -24,12 +24,6 @@ import Testing
         bench.pipeline.resumeDelivery()
     }
 
-    @Test("there are one to three", arguments: [(0, 1), (1, 1), (2, 2), (3, 3), (9, 3)]) func thereOneThree(
-        asked: Int, given: Int
-    ) {
-        #expect(DeliveryPolicy(maximumBatchesInFlight: asked).maximumBatchesInFlight == given)
-    }
-
     @Test("three batches are sent before one is answered, and no fourth")
     func threeBatchesSent() async throws {
         let bench = try bench(ScriptedTransport(then: .hang))
@@ -58,18 +52,20 @@ import Testing
         #expect(bench.sizes == [10])
     }
 
-    @Test("after three failures one at a time is sent, until the receiver takes some")
-    func afterThreeFailures() async throws {
-        let bench = try bench(
-            ScriptedTransport(Array(repeating: Self.retry, count: 3), then: .hang))
-        track(45, bench)
-        await bench.pipeline.flush()
+    @Test("after three failures one batch at a time is sent, until the receiver accepts some")
+    func probesWithOneBatch() async throws {
+        let bench = try bench(ScriptedTransport(Array(repeating: Self.retry, count: 3), then: .hang))
+        // With only one batch, each flush is one failure.
+        track(10, bench)
+        while bench.ledger.failedAttempts < 3 { await bench.pipeline.flush() }
+        track(35, bench)
         let flush = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(4)
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(bench.sizes == [10, 10, 10, 10])
         bench.transport.release(.all(.accepted))
-        // One failure of three is forgiven: there may be three again.
+        // One failure of three is forgiven, so three batches may be in flight again.
         await bench.transport.waitForSends(7)
-        #expect(bench.sizes.prefix(4) == [10, 10, 10, 10])
         while bench.ledger.delivered < 45 {
             bench.transport.release(.all(.accepted))
             await Task.yield()
@@ -78,33 +74,50 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("a success beside it does not undo what a server has asked for")
-    func successBesideDoes() async throws {
-        let bench = try bench(
-            ScriptedTransport { send, _ in
-                switch send {
-                case 0: .answer(.all(.retry(after: .seconds(60))))
-                case 1, 2: .hang
-                default: .answer(.all(.accepted))
+    /// Keeps the first three attempts until the test answers them, and accepts later ones.
+    private final class AnsweredByHand: Transport {
+        private let attempts = Locked<[CheckedContinuation<Verdicts, Never>]>([])
+
+        var count: Int { attempts.withLock(\.count) }
+
+        func answer(_ index: Int, _ verdicts: Verdicts) { attempts.withLock { $0[index] }.resume(returning: verdicts) }
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            await withCheckedContinuation { continuation in
+                let isLater = attempts.withLock { attempts in
+                    attempts.append(continuation)
+                    return attempts.count > 3
                 }
-            })
-        track(30, bench)
-        let flush = Task { await bench.pipeline.flush() }
-        await bench.transport.waitForSends(1)
-        while bench.ledger.failedAttempts == 0 || bench.transport.batches.count < 3, bench.time.deadlines.isEmpty {
-            await Task.yield()
+                if isLater { continuation.resume(returning: .all(.accepted)) }
+            }
         }
-        bench.transport.release(.all(.accepted))
-        _ = await flush.value
-        // Half of the first back-off of 2 s comes on top.
-        await bench.sleeps(until: 61)
-        let sent = bench.transport.batches.count
-        await bench.pipeline.flush()
-        #expect(bench.transport.batches.count == sent)
-        bench.time.advance(by: .seconds(61))
-        await bench.pipeline.flush()
-        #expect(bench.ledger.delivered == 30)
-        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test("a success beside a throttled batch does not end the time that the receiver asked for")
+    func successKeepsThrottle() async throws {
+        let time = VirtualTime()
+        let transport = AnsweredByHand()
+        let pipeline = try Pipeline(delivery: Self.policy, environment: Bench.environment(time)) {
+            WatchedStore()
+            transport
+        }
+        pipeline.pauseDelivery()
+        for number in 0..<40 { pipeline.track("Event \(number)") }
+        pipeline.resumeDelivery()
+        while transport.count < 3 { await Task.yield() }
+        transport.answer(0, .all(.retry(after: .seconds(60))))
+        while pipeline.ledger.routes[0].failedAttempts == 0 { await Task.yield() }
+        transport.answer(1, .all(.accepted))
+        transport.answer(2, .all(.accepted))
+        // The back-off of 1 s comes on top.
+        await time.waitForSleeper(within: .milliseconds(60_999)...(.milliseconds(61_001)))
+        while pipeline.ledger.routes[0].sendAttempts < 3 { await Task.yield() }
+        await pipeline.flush()
+        #expect(pipeline.ledger.routes[0].sendAttempts == 3)
+        #expect(pipeline.ledger.routes[0].delivered == 20)
+        time.advance(by: .milliseconds(61_001))
+        while pipeline.ledger.routes[0].waiting > 0 { await pipeline.flush() }
+        #expect(pipeline.ledger.isBalanced)
     }
 
     @Test("a batch that fails beside others which succeed waits before it is sent again")
@@ -115,7 +128,6 @@ import Testing
                 return lines.contains { $0.contains("\"Event 0\"") } ? Self.retry : .answer(.all(.accepted))
             })
         track(2_000, bench)
-        let flush = Task { await bench.pipeline.flush() }
         for round in 1...5 {
             while bench.ledger.failedAttempts < round || bench.time.deadlines.isEmpty { await Task.yield() }
             // Time for those beside it to succeed, and for what must not follow.
@@ -123,7 +135,6 @@ import Testing
             #expect(bench.ledger.failedAttempts == round)
             bench.time.advanceToNextSleeper()
         }
-        _ = await flush.value
     }
 
     @Test("a shutdown before three that hang ends with its deadline, and all is kept")

@@ -2,11 +2,11 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// A pipeline of one route in virtual time, whose random numbers all stand for one half: every wait is known exactly.
+/// A pipeline of one route in virtual time, whose random numbers are all one half: every wait is known. A first back-off takes 1 s.
 struct Bench {
     static let policy = DeliveryPolicy(
         batch: BatchSize(events: 10, bytes: .max), flushCount: 5, flushInterval: .seconds(15),
-        criticalInterval: .seconds(3), backOff: .seconds(2), maximumBackOff: .seconds(300),
+        criticalInterval: .seconds(3), backOff: .seconds(2) / 1.1, maximumBackOff: .seconds(300),
         holdInterval: .seconds(100))
 
     let time = VirtualTime()
@@ -47,7 +47,8 @@ struct Bench {
     /// Returns when the loop sleeps until exactly `seconds` of the continuous clock: it has nothing to do before.
     func sleeps(until seconds: Double) async {
         let deadline = Duration.seconds(seconds)
-        await time.waitForSleeper(within: deadline...deadline)
+        // Fractions of seconds are not exact.
+        await time.waitForSleeper(within: deadline - .microseconds(10)...deadline + .microseconds(10))
     }
 
     /// Passes the time up to just before `seconds`, sees that the loop sleeps on and has sent nothing, and then passes
@@ -58,7 +59,7 @@ struct Bench {
         time.advance(by: .seconds(seconds) - time.continuousTime() - .milliseconds(1))
         await sleeps(until: seconds)
         #expect(transport.batches.count == before, "sent before \(seconds) s", sourceLocation: sourceLocation)
-        time.advance(by: .milliseconds(1))
+        time.advanceToNextSleeper()
         await transport.waitForSends(before + 1)
     }
 

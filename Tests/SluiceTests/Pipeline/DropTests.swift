@@ -93,7 +93,7 @@ import Testing
         #expect(
             texts == [
                 "dropped: events are dropped, of which this is the first: emptyName",
-                "dropped [main]: the store has lost events, of which these are the first: evicted",
+                "dropped [main]: the store has lost events, the first of them because: evicted",
                 "dropped: events are dropped, of which this is the first: shutDown",
             ])
     }

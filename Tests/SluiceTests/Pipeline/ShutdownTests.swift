@@ -60,7 +60,7 @@ import Testing
         await pipeline.shutdown()
         let closed = #expect(throws: SluiceError.self) { try build() }
         #expect(closed?.code == .invalidPipeline)
-        #expect(closed?.message.contains("make a new one") == true)
+        #expect(closed?.message.contains("create a new one") == true)
     }
 
     @Test("a shutdown drains, and closes the store")
@@ -136,7 +136,7 @@ import Testing
         await bench.sends(at: 1)
         await bench.sends(at: 3)
         let ledger = await end.value
-        #expect(bench.time.continuousTime() == .seconds(3))
+        #expect(bench.time.continuousTime() < .milliseconds(3_001))
         #expect(ledger.routes[0].waiting == 1)
         #expect(bench.transport.batches.count == 3)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-/// Many clients that come back to one server after an outage: real state machines, everything else simulated, in steps of
+/// Many clients that come back to one server after an outage: real schedules, everything else simulated, in steps of
 /// a tenth of a second.
 struct Herd {
     struct Scenario: Sendable, CustomTestStringConvertible {
@@ -47,7 +47,7 @@ struct Herd {
     }
 
     private struct Client {
-        var machine = DeliveryMachine(policy: .standard)
+        var schedule = DeliverySchedule(policy: .standard)
         var batches: Int
     }
 
@@ -74,8 +74,8 @@ struct Herd {
 
     mutating func run() -> Result {
         for number in clients.indices {
-            let begin = DeliveryMachine.jitter(.seconds(15), random.next())
-            clients[number].machine.flushRequested()
+            let begin = .seconds(15) * Double.random(in: 0..<1, using: &random)
+            clients[number].schedule.flushRequested()
             wake(number, at: begin)
         }
         var waiting = clients.count
@@ -85,7 +85,8 @@ struct Herd {
             tokens = min(Double(scenario.capacity), tokens + Double(scenario.capacity) / 10)
             // No client is always the first.
             for number in wakes[index].shuffled(using: &random) {
-                switch clients[number].machine.decision(at: now, hasBacklog: clients[number].batches > 0) {
+                switch clients[number].schedule.decision(at: now, .init(waiting: max(0, clients[number].batches) * 50))
+                {
                 case .send:
                     answer(number, now)
                     wake(number, at: now + Herd.step)
@@ -106,19 +107,20 @@ struct Herd {
     }
 
     private mutating func answer(_ number: Int, _ now: Duration) {
-        var outcome = DeliveryMachine.Outcome.failed(retryAfter: nil)
+        var effect = SendResult.Effect.retry(after: nil)
         if now >= Herd.outage {
             result.demand[Int((now - Herd.outage) / .seconds(1))] += 1
             if tokens >= 1 {
                 tokens -= 1
                 clients[number].batches -= 1
-                outcome = .progress
+                effect = .progress
             } else {
-                outcome = .failed(retryAfter: scenario.retryAfter)
+                effect = .retry(after: scenario.retryAfter)
             }
         }
+        clients[number].schedule.took(50)
         let drawn = random.next()
-        clients[number].machine.answered(outcome, at: now, random: { drawn })
+        clients[number].schedule.record(effect, at: now, drawn)
     }
 
     private mutating func wake(_ number: Int, at time: Duration) {

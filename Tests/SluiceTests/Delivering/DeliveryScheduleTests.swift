@@ -3,9 +3,9 @@ import Testing
 @testable import Sluice
 
 /// Inputs and decisions of the pure part, as tables.
-@Suite struct DeliveryMachineTests {
-    typealias Decision = DeliveryMachine.Decision
-    typealias Outcome = DeliveryMachine.Outcome
+@Suite struct DeliveryScheduleTests {
+    typealias Decision = DeliverySchedule.Decision
+    typealias Effect = SendResult.Effect
 
     static let policy = DeliveryPolicy(
         flushCount: 3, flushInterval: .seconds(15), criticalInterval: .seconds(3), backOff: .seconds(1),
@@ -14,12 +14,12 @@ import Testing
     /// The largest share that the jitter can take is just below one, and this one is exactly a half.
     static let half: UInt64 = 1 << 63
 
-    /// One thing that happens to a machine; times are seconds of the continuous clock.
+    /// One thing that happens to a schedule; times are seconds of the continuous clock.
     enum Input: Sendable {
         case append(at: Int), appendCritical(at: Int)
         case flush, connectivity, pause, resume
-        case stop(deadline: Int), stopNow
-        case answer(Outcome, at: Int, random: UInt64 = half)
+        case stop(deadline: Int)
+        case answer(Effect, at: Int, random: UInt64 = half)
         /// A look at the store that finds it empty.
         case foundEmpty(at: Int)
         /// A look at the store that finds events.
@@ -40,28 +40,27 @@ import Testing
         }
     }
 
-    static func machine(_ inputs: [Input]) -> DeliveryMachine {
-        var machine = DeliveryMachine(policy: policy)
+    static func schedule(_ inputs: [Input]) -> DeliverySchedule {
+        var schedule = DeliverySchedule(policy: policy)
         for input in inputs {
             switch input {
-            case .append(let now): _ = machine.appended(.normal) { .seconds(now) }
-            case .appendCritical(let now): _ = machine.appended(.critical) { .seconds(now) }
-            case .flush: machine.flushRequested()
-            case .connectivity: machine.connectivityChanged(.available)
-            case .pause: machine.setPaused(true)
-            case .resume: machine.setPaused(false)
-            case .stop(let deadline): machine.stopRequested(deadline: .seconds(deadline))
-            case .stopNow: machine.stopNow()
-            case .answer(let outcome, let now, let random):
-                machine.answered(outcome, at: .seconds(now)) { random }
-            case .foundEmpty(let now): _ = machine.decision(at: .seconds(now), hasBacklog: false)
-            case .foundEvents(let now): _ = machine.decision(at: .seconds(now), hasBacklog: true)
+            case .append(let now): _ = schedule.appended(.normal) { .seconds(now) }
+            case .appendCritical(let now): _ = schedule.appended(.critical) { .seconds(now) }
+            case .flush: schedule.flushRequested()
+            case .connectivity: schedule.connectivityChanged(.available)
+            case .pause: schedule.setPaused(true)
+            case .resume: schedule.setPaused(false)
+            case .stop(let deadline): schedule.stopRequested(deadline: .seconds(deadline))
+            case .answer(let effect, let now, let random):
+                schedule.record(effect, at: .seconds(now), random)
+            case .foundEmpty(let now): _ = schedule.decision(at: .seconds(now), .init())
+            case .foundEvents(let now): _ = schedule.decision(at: .seconds(now), .init(waiting: 1))
             }
         }
-        return machine
+        return schedule
     }
 
-    static let failed = Outcome.failed(retryAfter: nil)
+    static let failed = Effect.retry(after: nil)
 
     static let flushes: [Row] = [
         Row("the first event waits for the interval", [.append(at: 0)], at: 14, .wait(until: .seconds(15))),
@@ -97,75 +96,77 @@ import Testing
     ]
 
     static let failures: [Row] = [
-        Row("back-off", [.flush, .answer(failed, at: 10)], at: 10, .wait(until: .milliseconds(10_500))),
+        Row("back-off", [.flush, .answer(failed, at: 10)], at: 10, .wait(until: .milliseconds(10_550))),
         Row("back-off is over", [.flush, .answer(failed, at: 10)], at: 11, .send),
-        Row("the smallest jitter is none", [.flush, .answer(failed, at: 10, random: 0)], at: 10, .send),
+        Row(
+            "the shortest back-off is a tenth", [.flush, .answer(failed, at: 10, random: 0)], at: 10,
+            .wait(until: .milliseconds(10_100))),
         Row(
             "events do not shorten a back-off",
             [
                 .flush, .answer(failed, at: 9), .answer(failed, at: 10), .append(at: 10), .append(at: 10),
                 .append(at: 10),
             ],
-            at: 10, .wait(until: .seconds(11))),
+            at: 10, .wait(until: .milliseconds(11_100))),
         Row("a flush ends a back-off", [.answer(failed, at: 10), .flush], at: 10, .send),
         Row("the network ends a back-off", [.flush, .answer(failed, at: 10), .connectivity], at: 10, .send),
         Row(
             "the network starts the back-off anew",
             [.flush, .answer(failed, at: 1), .answer(failed, at: 5), .connectivity, .answer(failed, at: 10)], at: 10,
-            .wait(until: .milliseconds(10_500))),
+            .wait(until: .milliseconds(10_550))),
         Row(
             "a success takes one failure off the back-off",
             [.flush] + Array(repeating: .answer(failed, at: 1), count: 3)
                 + [.answer(.progress, at: 5), .answer(failed, at: 10)],
-            at: 10, .wait(until: .seconds(12))),
+            at: 10, .wait(until: .milliseconds(12_200))),
         Row(
             "as many successes as failures start it anew",
             [.flush, .answer(failed, at: 1), .answer(.progress, at: 5), .answer(failed, at: 10)], at: 10,
-            .wait(until: .milliseconds(10_500))),
+            .wait(until: .milliseconds(10_550))),
         Row(
             "ten successes start it anew, however many failures there were",
             Array(repeating: .answer(failed, at: 1), count: 50) + Array(repeating: .answer(.progress, at: 5), count: 10)
                 + [.answer(failed, at: 10)],
-            at: 10, .wait(until: .milliseconds(10_500))),
+            at: 10, .wait(until: .milliseconds(10_550))),
         Row(
             "Retry-After is a floor, the jitter comes on top",
-            [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10)], at: 69,
-            .wait(until: .milliseconds(70_500))),
-        Row("Retry-After is over", [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10)], at: 71, .send),
+            [.flush, .answer(.retry(after: .seconds(60)), at: 10)], at: 69,
+            .wait(until: .milliseconds(70_550))),
+        Row("Retry-After is over", [.flush, .answer(.retry(after: .seconds(60)), at: 10)], at: 71, .send),
         Row(
             "not even a flush goes before Retry-After",
-            [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10), .flush], at: 11,
-            .wait(until: .milliseconds(70_500))),
+            [.flush, .answer(.retry(after: .seconds(60)), at: 10), .flush], at: 11,
+            .wait(until: .milliseconds(70_550))),
         Row(
-            "nor does the network", [.flush, .answer(.failed(retryAfter: .seconds(60)), at: 10), .connectivity],
-            at: 11, .wait(until: .milliseconds(70_500))),
+            "nor does the network", [.flush, .answer(.retry(after: .seconds(60)), at: 10), .connectivity],
+            at: 11, .wait(until: .milliseconds(70_550))),
         Row(
             "a Retry-After in the past is none",
-            [.flush, .answer(.failed(retryAfter: .seconds(-60)), at: 10)], at: 10,
-            .wait(until: .milliseconds(10_500))),
+            [.flush, .answer(.retry(after: .seconds(-60)), at: 10)], at: 10,
+            .wait(until: .milliseconds(10_550))),
         Row(
             "a Retry-After beyond an hour is an hour",
-            [.flush, .answer(.failed(retryAfter: .seconds(Int64.max)), at: 10)], at: 10,
-            .wait(until: .milliseconds(3_610_500))),
+            [.flush, .answer(.retry(after: .seconds(Int64.max)), at: 10)], at: 10,
+            .wait(until: .milliseconds(3_610_550))),
         Row(
-            "hold waits between half of the interval and all of it", [.flush, .answer(.held, at: 10)], at: 10,
+            "hold waits between half of the interval and all of it", [.flush, .answer(.hold, at: 10)], at: 10,
             .wait(until: .seconds(235))),
         Row(
-            "the least wait of a hold", [.flush, .answer(.held, at: 10, random: 0)], at: 10,
+            "the least wait of a hold", [.flush, .answer(.hold, at: 10, random: 0)], at: 10,
             .wait(until: .seconds(160))),
-        Row("the probe", [.flush, .answer(.held, at: 10)], at: 235, .send),
+        Row("the probe", [.flush, .answer(.hold, at: 10)], at: 235, .send),
         Row(
-            "a probe that fails holds on, twice as long", [.flush, .answer(.held, at: 10), .answer(.held, at: 235)],
+            "a probe that fails holds on, twice as long", [.flush, .answer(.hold, at: 10), .answer(.hold, at: 235)],
             at: 236, .wait(until: .seconds(685))),
         Row(
-            "no hold is longer than twelve intervals", Array(repeating: .answer(.held, at: 10), count: 9), at: 10,
+            "no hold is longer than twelve intervals", Array(repeating: .answer(.hold, at: 10), count: 9), at: 10,
             .wait(until: .seconds(10 + 2_700))),
         Row(
-            "a success ends the doubling", [.answer(.held, at: 1), .answer(.progress, at: 2), .answer(.held, at: 10)],
+            "a success ends the doubling", [.answer(.hold, at: 1), .answer(.progress, at: 2), .answer(.hold, at: 10)],
             at: 10, .wait(until: .seconds(235))),
-        Row("a flush probes at once", [.answer(.held, at: 10), .flush], at: 10, .send),
+        Row("a flush probes at once", [.answer(.hold, at: 10), .flush], at: 10, .send),
         Row(
-            "the network does not end a hold", [.flush, .answer(.held, at: 10), .connectivity], at: 10,
+            "the network does not end a hold", [.flush, .answer(.hold, at: 10), .connectivity], at: 10,
             .wait(until: .seconds(235))),
     ]
 
@@ -180,20 +181,19 @@ import Testing
         Row(
             "a stop waits for a back-off that ends before the deadline",
             [.append(at: 0), .stop(deadline: 10), .answer(failed, at: 1)], at: 1,
-            .wait(until: .milliseconds(1_500))),
+            .wait(until: .milliseconds(1_550))),
         Row(
             "a stop does not wait beyond the deadline",
-            [.append(at: 0), .stop(deadline: 10), .answer(.failed(retryAfter: .seconds(20)), at: 1)], at: 1, .stop),
-        Row("a hold ends a stop", [.append(at: 0), .stop(deadline: 10), .answer(.held, at: 1)], at: 1, .stop),
+            [.append(at: 0), .stop(deadline: 10), .answer(.retry(after: .seconds(20)), at: 1)], at: 1, .stop),
+        Row("a hold ends a stop", [.append(at: 0), .stop(deadline: 10), .answer(.hold, at: 1)], at: 1, .stop),
         Row("a stop while paused", [.append(at: 0), .pause, .stop(deadline: 10)], at: 1, .stop),
         Row("the nearer of two deadlines", [.append(at: 0), .stop(deadline: 5), .stop(deadline: 10)], at: 6, .stop),
-        Row("a stop at once", [.append(at: 0), .flush, .stopNow], at: 1, .stop),
     ]
 
     @Test("a backlog leads to a decision", arguments: flushes + failures + switches) func backlogLeadsDecision(row: Row)
     {
-        var machine = DeliveryMachineTests.machine(row.inputs)
-        #expect(machine.decision(at: .seconds(row.now), hasBacklog: true) == row.expected)
+        var schedule = DeliveryScheduleTests.schedule(row.inputs)
+        #expect(schedule.decision(at: .seconds(row.now), .init(waiting: 1)) == row.expected)
     }
 
     static let empty: [Row] = [
@@ -205,79 +205,73 @@ import Testing
     ]
 
     @Test("without a backlog nothing is sent", arguments: empty) func withoutBacklogNothing(row: Row) {
-        var machine = DeliveryMachineTests.machine(row.inputs)
-        #expect(machine.decision(at: .seconds(row.now), hasBacklog: false) == row.expected)
+        var schedule = DeliveryScheduleTests.schedule(row.inputs)
+        #expect(schedule.decision(at: .seconds(row.now), .init()) == row.expected)
     }
 
     @Test("the back-off doubles up to its maximum")
     func backOffDoubles() {
-        var machine = DeliveryMachine(policy: DeliveryMachineTests.policy)
+        var schedule = DeliverySchedule(policy: DeliveryScheduleTests.policy)
         var waits: [Duration] = []
         for _ in 0..<30 {
-            machine.answered(.failed(retryAfter: nil), at: .zero) { DeliveryMachineTests.half }
-            guard case .backingOff(let until) = machine.phase else {
-                Issue.record("no back-off but \(machine.phase)")
+            schedule.record(.retry(after: nil), at: .zero, DeliveryScheduleTests.half)
+            guard case .backingOff(let until) = schedule.phase else {
+                Issue.record("no back-off but \(schedule.phase)")
                 return
             }
-            waits.append(until * 2)
+            waits.append(until * 20 / 11)
         }
         let powers: [Duration] = [1, 2, 4, 8, 16, 32, 64, 128, 256].map { .seconds($0) }
         #expect(waits == powers + Array(repeating: .seconds(300), count: 21))
     }
 
     @Test(
-        "the jitter is the share of the limit that the random number says",
-        arguments: [
-            (0, 0.0), (1 << 63, 0.5), (1 << 62, 0.25), (UInt64.max, 1 - 0x1p-53),
-        ] as [(UInt64, Double)])
-    func jitterShareLimit(random: UInt64, share: Double) {
-        #expect(DeliveryMachine.jitter(.seconds(1), random) == .seconds(1) * share)
-        #expect(DeliveryMachine.jitter(.seconds(1), random) < .seconds(1))
+        "jitter draws from 10 % to 100 % of the limit",
+        arguments: [(0, 0.1), (1 << 63, 0.55), (1 << 62, 0.325), (UInt64.max, 1)] as [(UInt64, Double)])
+    func jitterIsShareOfLimit(random: UInt64, share: Double) {
+        let jitter = DeliverySchedule.jittered(.seconds(1), random)
+        #expect(abs(jitter / .seconds(1) - share) < 1e-9)
+        #expect(jitter <= .seconds(1))
     }
 
     /// An input is news only if the next send is nearer than the loop thinks: the loop need not wake for others.
     @Test("only what brings the next send nearer is news")
     func onlyWhatBrings() {
-        var machine = DeliveryMachine(policy: DeliveryMachineTests.policy)
+        var schedule = DeliverySchedule(policy: DeliveryScheduleTests.policy)
         let news = [
-            machine.appended(.normal) { .seconds(0) },
-            machine.appended(.normal) { .seconds(1) },
-            machine.appended(.normal) { .seconds(1) },
-            machine.appended(.normal) { .seconds(2) },
-            machine.appended(.critical) { .seconds(2) },
-            machine.appended(.critical) { .seconds(3) },
+            schedule.appended(.normal) { .seconds(0) },
+            schedule.appended(.normal) { .seconds(1) },
+            schedule.appended(.normal) { .seconds(1) },
+            schedule.appended(.normal) { .seconds(2) },
+            schedule.appended(.critical) { .seconds(2) },
+            schedule.appended(.critical) { .seconds(3) },
         ]
         #expect(news == [true, false, true, false, true, false])
     }
 
-    @Test("values outside their range are moved to its end")
-    func valuesOutsideTheir() {
-        let none = DeliveryPolicy(
-            batch: BatchSize(events: 0, bytes: -1), flushCount: 0, flushInterval: .zero,
-            criticalInterval: .seconds(-1), backOff: .zero, maximumBackOff: .zero, holdInterval: .zero)
-        #expect(none.batch == BatchSize(events: 1, bytes: 1))
-        #expect(none.flushCount == 1)
-        #expect(none.flushInterval == .seconds(5))
-        #expect(none.criticalInterval == .zero)
-        #expect(none.backOff == .milliseconds(1))
-        #expect(none.maximumBackOff == .milliseconds(1))
-        #expect(none.holdInterval == .seconds(1))
-    }
-
-    @Test("durations without end are a year")
-    func durationsWithoutEnd() {
-        let endless = Duration.seconds(Int64.max)
+    @Test("durations of a year don't overflow")
+    func longestDurations() {
+        let year = Duration.seconds(31_536_000)
         let policy = DeliveryPolicy(
-            flushInterval: endless, criticalInterval: endless, backOff: endless, maximumBackOff: endless,
-            holdInterval: endless)
-        var machine = DeliveryMachine(policy: policy)
-        _ = machine.appended(.normal) { .seconds(10) }
-        #expect(machine.decision(at: .seconds(10), hasBacklog: true) == .wait(until: .seconds(31_536_010)))
-        for _ in 0..<30 { machine.answered(.failed(retryAfter: nil), at: .seconds(10)) { .max } }
-        guard case .wait(let until?) = machine.decision(at: .seconds(10), hasBacklog: true) else {
+            flushInterval: year, criticalInterval: year, backOff: year, maximumBackOff: year,
+            holdInterval: year)
+        var schedule = DeliverySchedule(policy: policy)
+        _ = schedule.appended(.normal) { .seconds(10) }
+        #expect(schedule.decision(at: .seconds(10), .init(waiting: 1)) == .wait(until: .seconds(31_536_010)))
+        for _ in 0..<30 { schedule.record(.retry(after: nil), at: .seconds(10), .max) }
+        guard case .wait(let until?) = schedule.decision(at: .seconds(10), .init(waiting: 1)) else {
             Issue.record("no back-off")
             return
         }
-        #expect(until < .seconds(31_536_010))
+        #expect(until <= .seconds(31_536_010))
+    }
+}
+
+extension DeliverySchedule {
+    /// Records a result without events that was sent in the present epoch.
+    mutating func record(_ effect: SendResult.Effect, at now: Duration, _ random: UInt64) {
+        var result = SendResult(effect: effect)
+        result.accepted = effect == .progress ? 1 : 0
+        _ = record(&result, epoch: epoch, at: now) { random }
     }
 }

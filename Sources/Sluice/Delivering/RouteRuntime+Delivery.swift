@@ -1,0 +1,199 @@
+/// The asynchronous half of a route: take → send → apply → settle.
+///
+/// One worker runs for each batch that may be in flight. A batch that is being retried is a local variable of its worker.
+extension RouteRuntime {
+    func work() async {
+        while let (batch, permit) = await nextBatch() { await deliver(batch, permit) }
+    }
+
+    /// The permission to send one part.
+    private struct Permit {
+        let size: BatchSize
+        /// See ``DeliverySchedule/epoch``.
+        let epoch: Int
+    }
+
+    /// Delivers a batch. Returns when it is settled, deferred, deleted, or delivery was stopped.
+    private func deliver(_ batch: BatchProgress, _ first: Permit) async {
+        var progress = batch
+        var permit: Permit? = first
+        while let current = permit {
+            let part = progress.nextPart(current.size)
+            let verdicts = await send(part)
+            let result = progress.apply(verdicts, toFirst: part.events.count)
+            let now = environment.time.continuousTime()
+            let work = update {
+                $0.record(result, progress, epoch: current.epoch, at: now, random: environment.random)
+            }
+            guard let work else { return }
+            if work.isNeeded { settle(progress, work) }
+            if work.mustSettle || work.isDeferred { return }
+            permit = await nextPermit(progress)
+        }
+    }
+
+    private func send(_ part: Batch) async -> Verdicts {
+        do {
+            return try await transport.send(part)
+        } catch let error as SluiceError {
+            return .all(.retry(after: nil, reason: error.description))
+        } catch {
+            // The text of a foreign error may contain data that must not be logged.
+            return .all(.retry(after: nil, reason: "\(type(of: error)); its text is not logged"))
+        }
+    }
+
+    /// Uses the store at the gate: keeps rejected events, removes a resolved batch, and puts the dead letters of a hold back.
+    private func settle(_ batch: BatchProgress, _ work: RouteState.StoreWork) {
+        if !work.rejected.isEmpty { store.reject(work.rejected, in: batch.id) }
+        if work.mustSettle { _ = remove(batch) }
+        let replayed = work.mustReplay ? replayHeld() : 0
+        update { $0.settled(batch, work, replayed: replayed) }
+    }
+
+    /// - Returns: whether the store could remove the batch.
+    private func remove(_ batch: BatchProgress) -> Bool {
+        do throws(SluiceError) {
+            try store.settle(batch.id)
+            return true
+        } catch {
+            update {
+                $0.report(.store, "a batch could not be removed and may be sent again by a later process: \(error)")
+            }
+            return false
+        }
+    }
+
+    private func replayHeld() -> Int {
+        do throws(SluiceError) {
+            let letters = try store.deadLetters()
+            let ids = update { $0.schedule.lettersToReplay(from: letters) }
+            let count = try store.replayDeadLetters(ids)
+            if count > 0 {
+                update {
+                    $0.report(.replayed, "the receiver accepts events again: \(count) dead letter(s) were put back")
+                }
+            }
+            return count
+        } catch {
+            update { $0.report(.store, "dead letters could not be put back: \(error)") }
+            return 0
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until a batch can be sent.
+    ///
+    /// - Returns: nil if delivery was stopped.
+    private func nextBatch() async -> (BatchProgress, Permit)? {
+        while true {
+            switch await nextStep(isHolding: false) {
+            case .take(let size, let epoch):
+                if let batch = take(size) { return (BatchProgress(batch), Permit(size: size, epoch: epoch)) }
+            case .resume(let batch, let size, let epoch): return (batch, Permit(size: size, epoch: epoch))
+            case .deleteAll(let deferred): deleteAll(deferred)
+            case .stop: return nil
+            case .send, .deleteBatch, .wait, .again: continue
+            }
+        }
+    }
+
+    /// Waits until the next part of a batch can be sent.
+    ///
+    /// - Returns: nil if the batch was deleted or delivery was stopped.
+    private func nextPermit(_ batch: BatchProgress) async -> Permit? {
+        guard case .send(let size, let epoch) = await nextStep(isHolding: true, orDelete: batch) else { return nil }
+        return Permit(size: size, epoch: epoch)
+    }
+
+    private func nextStep(isHolding: Bool, orDelete batch: BatchProgress? = nil) async -> RouteState.Step {
+        while true {
+            let backlog = store.backlog
+            let now = environment.time.continuousTime()
+            let step = update { $0.nextStep(isHolding: isHolding, backlog, at: now) }
+            switch step {
+            case .again: continue
+            case .wait(let deadline, let inputs): await wait(until: deadline, inputs: inputs)
+            case .deleteBatch:
+                if let batch { delete(batch) }
+                return step
+            case .send, .take, .resume, .deleteAll, .stop: return step
+            }
+        }
+    }
+
+    /// Waits until an input changes the decision, or until `deadline`.
+    private func wait(until deadline: Duration?, inputs: Int) async {
+        let alarm = deadline.map { deadline in
+            Task { [environment] in
+                do {
+                    try await environment.time.sleep(until: deadline)
+                } catch {
+                    return  // An input came first.
+                }
+                self.update { $0.changed() }
+            }
+        }
+        _ = await wait(for: .changed, inputs: inputs)
+        alarm?.cancel()
+    }
+
+    /// Takes the next batch from the store. The worker is at the gate.
+    private func take(_ size: BatchSize) -> Batch? {
+        var failure: SluiceError?
+        do throws(SluiceError) {
+            if let batch = try store.nextBatch(size) { return update { $0.took(batch) } ? batch : nil }
+        } catch {
+            failure = error
+        }
+        let backlog = store.backlog
+        let now = environment.time.continuousTime()
+        update { state in
+            if let failure { state.report(.store, "the next batch could not be read: \(failure)") }
+            state.tookNothing(backlog, at: now, random: environment.random)
+        }
+        return nil
+    }
+
+    // MARK: Deleting
+
+    /// Deletes the batch that a worker holds.
+    private func delete(_ batch: BatchProgress) {
+        guard update({ $0.enterGate() }) else { return }
+        let isComplete = remove(batch)
+        update { state in
+            state.deleted(batch, isHeld: true, isComplete: isComplete)
+            state.leaveGate()
+        }
+    }
+
+    /// Deletes all events that waited when it began. The worker is at the gate, and no other worker holds a batch.
+    private func deleteAll(_ deferred: [BatchProgress]) {
+        for batch in deferred {
+            let isComplete = remove(batch)
+            update { $0.deleted(batch, isHeld: false, isComplete: isComplete) }
+        }
+        var isComplete = true
+        var bytes = store.backlog.bytes
+        // Some batches are not in the backlog, for example those of another process that has died. A limit, so that a host
+        // that tracks faster than this deletes doesn't keep it busy without end.
+        var more = 1_000
+        do throws(SluiceError) {
+            while bytes > 0 || more > 0, let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
+                if bytes <= 0 { more -= 1 }
+                bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
+                update { $0.took(toDelete: batch) }
+                let progress = BatchProgress(batch)
+                let isRemoved = remove(progress)
+                update { $0.deleted(progress, isHeld: false, isComplete: isRemoved) }
+            }
+            // A store may hold events that it can't read at present.
+            isComplete = bytes <= 0 || store.backlog.isEmpty
+        } catch {
+            isComplete = false
+            update { $0.report(.store, "the waiting events could not all be read to be deleted: \(error)") }
+        }
+        update { $0.deletedAll(isComplete: isComplete) }
+    }
+}

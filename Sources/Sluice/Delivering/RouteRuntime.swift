@@ -1,0 +1,245 @@
+/// A ``Route`` at work. The synchronous half takes events to the store. The asynchronous half is in
+/// RouteRuntime+Delivery.swift.
+final class RouteRuntime: Sendable {
+    let name: String
+    let processors: [any Processor]
+    private let chain: ProcessorChain?
+    let store: any Store
+    let transport: any Transport
+    let environment: PipelineEnvironment
+    private let workers: Int
+    private let onDiagnostic: @Sendable (Diagnostic) -> Void
+    private let state: Locked<RouteState>
+    private let tasks = Locked<[Task<Void, Never>]>([])
+
+    init(
+        _ route: Route, defaultPolicy: DeliveryPolicy, environment: PipelineEnvironment,
+        onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
+    ) throws(SluiceError) {
+        guard let store = route.stages.store, let transport = route.stages.transport else {
+            throw SluiceError(.invalidPipeline, "the route \"\(route.name)\" lacks a store or a transport")
+        }
+        let policy = route.delivery ?? defaultPolicy
+        try policy.validate()
+        name = route.name
+        self.store = store
+        self.transport = transport
+        self.environment = environment
+        self.onDiagnostic = onDiagnostic
+        processors = route.stages.processors
+        chain = ProcessorChain(route.stages.processors)
+        workers = policy.maximumBatchesInFlight
+        state = Locked(
+            RouteState(name: route.name, policy: policy, maximumBatchSize: transport.maximumBatchSize))
+    }
+
+    // MARK: Opening and closing
+
+    func open() throws(SluiceError) {
+        try transport.open()
+        // The store keeps the observer, so it must not keep this route. It may call it with its own lock held: diagnostics
+        // about losses wait until no lock is held.
+        let (name, state, onDiagnostic) = (name, state, onDiagnostic)
+        try store.open(
+            StoreObserver(
+                onRecovered: { count in state.withLock { $0.ledger.recovered += count } },
+                onDropped: { count, reason in state.withLock { $0.dropped(count, reason) } },
+                onDeadLettersDropped: { count, reason in state.withLock { $0.droppedDeadLetters(count, reason) } },
+                onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) }))
+        // Without this, the store may be another pipeline's, and is not closed.
+        update { $0.opened() }
+        let backlog = store.backlog
+        let letters = backlog.deadLetters > 0 ? try store.deadLetters() : []
+        update { state in
+            state.schedule.start(with: letters)
+            // The events of an earlier process have waited long enough.
+            if !backlog.isEmpty { state.schedule.flushRequested() }
+        }
+    }
+
+    func start() {
+        // Detached, so that the tasks don't keep the task-locals of the code that builds the pipeline.
+        let tasks = (0..<workers).map { _ in Task.detached { await self.work() } }
+        self.tasks.withLock { $0 = tasks }
+    }
+
+    /// Drains until nothing waits or `deadline` has passed, and closes the store. Returns by then, even if the transport
+    /// hangs.
+    func shutdown(deadline: Duration) async {
+        synchronize()
+        change { $0.stopRequested(deadline: deadline) }
+        let alarm = Task {
+            do {
+                try await environment.time.sleep(until: deadline)
+            } catch {
+                return  // Delivery ended before the deadline.
+            }
+            self.close()
+        }
+        _ = await wait(for: .stopped)
+        alarm.cancel()
+        close()
+        _ = await wait(for: .closed)
+    }
+
+    /// Ends delivery and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
+    func close() {
+        // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
+        update { $0.close() }
+        for task in tasks.withLock(\.self) { task.cancel() }
+    }
+
+    // MARK: Events
+
+    /// Returns whether the event must be stored. Otherwise it has been counted.
+    func process(_ event: inout Event) -> Bool {
+        if let reason = chain?.process(&event) {
+            drop(reason)
+            return false
+        }
+        if event.name.isEmpty { drop(.emptyName) }
+        return !event.name.isEmpty
+    }
+
+    private func drop(_ reason: DropReason) {
+        state.withLock { state in
+            state.ledger.received += 1
+            state.ledger.dropped.add(1, reason)
+        }
+    }
+
+    /// Returns whether the store took the event. Otherwise it has been counted.
+    func append(_ encoded: Result<EventLine, SluiceError>) -> Bool {
+        do throws(SluiceError) {
+            let line = try encoded.get()
+            try store.append(line)
+            update { $0.appended(line.priority, at: { environment.time.continuousTime() }) }
+            return true
+        } catch {
+            update { $0.refused(error) }
+            return false
+        }
+    }
+
+    // MARK: Host
+
+    func receive(_ signal: Signal) {
+        switch signal {
+        case .didEnterBackground: flushSoon()
+        case .connectivity(let connectivity): change { $0.connectivityChanged(connectivity) }
+        case .willTerminate: synchronize()
+        case .launched, .willResignActive, .didBecomeActive: break
+        }
+    }
+
+    func setFlushInterval(_ interval: Duration) { change { $0.setFlushInterval(interval) } }
+
+    func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }
+
+    private func flushSoon() { change { $0.flushRequested() } }
+
+    private func change(_ body: (inout DeliverySchedule) -> Void) {
+        update { $0.change(body) }
+    }
+
+    /// Sends all waiting events, and returns when that is done or an attempt has failed.
+    func flush() async {
+        let backlog = store.backlog
+        _ = await withCheckedContinuation { continuation in
+            update { state in
+                state.wait(
+                    for: .init(event: .flushed(resolved: state.flushTarget(backlog)), continuation: continuation))
+                state.change { $0.flushRequested() }
+            }
+        }
+    }
+
+    /// Deletes all waiting events, and returns whether all of them are gone.
+    func deleteAll() async -> Bool {
+        await withCheckedContinuation { continuation in
+            update { $0.requestDeletion(.init(event: .deleted, continuation: continuation)) }
+        }
+    }
+
+    var ledger: RouteLedger {
+        let backlog = store.backlog
+        return state.withLock { state in
+            var ledger = state.ledger
+            ledger.stored = backlog.events - state.unsettled
+            ledger.deadLetters = backlog.deadLetters
+            return ledger
+        }
+    }
+
+    private func synchronize() {
+        do throws(SluiceError) {
+            try useStore { store throws(SluiceError) in try store.synchronize() }
+        } catch {
+            guard error.code != .shutDown else { return }
+            update { $0.report(.store, "stored events could not be made safe against power loss: \(error)") }
+        }
+    }
+
+    // MARK: Dead letters
+
+    func deadLetters() throws(SluiceError) -> [DeadLetter] {
+        try useStore { store throws(SluiceError) in try store.deadLetters() }
+    }
+
+    func replay(where isMatch: (DeadLetter) -> Bool) throws(SluiceError) -> Int {
+        try useStore { store throws(SluiceError) in
+            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
+            let count = try store.replayDeadLetters(ids)
+            update { $0.replayed(count) }
+            return count
+        }
+    }
+
+    func discard(where isMatch: (DeadLetter) -> Bool) throws(SluiceError) -> Int {
+        try useStore { store throws(SluiceError) in
+            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
+            let count = try store.discardDeadLetters(ids)
+            state.withLock { $0.ledger.droppedDeadLetters.add(count, .deleted) }
+            return count
+        }
+    }
+
+    /// Runs `body` while the store can't be closed.
+    ///
+    /// - Throws: ``SluiceError/Code/shutDown`` if it is closed already, and the errors of `body`.
+    private func useStore<Value>(_ body: (any Store) throws(SluiceError) -> Value) throws(SluiceError) -> Value {
+        guard state.withLock({ $0.enterGate() }) else {
+            throw SluiceError(.shutDown, "the pipeline was shut down")
+        }
+        defer { update { $0.leaveGate() } }
+        return try body(store)
+    }
+
+    // MARK: State
+
+    /// Changes the state under the lock, and runs the resulting actions without it.
+    @discardableResult
+    func update<Value>(_ body: (inout RouteState) -> Value) -> Value {
+        let (value, actions) = state.withLock { state in
+            let value = body(&state)
+            return (value, state.takeActions())
+        }
+        if !actions.isEmpty { run(actions) }
+        return value
+    }
+
+    private func run(_ actions: RouteState.Actions) {
+        for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
+        if actions.mustClose {
+            store.close()
+            update { $0.didClose() }
+        }
+        for (waiter, value) in actions.waiters { waiter.continuation.resume(returning: value) }
+    }
+
+    func wait(for event: RouteState.Waiter.Event, inputs: Int? = nil) async -> Bool {
+        await withCheckedContinuation { continuation in
+            update { $0.wait(for: .init(event: event, continuation: continuation), inputs: inputs) }
+        }
+    }
+}
