@@ -20,7 +20,7 @@ struct Options {
     private(set) var store: String?
     /// Nil: standard output.
     private(set) var url: String?
-    private(set) var format: any WireFormat = .ndjson
+    private(set) var format: HTTPFormat = .ndjson
     private(set) var deadline = 30
 
     init(_ arguments: ArraySlice<String>) throws {
@@ -43,13 +43,13 @@ struct Options {
         }
     }
 
-    private static func format(_ text: String) throws -> any WireFormat {
+    private static func format(_ text: String) throws -> HTTPFormat {
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count) {
         case ("ndjson", 1): return .ndjson
-        case ("gzip", 1): return NDJSONFormat(acceptsGzip: true)
+        case ("gzip", 1): return .vector
         case ("clickhouse", 2): return .clickHouse(table: parts[1])
-        case ("clickhouse18", 2): return .clickHouse(table: parts[1], server: .legacy)
+        case ("clickhouse18", 2): return .clickHouseLegacy(table: parts[1])
         default: throw Mistake(description: "no format \(text)")
         }
     }

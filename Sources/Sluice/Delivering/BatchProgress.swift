@@ -81,7 +81,7 @@ struct BatchProgress: Sendable {
                 delivered += 1
                 duplicates += 1
                 continue
-            case .rejected(let reason):
+            case .rejected(let reason), .unsendable(let reason):
                 suspects.append(RejectedEvent(line: line, reason: reason))
                 continue
             case .split(let reason) where count == 1:

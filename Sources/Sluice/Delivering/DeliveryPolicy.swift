@@ -83,19 +83,4 @@ public struct DeliveryPolicy: Sendable, Hashable {
 extension DeliveryPolicy {
     /// The defaults of every parameter.
     public static let standard = DeliveryPolicy()
-
-    /// As Sensors Analytics' SDKs send: 100 events or 15 s start a delivery, in batches of 50, one after the other.
-    public static let sensors = DeliveryPolicy(
-        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15))
-
-    /// As App Center's SDKs send: 50 events or 6 s, which may be changed to 6 … 86,400 s, start a delivery, critical ones
-    /// within 3 s; batches of 50, up to three at a time and therefore without an order; retries after 5 to 10 s, 2.5 to
-    /// 5 min, and then 10 to 20 min.
-    public static let appCenter = DeliveryPolicy(
-        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
-        flushIntervals: .seconds(6) ... .seconds(86_400), criticalInterval: .seconds(3),
-        backOffSteps: [
-            .seconds(5) ... .seconds(10), .seconds(150) ... .seconds(300), .seconds(600) ... .seconds(1_200),
-        ],
-        maximumBatchesInFlight: 3)
 }

@@ -56,9 +56,6 @@ public struct RouteLedger: Sendable, Hashable {
     /// What the store itself says it holds, without those events of a batch under way that are delivered already;
     /// equal to ``waiting`` whenever nothing is under way.
     public internal(set) var stored = 0
-    /// How far the receiver's clock is ahead of this system's wall clock; zero while that may be right, and nil if the
-    /// transport does not find out, or has not yet.
-    public internal(set) var clockSkew: Duration?
 
     /// Events that are still to be delivered, by count: all that came in and did not go.
     public var waiting: Int {

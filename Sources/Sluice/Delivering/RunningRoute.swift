@@ -115,7 +115,6 @@ final class RunningRoute: Sendable {
     var ledger: RouteLedger {
         var ledger = account.ledger
         ledger.stored = store.backlog.events - loop.unsettled
-        ledger.clockSkew = transport.clockSkew
         return ledger
     }
 

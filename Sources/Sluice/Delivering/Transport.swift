@@ -22,15 +22,11 @@ public protocol Transport: Sendable {
 
     /// The largest batch that is worth a try. The default is no limit.
     var maximumBatchSize: BatchSize { get }
-
-    /// How far the receiver's clock is ahead of this system's, for the ledger; nil if that is not known, as by default.
-    var clockSkew: Duration? { get }
 }
 
 extension Transport {
     public func open() throws(SluiceError) {}
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
-    public var clockSkew: Duration? { nil }
 }
 
 /// What came of one event.
@@ -45,6 +41,9 @@ public enum Verdict: Sendable, Hashable {
     /// No retry can help this event: it becomes a dead letter as soon as another one was accepted. A receiver that rejects
     /// everything is probably at fault itself, and is sent all of it again later.
     case rejected(String)
+    /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
+    /// without counting as a refusal by the receiver.
+    case unsendable(String)
     /// The receiver refused the batch because of some of its events: send it in parts, to find out which.
     case split(Split)
     /// Nothing can be sent at present, for a reason that lies not in the events: keep all, and probe now and then.

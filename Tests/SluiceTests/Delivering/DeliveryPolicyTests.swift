@@ -196,15 +196,4 @@ import Testing
         #expect(text.contains("TokenError"))
         #expect(!text.contains("secret"))
     }
-
-    @Test("the profiles are what they say")
-    func profiles() {
-        #expect(DeliveryPolicy.sensors == DeliveryPolicy.standard)
-        let policy = DeliveryPolicy.sensors
-        #expect((policy.flushCount, policy.batch.events) == (100, 50))
-        #expect((policy.flushInterval, policy.maximumBatchesInFlight) == (.seconds(15), 1))
-        let center = DeliveryPolicy.appCenter
-        #expect((center.flushCount, center.batch.events, center.maximumBatchesInFlight) == (50, 50, 3))
-        #expect((center.flushInterval, center.criticalInterval) == (.seconds(6), .seconds(3)))
-    }
 }
