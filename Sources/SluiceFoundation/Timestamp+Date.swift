@@ -11,8 +11,6 @@ extension Timestamp {
     ///
     /// A date that doesn't fit into 64 bits of milliseconds, or that isn't a number, is outside of
     /// ``Sluice/Timestamp/writable``. As a property's value it becomes null and counts as a sanitization.
-    ///
-    /// - Parameter date: The date.
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
         self.init(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min))
@@ -21,8 +19,6 @@ extension Timestamp {
 
 extension Date {
     /// Creates a date from a timestamp.
-    ///
-    /// - Parameter timestamp: The timestamp.
     public init(_ timestamp: Timestamp) {
         self.init(timeIntervalSince1970: Double(timestamp.milliseconds) / 1_000)
     }
@@ -30,12 +26,8 @@ extension Date {
 
 extension PropertyValue {
     /// Returns a date property, rounded to the millisecond.
-    ///
-    /// - Parameter date: The date.
     public static func date(_ date: Date) -> PropertyValue { .date(Timestamp(date)) }
 
     /// Creates a date property, rounded to the millisecond.
-    ///
-    /// - Parameter date: The date.
     public init(_ date: Date) { self = .date(Timestamp(date)) }
 }

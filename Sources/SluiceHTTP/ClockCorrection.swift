@@ -32,9 +32,7 @@ public final class ClockCorrection: Processor {
     private let time: any TimeSource
     private let bounds = Locked<ClockBounds?>(nil)
 
-    /// Creates a correction without knowledge of a server's clock.
-    ///
-    /// - Parameter time: The clocks of this system, the same as the pipeline's.
+    /// Creates a correction. The clocks must be those of the pipeline.
     public init(time: any TimeSource = SystemTime()) {
         self.time = time
     }
@@ -42,10 +40,7 @@ public final class ClockCorrection: Processor {
     /// True: a pipeline can have one correction.
     public static var isUnique: Bool { true }
 
-    /// Adds the skew to the event's time. The pipeline calls this.
-    ///
-    /// - Parameter event: The event to correct.
-    /// - Returns: Always `.keep`.
+    /// Adds the skew to the event's time.
     public func process(_ event: inout Event) -> Disposition {
         let wall = time.wallTime()
         guard let skew = skew(at: wall), skew != 0, Timestamp.writable.contains(event.time),
@@ -71,7 +66,7 @@ public final class ClockCorrection: Processor {
     /// The continuous time, for ``note(_:since:)``.
     var now: Duration { time.continuousTime() }
 
-    /// - Parameter begin: When the request was sent.
+    /// Learns from the response to a request that was sent at `begin`.
     func note(_ response: HTTPResponse, since begin: Duration) {
         guard (200...299).contains(response.status), let text = response.header("Date"),
             let date = Timestamp(httpDate: text)

@@ -32,5 +32,6 @@ public protocol HTTPClient: Sendable {
 }
 
 extension HTTPClient {
+    /// Does nothing.
     public func open() throws(SluiceError) {}
 }

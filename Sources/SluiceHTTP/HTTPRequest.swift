@@ -14,14 +14,7 @@ public struct HTTPRequest: Sendable {
     /// first attempt.
     public var sendTime: Timestamp
 
-    /// Creates a request.
-    ///
-    /// - Parameters:
-    ///   - url: The URL, with its query.
-    ///   - method: The method.
-    ///   - headers: The header fields, in order.
-    ///   - body: The body.
-    ///   - sendTime: When the request is sent.
+    /// Creates a request. Every parameter sets the property of the same name.
     public init(
         url: String, method: String = "POST", headers: [(name: String, value: String)] = [], body: [UInt8] = [],
         sendTime: Timestamp = SystemTime().wallTime()
@@ -33,16 +26,10 @@ public struct HTTPRequest: Sendable {
         self.sendTime = sendTime
     }
 
-    /// Returns the first value of a header, or nil if the request doesn't have it.
-    ///
-    /// - Parameter name: The header's name, in upper or lower case.
+    /// Returns the first value of a header, in upper or lower case, or nil if the request doesn't have it.
     public func header(_ name: String) -> String? { headers.first { $0.name.isSameHeaderName(as: name) }?.value }
 
     /// Replaces all values of a header by one, or adds the header at the end.
-    ///
-    /// - Parameters:
-    ///   - name: The header's name.
-    ///   - value: The only value.
     public mutating func setHeader(_ name: String, _ value: String) {
         if let first = headers.firstIndex(where: { $0.name.isSameHeaderName(as: name) }) {
             headers[first].value = value
@@ -53,10 +40,8 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// Appends a path to the URL's path, unless it already ends with it: you can configure the URL of a backend or of its
-    /// endpoint.
-    ///
-    /// - Parameter segments: The path's segments, which are percent-encoded here.
+    /// Appends segments to the URL's path, percent-encoded, unless it already ends with them: you can configure the URL of
+    /// a backend or of its endpoint.
     public mutating func appendPath(_ segments: String...) {
         let suffix = segments.map { "/" + $0.percentEncoded }.joined()
         let end = url.firstIndex(of: "?") ?? url.endIndex
@@ -66,24 +51,17 @@ public struct HTTPRequest: Sendable {
         url = String(path) + url[end...]
     }
 
-    /// Appends `name=value` to the URL's query.
-    ///
-    /// - Parameters:
-    ///   - name: The name, which is percent-encoded here.
-    ///   - value: The value, which is percent-encoded here.
+    /// Appends `name=value` to the URL's query, percent-encoded.
     public mutating func appendQuery(_ name: String, _ value: String) {
         url += url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         url += name.percentEncoded + "=" + value.percentEncoded
     }
 }
 
-/// Prints sizes only, since URLs, headers and bodies may contain secrets.
-extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// The method and the sizes.
     public var description: String { "\(method) with \(headers.count) headers and \(body.count) bytes" }
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-    /// A mirror without children.
+    /// Empty, since URLs, headers and bodies may contain secrets.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 

@@ -26,15 +26,6 @@ extension HTTPTransport {
         var deflater: Deflater? = .system
 
         /// Creates a configuration. Every parameter sets the property of the same name.
-        ///
-        /// - Parameters:
-        ///   - gzip: Whether bodies are compressed, if the format's backend accepts gzip.
-        ///   - timeouts: How long a request of the system's client may take.
-        ///   - client: The client that sends the requests; nil for the system's.
-        ///   - time: The clocks for ``HTTPRequest/sendTime``.
-        ///   - clock: Learns the server's time from responses.
-        ///   - sign: Changes each request last.
-        ///   - onDiagnostic: Receives one message if the system has no zlib.
         public init(
             gzip: Bool = true,
             timeouts: HTTPTimeouts = HTTPTimeouts(),
@@ -63,10 +54,6 @@ public struct HTTPTimeouts: Sendable, Hashable {
     public var total: Duration
 
     /// Creates timeouts, which must be more than zero.
-    ///
-    /// - Parameters:
-    ///   - connect: The timeout for the connection.
-    ///   - total: The timeout for the whole request.
     public init(connect: Duration = .seconds(10), total: Duration = .seconds(30)) {
         self.connect = connect
         self.total = total

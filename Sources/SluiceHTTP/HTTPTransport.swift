@@ -51,7 +51,7 @@ public final class HTTPTransport: Transport {
     /// response, or without a ``Configuration/clock``.
     public var clockSkew: Duration? { configuration.clock?.skew }
 
-    /// Validates the arguments and loads the client. The pipeline calls this.
+    /// Validates the arguments and loads the client.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl.
@@ -70,11 +70,7 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// Sends a batch in one request. The delivery calls this.
-    ///
-    /// - Parameter batch: At least one event.
-    /// - Returns: The format's verdicts, and `.unsendable` for events that weren't sent.
-    /// - Throws: Any error if there was no complete response.
+    /// Sends a batch in one request. Throws if there was no complete response.
     public func send(_ batch: Batch) async throws -> Verdicts {
         let blank = HTTPRequest(url: url, sendTime: configuration.time.wallTime())
         // Only large events can exceed the limit for one event. The others are encoded once.
@@ -129,12 +125,9 @@ public final class HTTPTransport: Transport {
     }
 }
 
-/// Prints the name of the format only, since the URL and headers may contain secrets.
-extension HTTPTransport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPTransport: CustomStringConvertible, CustomReflectable {
     /// The name of the format's type.
     public var description: String { "HTTPTransport(\(type(of: format)))" }
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-    /// A mirror without children.
+    /// Empty, since the URL and headers may contain secrets.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }

@@ -57,9 +57,14 @@ public protocol WireFormat: Sendable {
 }
 
 extension WireFormat {
+    /// ``HTTPResponse/verdict`` for every event.
     public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts { .all(response.verdict) }
+    /// 1,000,000 bytes of events.
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: 1_000_000) }
+    /// No limit.
     public var maximumBodyBytes: Int { .max }
+    /// No limit.
     public var maximumEventBytes: Int { .max }
+    /// False.
     public var acceptsGzip: Bool { false }
 }

@@ -27,18 +27,12 @@ public struct StdoutTransport: Transport {
     // Locked, so that the lines of two batches in flight don't mix.
     private let descriptor: Locked<Int32>
 
-    /// Creates a transport.
-    ///
-    /// - Parameter descriptor: An open file descriptor, which you close yourself. 1 is standard output.
+    /// Creates a transport for an open file descriptor, which you close yourself. 1 is standard output.
     public init(descriptor: Int32 = 1) {
         self.descriptor = Locked(descriptor)
     }
 
-    /// Writes the events of a batch. The delivery calls this.
-    ///
-    /// - Parameter batch: The events.
-    /// - Returns: `.accepted` for all.
-    /// - Throws: ``Sluice/SluiceError/Code/inputOutput`` if the events can't be written.
+    /// Writes a batch. Throws if it can't be written completely.
     public func send(_ batch: Batch) async throws -> Verdicts {
         var output: [UInt8] = []
         output.reserveCapacity(batch.events.reduce(0) { $0 + $1.bytes.count + 1 })

@@ -22,9 +22,9 @@ extension JSONWriter {
     }
 
     /// The elements with commas between them.
-    mutating func list<Element>(
-        _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) throws(SluiceError) -> Void
-    ) throws(SluiceError) {
+    mutating func list<Element, Failure: Error>(
+        _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) throws(Failure) -> Void
+    ) throws(Failure) {
         var isFirst = true
         for element in elements {
             if !isFirst { raw(",") }
@@ -34,9 +34,7 @@ extension JSONWriter {
     }
 
     /// The events of a batch, each read from its line, with commas between them.
-    mutating func events(
-        of batch: Batch, _ write: (inout JSONWriter, Event) -> Void
-    ) throws(SluiceError) {
+    mutating func events(of batch: Batch, _ write: (inout JSONWriter, Event) -> Void) throws(SluiceError) {
         try list(batch.events) { (writer, line) throws(SluiceError) in write(&writer, try line.event()) }
     }
 }
@@ -49,14 +47,19 @@ extension Property {
     }
 }
 
+extension HTTPRequest {
+    mutating func setJSON(_ writer: JSONWriter) {
+        setHeader("Content-Type", "application/json")
+        body = writer.bytes
+    }
+}
+
 extension Batch {
     /// - Complexity: O(number of events).
     var byteCount: Int { events.reduce(0) { $0 + $1.bytes.count } }
 
     /// A writer with capacity for the batch and an envelope around each event.
-    func makeWriter() -> JSONWriter {
-        JSONWriter(capacity: byteCount + events.count * 128 + 256)
-    }
+    func makeWriter() -> JSONWriter { JSONWriter(capacity: byteCount + events.count * 128 + 256) }
 }
 
 extension EventLine {

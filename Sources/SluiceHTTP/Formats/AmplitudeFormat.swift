@@ -9,17 +9,14 @@ struct AmplitudeFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         if !request.url.hasSuffix("/batch") { request.appendPath("2", "httpapi") }
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw(#"{"api_key":"#)
         writer.string(apiKey)
         // Otherwise ids with fewer than 5 characters would be refused.
         writer.raw(#","options":{"min_id_length":1},"events":["#)
-        try writer.events(of: batch) { writer, event in
-            AmplitudeFormat.write(event, to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw("]}")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
     /// Amplitude accepts all events of a request or no event, but lists the invalid and the throttled ones. The others are
@@ -55,7 +52,7 @@ struct AmplitudeFormat: WireFormat {
         return indices?.isEmpty == false ? indices : nil
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"event_type":"#)
         writer.string(event.name)
         writer.optionalString("user_id", event.loginID)

@@ -15,14 +15,11 @@ struct DatadogFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("api", "v2", "logs")
         request.setHeader("DD-API-KEY", apiKey)
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw("[")
-        try writer.events(of: batch) { writer, event in
-            write(event, to: &writer)
-        }
+        try writer.events(of: batch, write)
         writer.raw("]")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
@@ -33,7 +30,7 @@ struct DatadogFormat: WireFormat {
         }
     }
 
-    private func write(_ event: Event, to writer: inout JSONWriter) {
+    private func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"ddsource":"sluice","service":"#)
         writer.string(service)
         writer.optionalString("ddtags", tags)

@@ -11,7 +11,6 @@ struct KafkaV3Format: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v3", "clusters", cluster, "topics", topic, "records")
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         for line in batch.events {
             writer.raw("{")
@@ -26,7 +25,7 @@ struct KafkaV3Format: WireFormat {
             writer.string(try line.canonicalID().description.base64)
             writer.raw("}]}\n")
         }
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
     /// The reports are in the order of the records. If some are missing, the results of those records are unknown.

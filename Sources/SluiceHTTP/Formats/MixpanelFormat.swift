@@ -22,14 +22,11 @@ struct MixpanelFormat: WireFormat {
         request.appendQuery("strict", "1")
         if let project { request.appendQuery("project_id", project) }
         request.setBasicAuthorization(user: user, password: password)
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw("[")
-        try writer.events(of: batch) { writer, event in
-            MixpanelFormat.write(event, to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw("]")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
@@ -52,7 +49,7 @@ struct MixpanelFormat: WireFormat {
         }
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"event":"#)
         writer.string(event.name)
         writer.raw(#","properties":{"time":"#)

@@ -15,16 +15,13 @@ struct OTLPFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "logs")
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw(#"{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"#)
         writer.string(service)
         writer.raw(#"}}]},"scopeLogs":[{"scope":{"name":"Sluice"},"logRecords":["#)
-        try writer.events(of: batch) { writer, event in
-            OTLPFormat.write(event, to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw("]}]}]}")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
     /// The receiver returns how many records it rejected, but not which. A retry isn't allowed. Reject as many of the last
@@ -39,7 +36,7 @@ struct OTLPFormat: WireFormat {
         return .each((0..<count).map { $0 < count - number ? .accepted : .rejected(reason) })
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"timeUnixNano":"#)
         writer.unixNanoseconds(event.time)
         writer.raw(#","observedTimeUnixNano":"#)
@@ -97,17 +94,11 @@ extension JSONWriter {
             isoTime(date)
         case .array(let array):
             raw(#""arrayValue":{"values":["#)
-            for (index, element) in array.enumerated() {
-                if index > 0 { raw(",") }
-                otlpValue(element)
-            }
+            list(array) { $0.otlpValue($1) }
             raw("]}")
         case .object(let object):
             raw(#""kvlistValue":{"values":["#)
-            for (index, property) in object.enumerated() {
-                if index > 0 { raw(",") }
-                otlpPair(property.name, property.value)
-            }
+            list(object) { $0.otlpPair($1.name, $1.value) }
             raw("]}")
         case .null: break
         }

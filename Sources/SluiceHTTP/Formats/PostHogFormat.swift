@@ -12,18 +12,15 @@ struct PostHogFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("batch")
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw(#"{"api_key":"#)
         writer.string(apiKey)
         writer.raw(#","historical_migration":false,"sent_at":"#)
         writer.isoTime(request.sendTime)
         writer.raw(#","batch":["#)
-        try writer.events(of: batch) { writer, event in
-            PostHogFormat.write(event, to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw("]}")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
     /// The body's status is 1, or `Ok` from newer servers.
@@ -39,7 +36,7 @@ struct PostHogFormat: WireFormat {
         return .all(.accepted)
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"event":"#)
         writer.string(event.name)
         writer.raw(#","distinct_id":"#)

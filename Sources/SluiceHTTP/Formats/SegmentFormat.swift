@@ -12,16 +12,13 @@ struct SegmentFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "batch")
         request.setBasicAuthorization(user: writeKey, password: "")
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw(#"{"batch":["#)
-        try writer.events(of: batch) { writer, event in
-            SegmentFormat.write(event, to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw(#"],"sentAt":"#)
         writer.isoTime(request.sendTime)
         writer.raw("}")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
     /// Segment returns `{"success":true}`, RudderStack `OK`, and others an empty body.
@@ -35,7 +32,7 @@ struct SegmentFormat: WireFormat {
         return .all(.accepted)
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"type":"track","messageId":"#)
         writer.string(event.id.description)
         writer.optionalString("anonymousId", event.anyAnonymousID)

@@ -13,13 +13,7 @@ public struct HTTPResponse: Sendable {
     /// isn't 2xx.
     public var isComplete: Bool
 
-    /// Creates a response, for a client of your own or a test.
-    ///
-    /// - Parameters:
-    ///   - status: The status code.
-    ///   - headers: The header fields, in order.
-    ///   - body: The body, or its beginning.
-    ///   - isComplete: Whether `body` is the complete body.
+    /// Creates a response, for a client of your own or a test. Every parameter sets the property of the same name.
     public init(
         status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = [], isComplete: Bool = true
     ) {
@@ -29,41 +23,26 @@ public struct HTTPResponse: Sendable {
         self.isComplete = isComplete
     }
 
-    /// Returns the first value of a header, or nil if the response doesn't have it.
-    ///
-    /// - Parameter name: The header's name, in upper or lower case.
+    /// Returns the first value of a header, in upper or lower case, or nil if the response doesn't have it.
     public func header(_ name: String) -> String? { headers.first { $0.name.isSameHeaderName(as: name) }?.value }
 }
 
-/// Prints sizes only, since headers and bodies may contain secrets.
-extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The status and the sizes.
     public var description: String { "HTTP \(status) with \(headers.count) headers and \(body.count) bytes" }
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-    /// A mirror without children.
+    /// Empty, since headers and bodies may contain secrets.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
 extension HTTPResponse {
     /// Parses the header fields of a head whose first line is the status line. Invalid lines are skipped.
-    static func headers(ofHead head: some Collection<UInt8>) -> [(name: String, value: String)] {
-        head.split(separator: UInt8(ascii: "\n")).dropFirst().compactMap { line in
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return nil }
-            let value = line[line.index(after: colon)...]
-            return (String(decoding: line[..<colon], as: UTF8.self), String(decoding: value.trimmed, as: UTF8.self))
-        }
-    }
-}
-
-extension Collection where Element == UInt8 {
-    fileprivate var trimmed: SubSequence {
+    static func headers(ofHead head: some BidirectionalCollection<UInt8>) -> [(name: String, value: String)] {
         let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0D].contains($0) }
-        let rest = drop(while: isSpace)
-        var length = 0
-        for (offset, byte) in rest.enumerated() where !isSpace(byte) {
-            length = offset + 1
+        return head.split(separator: UInt8(ascii: "\n")).dropFirst().compactMap { line in
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return nil }
+            let value = line[line.index(after: colon)...].drop(while: isSpace)
+            let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
+            return (String(decoding: line[..<colon], as: UTF8.self), String(decoding: value[..<end], as: UTF8.self))
         }
-        return rest.prefix(length)
     }
 }
