@@ -88,7 +88,7 @@ public final class HTTPTransport: Transport {
                     Verdicts.all(.split(.tooLarge))
                 }
             return verdicts.inserting(unsendable: unsendable, of: batch.events.count)
-        } catch  where !unsendable.isEmpty && !(error is CancellationError) {
+        } catch let error where !unsendable.isEmpty && !(error is CancellationError) {
             // The verdict on an unsendable event doesn't depend on the receiver. The texts of other errors may contain secrets.
             let reason = (error as? SluiceError)?.description ?? "\(type(of: error)), its text is kept out of logs"
             return Verdicts.all(.retry(after: nil, reason: reason))
