@@ -199,6 +199,7 @@ struct HostileResponseTests {
             if hanging { try connection.waitForClose() }
         }
         let verdicts = try await openTransport(to: server.url, timeouts: .short).send(.small)
-        #expect(verdicts == .all(.retry(after: .seconds(7), reason: "the server could not accept the events (HTTP 503)")))
+        let reason = "the server could not accept the events (HTTP 503)"
+        #expect(verdicts == .all(.retry(after: .seconds(7), reason: reason)))
     }
 }
