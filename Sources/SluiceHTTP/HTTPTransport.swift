@@ -74,35 +74,32 @@ public final class HTTPTransport: Transport {
     public func send(_ batch: Batch) async throws -> Verdicts {
         let blank = HTTPRequest(url: url, sendTime: configuration.time.wallTime())
         // Only large events can exceed the limit for one event. The others are encoded once.
-        var unsendable = try format.unsendable(in: batch, of: blank) { $0.bytes.count > format.maximumEventBytes / 2 }
-        do {
-            var request = try encode(batch.without(unsendable.keys), into: blank)
-            if request == nil {
-                unsendable = try format.unsendable(in: batch, of: blank) { _ in true }
-                request = try encode(batch.without(unsendable.keys), into: blank)
-            }
-            let verdicts =
-                if let request {
-                    try await send(request, with: batch.without(unsendable.keys))
-                } else {
-                    Verdicts.all(.split(.tooLarge))
-                }
-            return verdicts.inserting(unsendable: unsendable, of: batch.events.count)
-        } catch let error where !unsendable.isEmpty && !(error is CancellationError) {
-            // The verdict on an unsendable event doesn't depend on the receiver. The texts of other errors may contain secrets.
-            let reason = (error as? SluiceError)?.description ?? "\(type(of: error)), its text is kept out of logs"
-            return Verdicts.all(.retry(after: nil, reason: reason))
-                .inserting(unsendable: unsendable, of: batch.events.count)
+        var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > format.maximumEventBytes / 2 }
+        var request = encode(batch.without(unsendable.keys), into: blank)
+        if request == nil {
+            unsendable = format.unsendable(in: batch, of: blank) { _ in true }
+            request = encode(batch.without(unsendable.keys), into: blank)
         }
+        var verdicts = Verdicts.all(.split(.tooLarge))
+        if let request {
+            do {
+                verdicts = try await send(request, with: batch.without(unsendable.keys))
+            } catch let error where !unsendable.isEmpty && !(error is CancellationError) {
+                // The verdict on an unsendable event doesn't depend on the receiver.
+                let reason = (error as? SluiceError)?.description ?? "\(type(of: error)), its text is kept out of logs"
+                verdicts = .all(.retry(after: nil, reason: reason))
+            }
+        }
+        return verdicts.inserting(unsendable: unsendable, of: batch.events.count)
     }
 
-    /// - Returns: Nil if there is nothing to send, a line can't be read, or the body is too long.
-    private func encode(_ batch: Batch, into blank: HTTPRequest) throws -> HTTPRequest? {
+    /// - Returns: Nil if there is nothing to send, an event can't be encoded, or the body is too long.
+    private func encode(_ batch: Batch, into blank: HTTPRequest) -> HTTPRequest? {
         guard !batch.events.isEmpty else { return nil }
         var request = blank
         do {
             try format.encode(batch, into: &request)
-        } catch let error as SluiceError where error.code == .malformedLine {
+        } catch {
             return nil
         }
         return request.body.count <= format.maximumBodyBytes ? request : nil

@@ -2,11 +2,7 @@ import Sluice
 
 extension WireFormat {
     /// The reasons for which events can't be sent, by index. Each of the `candidates` is encoded alone.
-    ///
-    /// - Throws: Errors of the format that don't concern a single line.
-    func unsendable(
-        in batch: Batch, of blank: HTTPRequest, where isCandidate: (EventLine) -> Bool
-    ) throws -> [Int: String] {
+    func unsendable(in batch: Batch, of blank: HTTPRequest, where isCandidate: (EventLine) -> Bool) -> [Int: String] {
         var result: [Int: String] = [:]
         for (index, line) in batch.events.enumerated() where isCandidate(line) {
             var alone = blank
@@ -15,8 +11,13 @@ extension WireFormat {
                 if alone.body.count > min(maximumEventBytes, maximumBodyBytes) {
                     result[index] = "the event is larger than the backend accepts"
                 }
-            } catch let error as SluiceError where error.code == .malformedLine {
-                result[index] = "the stored line of the event can't be read"
+            } catch {
+                // The texts of other errors may contain secrets.
+                let isUnreadable = (error as? SluiceError)?.code == .malformedLine
+                result[index] =
+                    isUnreadable
+                    ? "the stored line of the event can't be read"
+                    : "the format can't encode the event (\(type(of: error)))"
             }
         }
         return result

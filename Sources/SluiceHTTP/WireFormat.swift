@@ -28,8 +28,9 @@ public protocol WireFormat: Sendable {
     /// - Parameters:
     ///   - batch: At least one event.
     ///   - request: A POST to the transport's URL. The transport's headers replace headers that you set here.
-    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if the line of an event can't be read. That event becomes
-    ///   `.unsendable` and the others are sent without it. After any other error the batch is retried.
+    /// - Throws: Any error if an event can't be encoded, such as that of ``Sluice/EventLine/event()``. An event that throws
+    ///   without others is `.unsendable`, and the others are sent without it. For tokens that may be missing temporarily,
+    ///   use ``HTTPTransport/Configuration/sign``.
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws
 
     /// Reads the response. By default, every event gets ``HTTPResponse/verdict``.

@@ -118,6 +118,26 @@ struct UnsendableTests {
         #expect(!"\(verdicts)".contains("s3cr3t") && "\(verdicts)".contains("Leak"))
     }
 
+    @Test("an event for which a custom format throws doesn't block the others")
+    func customErrorBlocksNoOthers() async throws {
+        struct Picky: WireFormat {
+            struct Failure: Error {}
+            func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+                if try batch.events.contains(where: { try $0.event().name == "Bare" }) { throw Failure() }
+                request.body = batch.lines()
+            }
+        }
+        let bodies = Locked<[String]>([])
+        let client = BackendClient { body in
+            bodies.withLock { $0.append(body) }
+            return HTTPResponse(status: 200)
+        }
+        let transport = HTTPTransport(
+            to: "https://h", format: HTTPFormat(Picky()), configuration: .init(client: client))
+        #expect(try await transport.send(.allKinds()).fates(of: 3) == [.accepted, .unsendable, .accepted])
+        #expect(bodies.withLock { $0.count } == 1)
+    }
+
     @Test("formats that copy the lines send those of a newer version")
     func linesAreCopied() async throws {
         for sample in FormatSample.all where !sample.readsLines {
