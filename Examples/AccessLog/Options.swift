@@ -1,15 +1,15 @@
 import SluiceHTTP
 
-/// What the command line says.
+/// The options on the command line.
 struct Options {
     static let usage = """
         usage: AccessLog [FILE|-] [--store DIR] [--to URL|stdout] [--format FORMAT] [--deadline SECONDS]
 
-        --store DIR         keeps events on disk in place of memory
+        --store DIR         keep events on disk instead of in memory
         --to URL|stdout     where to deliver them (stdout)
-        --format FORMAT     ndjson (which it is without), gzip: the same, compressed; clickhouse:TABLE;
+        --format FORMAT     ndjson (the default); gzip, which is compressed ndjson; clickhouse:TABLE;
                             clickhouse18:TABLE for servers older than 22.2
-        --deadline SECONDS  how long to go on trying at the end (30)
+        --deadline SECONDS  how long to keep trying at the end (30)
         """
 
     struct Mistake: Error, CustomStringConvertible {
@@ -18,9 +18,9 @@ struct Options {
 
     private(set) var file = "-"
     private(set) var store: String?
-    /// Nil: standard output.
+    /// Nil for standard output.
     private(set) var url: String?
-    private(set) var format: any WireFormat = .ndjson
+    private(set) var format: HTTPFormat = .ndjson
     private(set) var deadline = 30
 
     init(_ arguments: ArraySlice<String>) throws {
@@ -30,27 +30,29 @@ struct Options {
                 file = argument
                 continue
             }
-            guard let value = arguments.popFirst() else { throw Mistake(description: "\(argument) lacks its value") }
+            guard let value = arguments.popFirst() else { throw Mistake(description: "\(argument) needs a value") }
             switch argument {
             case "--store": store = value
             case "--to": url = value == "stdout" ? nil : value
             case "--format": format = try Options.format(value)
             case "--deadline":
-                guard let seconds = Int(value) else { throw Mistake(description: "\(value) is no number of seconds") }
+                guard let seconds = Int(value) else {
+                    throw Mistake(description: "\(value) is not a number of seconds")
+                }
                 deadline = seconds
-            default: throw Mistake(description: "no option \(argument)")
+            default: throw Mistake(description: "unknown option \(argument)")
             }
         }
     }
 
-    private static func format(_ text: String) throws -> any WireFormat {
+    private static func format(_ text: String) throws -> HTTPFormat {
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count) {
         case ("ndjson", 1): return .ndjson
-        case ("gzip", 1): return NDJSONFormat(acceptsGzip: true)
+        case ("gzip", 1): return .vector
         case ("clickhouse", 2): return .clickHouse(table: parts[1])
-        case ("clickhouse18", 2): return .clickHouse(table: parts[1], server: .legacy)
-        default: throw Mistake(description: "no format \(text)")
+        case ("clickhouse18", 2): return .clickHouseLegacy(table: parts[1])
+        default: throw Mistake(description: "unknown format \(text)")
         }
     }
 }

@@ -1,14 +1,14 @@
 import Foundation
 import Sluice
 
-/// One line of an access log in the combined format, its fields exactly as the server wrote them:
+/// A line of an access log in the combined format, with its fields as the server wrote them:
 /// `client ident user [time] "method path protocol" status bytes "referrer" "agent"`.
 struct Request {
     let client: String
     let time: Timestamp
     let properties: Properties
 
-    /// Nil if the line is of another format. A last quote may be missing: servers cut long lines.
+    /// Returns nil if the line has another format. The last quote may be missing, since servers truncate long lines.
     init?(_ line: [UInt8]) {
         var rest = line[...]
         guard let client = rest.field(), rest.field() != nil, let user = rest.field(), let time = rest.field("[", "]"),
@@ -31,7 +31,7 @@ struct Request {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes the next field and the space behind it: a word, or what stands between `open` and an unescaped `close`.
+    /// Removes the next field and the space after it: a word, or the text between `open` and an unescaped `close`.
     fileprivate mutating func field(_ open: Unicode.Scalar? = nil, _ close: Unicode.Scalar = " ") -> ArraySlice? {
         guard !isEmpty else { return nil }
         if let open, popFirst() != UInt8(ascii: open) { return nil }
@@ -63,14 +63,14 @@ extension Timestamp {
     }
 }
 
-/// The bytes as text; in a field that is not UTF-8, each byte beyond ASCII as `\xE4`, which is how servers write them.
+/// The bytes as text. In a field that isn't UTF-8, each byte beyond ASCII becomes `\xE4`, as servers write it.
 func text(_ bytes: some Collection<UInt8>) -> String {
     String(bytes: bytes, encoding: .utf8)
         ?? bytes.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "\\x" + String($0, radix: 16, uppercase: true) }
         .joined()
 }
 
-/// The next line without its end, as the bytes that it consists of; nil at the end of `input`.
+/// The bytes of the next line without its end; nil at the end of `input`.
 func readLine(of input: UnsafeMutablePointer<FILE>) -> [UInt8]? {
     var buffer: UnsafeMutablePointer<CChar>?
     var capacity = 0

@@ -2,7 +2,7 @@
 //
 //     swift run AccessLog [FILE|-] [--store DIR] [--to URL|stdout]
 //
-// Options.swift has the rest of its options, Request.swift the format of a line.
+// See Options.swift for the other options and Request.swift for the format of a line.
 
 import Foundation
 import Sluice
@@ -65,7 +65,7 @@ while let line = readLine(of: input) {
     }
     if lines % 1_000 == 0 {
         if isTerminal { say("\r\(lines) lines") }
-        // Reading goes no faster than delivery, as long as delivery goes on at all.
+        // Reading waits for the delivery, unless the delivery fails.
         if lines % 10_000 == 0 { await pipeline.flush() }
     }
 }

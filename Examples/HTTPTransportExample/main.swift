@@ -1,4 +1,4 @@
-// Delivers events to the collector of your choice, as a JSON array by POST.
+// Posts events to your collector, as a JSON array.
 //
 //     swift run HTTPTransportExample http://127.0.0.1:8080/events
 
@@ -8,7 +8,7 @@ import SluiceMemory
 
 guard CommandLine.arguments.count == 2 else {
     print("usage: HTTPTransportExample URL")
-    throw SluiceError(.invalidArgument, "the collector's URL is missing")
+    throw SluiceError(.invalidArgument, "pass the collector's URL")
 }
 
 let pipeline = try Pipeline(onDiagnostic: { print($0) }) {
@@ -23,5 +23,5 @@ pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"], priority: .critical)
 let ledger = await pipeline.shutdown(deadline: .seconds(10))
 let route = ledger.routes[0]
 print("\(route.delivered) of \(ledger.tracked) events delivered, \(route.waiting) left")
-print("\(route.failedAttempts) sends failed")
-if route.delivered < ledger.tracked { throw SluiceError(.inputOutput, "the collector did not take all events") }
+print("\(route.failedAttempts) send attempts failed")
+if route.delivered < ledger.tracked { throw SluiceError(.inputOutput, "the collector didn't accept all events") }

@@ -1,4 +1,4 @@
-// Each event as a line of JSON on standard output: pipe it into jq, or let the server's platform collect it.
+// Writes each event as a line of JSON to standard output: pipe it into jq, or let your server's platform collect it.
 //
 //     swift run StdoutTransportExample | jq .properties
 

@@ -1,4 +1,4 @@
-// The same host code under development, test and production: only the ends of the pipeline change.
+// The same host code in development, test and production: only the pipeline's store and transport change.
 //
 //     swift run SwapEnvironments [development|test|production [URL]]
 
@@ -15,7 +15,7 @@ enum Stage: String, CaseIterable {
     case development, test, production
 }
 
-/// What all environments share: a fragment of the host's own.
+/// The stages that all environments share.
 @PipelineBuilder func common() -> ProcessorFragment {
     AutoProperties()
 }
@@ -37,7 +37,7 @@ func makePipeline(_ stage: Stage, recorder: ScriptedTransport, folder: String, u
     }
 }
 
-/// The host's own code: it knows nothing of stores and transports.
+/// The host's code, which doesn't depend on stores and transports.
 func shop(_ pipeline: Pipeline) {
     pipeline.track("ProductViewed", ["sku": "A-7"])
     pipeline.track("Purchase", ["sku": "A-7", "amount": 12.5])
@@ -45,7 +45,7 @@ func shop(_ pipeline: Pipeline) {
 
 let words = CommandLine.arguments.dropFirst()
 let stages = words.first.flatMap(Stage.init(rawValue:)).map { [$0] } ?? Stage.allCases
-let url = words.dropFirst().first ?? "http://127.0.0.1:9"  // The discard port: nobody listens there.
+let url = words.dropFirst().first ?? "http://127.0.0.1:9"  // The discard port, which has no listener.
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)").path
 
 for stage in stages {
@@ -53,6 +53,6 @@ for stage in stages {
     let pipeline = try makePipeline(stage, recorder: recorder, folder: folder, url: url)
     shop(pipeline)
     let route = await pipeline.shutdown(deadline: .seconds(1)).routes[0]
-    print("\(stage): \(route.delivered) delivered, \(route.waiting) kept for the next life")
+    print("\(stage): \(route.delivered) delivered, \(route.waiting) kept for the next launch")
     precondition(route.delivered + route.waiting == 2)
 }

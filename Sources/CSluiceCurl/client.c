@@ -32,7 +32,7 @@ static void unlink_transfer(sluice_curl_client *client, sluice_transfer *transfe
     pthread_mutex_unlock(&client->mutex);
 }
 
-/// Ends those transfers that were cancelled, or all.
+/// Ends the cancelled transfers, or all transfers.
 static bool end_cancelled(sluice_curl_client *client, bool all, sluice_curl_outcome outcome, const char *reason) {
     sluice_transfer *ended = NULL;
     pthread_mutex_lock(&client->mutex);
@@ -51,14 +51,14 @@ static bool end_cancelled(sluice_curl_client *client, bool all, sluice_curl_outc
     while (ended != NULL) {
         sluice_transfer *transfer = ended;
         ended = transfer->next;
-        // First the answer: to take it out of libcurl may have to wait for a name server.
+        // Complete it first: removing it from libcurl may have to wait for a name server.
         sluice_transfer_abandon(transfer, outcome, reason);
         remove_and_free(client, transfer);
     }
     return is_released;
 }
 
-/// A transfer that was started and is not with libcurl yet.
+/// A transfer that was started but not yet added to libcurl.
 static sluice_transfer *next_started(sluice_curl_client *client) {
     pthread_mutex_lock(&client->mutex);
     sluice_transfer *transfer = client->transfers;
@@ -83,7 +83,7 @@ static void finish_done(sluice_curl_client *client) {
         curl_message *message = sluice_curl.multi_info_read(client->multi, &remaining);
         if (message == NULL) return;
         if (message->what != CURL_MESSAGE_DONE) continue;
-        // The message is libcurl's, and gone with the transfer.
+        // The message belongs to libcurl and is freed with the transfer.
         int code = message->data.code;
         sluice_transfer *transfer = NULL;
         sluice_curl.easy_getinfo(message->easy, CURL_INFO_PRIVATE, &transfer);
@@ -108,7 +108,7 @@ static void *run(void *context) {
         bool is_well = sluice_curl.multi_perform(client->multi, &running) == CURL_OK;
         finish_done(client);
         sluice_exit_gate_leave();
-        // libcurl knows its own deadlines and returns earlier for them.
+        // libcurl returns earlier for its own timeouts.
         if (is_well) is_well = sluice_curl.multi_poll(client->multi, NULL, 0, 60000, NULL) == CURL_OK;
         sluice_exit_gate_enter();
         if (!is_well) {
@@ -124,7 +124,7 @@ static void *run(void *context) {
 /// Under the mutex.
 static bool run_if_needed(sluice_curl_client *client) {
     if (client->is_running) return true;
-    // A new thread inherits the mask: no signal of the process, and no SIGPIPE of a TLS library's write, ends up there.
+    // A new thread inherits the mask: it must not handle the process's signals or a SIGPIPE of a TLS library's write.
     sigset_t all, previous;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &previous);
@@ -145,7 +145,7 @@ sluice_curl_client *sluice_curl_client_create(void) {
         free(client);
         return NULL;
     }
-    // One delivery loop sends one request at a time: few connections are ever worth keeping.
+    // A route has at most three requests in flight: there is no use for more connections.
     sluice_curl.multi_setopt(client->multi, CURL_MULTI_MAX_CONNECTS, 4L);
     return client;
 }
@@ -154,7 +154,7 @@ void sluice_curl_client_release(sluice_curl_client *client) {
     pthread_mutex_lock(&client->mutex);
     client->is_released = true;
     bool is_running = client->is_running;
-    // Under the mutex, without which the thread could free what is being woken.
+    // Under the mutex. Otherwise the thread could free the client while it is being woken.
     if (is_running) sluice_curl.multi_wakeup(client->multi);
     pthread_mutex_unlock(&client->mutex);
     if (!is_running) free_client(client);

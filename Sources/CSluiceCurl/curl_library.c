@@ -15,7 +15,7 @@ static sluice_curl_availability availability = SLUICE_CURL_UNUSABLE;
 
 static bool find(void *library, const char *name, void *function) {
     void *symbol = dlsym(library, name);
-    // A cast between data and function pointers is not C's; POSIX promises that their bytes are the same.
+    // ISO C has no cast between data and function pointers; POSIX guarantees the same representation.
     memcpy(function, &symbol, sizeof symbol);
     return symbol != NULL;
 }

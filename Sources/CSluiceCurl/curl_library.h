@@ -3,8 +3,8 @@
 
 #if !defined(__APPLE__)
 
-// libcurl's headers need not be installed where this is built: its application binary interface has kept these names,
-// numbers and layouts since 7.1, and new options only ever get new numbers.
+// Declared here, so that builds don't need libcurl's headers. The ABI has kept these names, numbers and layouts since
+// 7.1, and new options get new numbers.
 
 typedef struct curl_easy curl_easy;
 typedef struct curl_multi curl_multi;
@@ -85,7 +85,7 @@ typedef struct {
     void (*slist_free_all)(curl_list *list);
 } curl_library;
 
-/// Filled in by `sluice_curl_load`, and constant from then on.
+/// Set by `sluice_curl_load`, constant afterwards.
 extern curl_library sluice_curl;
 
 #endif

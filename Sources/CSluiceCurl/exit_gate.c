@@ -11,14 +11,14 @@ static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 static pid_t process;
 
 static void close_gate(void) {
-    // The child of a fork has none of the threads, but perhaps their lock.
+    // A forked child has no such threads, but may have inherited their lock.
     if (getpid() != process) return;
     struct timespec deadline;
     clock_gettime(CLOCK_REALTIME, &deadline);
-    // Threads leave within milliseconds; one that waits for a name server is not waited for.
+    // Threads leave within milliseconds. Don't wait for one that waits for a name server.
     deadline.tv_sec += 1;
     pthread_rwlock_timedwrlock(&gate, &deadline);
-    // And it stays closed.
+    // The gate stays closed.
 }
 
 void sluice_exit_gate_install(void) {

@@ -3,9 +3,9 @@
 
 #if !defined(__APPLE__)
 
-/// Keeps threads out of libcurl while the process exits: its TLS library frees what they would still use.
+/// Keeps threads out of libcurl while the process exits: its TLS library frees memory that they would still use.
 
-/// To be called once, after libcurl was initialized: functions for the exit are called in reverse order.
+/// Call it once, after libcurl was initialized: exit handlers run in reverse order.
 void sluice_exit_gate_install(void);
 
 /// Never returns once the process exits.

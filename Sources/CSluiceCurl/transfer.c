@@ -23,12 +23,12 @@ static bool append(growing_bytes *to, const void *bytes, size_t count) {
     return true;
 }
 
-// Any count but the one that was offered makes libcurl end the transfer with CURL_WRITE_ERROR.
+// Any count other than the one offered makes libcurl end the transfer with CURL_WRITE_ERROR.
 static const size_t refusal = 0;
 
 static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-/// `HTTP/1.1 200 …` or `HTTP/2 200`. libcurl takes other lines with HTTP/ in front for a 200, and events would be lost.
+/// `HTTP/1.1 200 …` or `HTTP/2 200`. libcurl reads other lines that begin with HTTP/ as a 200, and events would be lost.
 static bool is_status_line(const char *bytes, size_t count) {
     if (count < 6 || memcmp(bytes, "HTTP/", 5) != 0 || !is_digit(bytes[5])) return false;
     size_t status = count > 7 && bytes[6] == '.' && is_digit(bytes[7]) ? 8 : 6;
@@ -39,7 +39,7 @@ static bool is_status_line(const char *bytes, size_t count) {
 static size_t receive_head(const char *bytes, size_t size, size_t count, void *context) {
     sluice_transfer *transfer = context;
     count *= size;
-    // Trailers come this way too; they are nothing that anyone here needs.
+    // Trailers arrive here too. They are not used.
     bool begins_head = is_status_line(bytes, count);
     if (transfer->head_is_complete && !begins_head) return count;
     if (transfer->head_is_complete) {
@@ -94,26 +94,26 @@ static bool set_method(sluice_transfer *transfer, const sluice_curl_request *req
 }
 
 static bool set_protocols(curl_easy *easy) {
-    // The option with a text came with 7.85, which deprecates the one with a number.
+    // The option with a string exists since 7.85, which deprecates the one with a number.
     return sluice_curl.easy_setopt(easy, CURL_PROTOCOLS_STR, "http,https") == CURL_OK ||
            sluice_curl.easy_setopt(easy, CURL_PROTOCOLS, CURL_PROTOCOL_HTTP_AND_HTTPS) == CURL_OK;
 }
 
 static bool set_authorities(curl_easy *easy) {
-    // libcurl itself leaves this variable to programs; whoever runs one expects it to be heeded.
+    // libcurl leaves this variable to programs, and users expect it to work.
     const char *file = secure_getenv("SSL_CERT_FILE");
     return file == NULL || *file == 0 || sluice_curl.easy_setopt(easy, CURL_CA_INFO, file) == CURL_OK;
 }
 
 static bool set_options(sluice_transfer *transfer, const sluice_curl_request *request) {
     curl_easy *easy = transfer->easy;
-    // What an older or smaller libcurl may lack is no reason to fail: HTTP/2, and not to wait for a name server
-    // when a transfer ends before it has answered.
+    // An older or smaller libcurl may lack these options, which are not required: HTTP/2, and ending a transfer without
+    // waiting for a name server.
     sluice_curl.easy_setopt(easy, CURL_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
     sluice_curl.easy_setopt(easy, CURL_QUICK_EXIT, 1L);
     sluice_curl.easy_setopt(easy, CURL_HTTP09_ALLOWED, 0L);
     sluice_curl.easy_setopt(easy, CURL_SUPPRESS_CONNECT_HEADERS, 1L);
-    // Fails where libcurl was built without TLS; https is then refused as an unsupported protocol.
+    // These fail if libcurl was built without TLS. It then refuses https as an unsupported protocol.
     sluice_curl.easy_setopt(easy, CURL_SSL_VERIFY_PEER, 1L);
     sluice_curl.easy_setopt(easy, CURL_SSL_VERIFY_HOST, 2L);
     return sluice_curl.easy_setopt(easy, CURL_NO_SIGNAL, 1L) == CURL_OK &&
@@ -159,7 +159,7 @@ static bool prepare(sluice_transfer *transfer, const sluice_curl_request *reques
         if (transfer->request_body == NULL) return false;
         memcpy(transfer->request_body, request->body, request->body_count);
     }
-    // libcurl would wait a second for a go-ahead before each larger body.
+    // Otherwise libcurl would wait a second for a 100 before each larger body.
     return add_header(transfer, "Expect:") && add_headers(transfer, request->headers) &&
            set_options(transfer, request);
 }
@@ -176,15 +176,15 @@ sluice_transfer *sluice_transfer_create(
 }
 
 void sluice_transfer_abandon(sluice_transfer *transfer, sluice_curl_outcome outcome, const char *reason) {
-    sluice_curl_answer answer = {.outcome = outcome, .reason = reason};
+    sluice_curl_response response = {.outcome = outcome, .reason = reason};
     if (transfer->head_is_complete) {
-        sluice_curl.easy_getinfo(transfer->easy, CURL_INFO_RESPONSE_CODE, &answer.status);
-        answer.head = transfer->head.bytes;
-        answer.head_count = transfer->head.count;
-        answer.body = transfer->body.bytes;
-        answer.body_count = transfer->body.count;
+        sluice_curl.easy_getinfo(transfer->easy, CURL_INFO_RESPONSE_CODE, &response.status);
+        response.head = transfer->head.bytes;
+        response.head_count = transfer->head.count;
+        response.body = transfer->body.bytes;
+        response.body_count = transfer->body.count;
     }
-    transfer->completion(transfer->context, &answer);
+    transfer->completion(transfer->context, &response);
 }
 
 void sluice_transfer_complete(sluice_transfer *transfer, int code) {
@@ -193,14 +193,14 @@ void sluice_transfer_complete(sluice_transfer *transfer, int code) {
     if (code == CURL_OK && transfer->head_is_complete) {
         outcome = SLUICE_CURL_COMPLETE;
     } else if (code == CURL_OK) {
-        reason = "the answer has no complete head";
+        reason = "the response has no complete head";
     } else if (code == CURL_WRITE_ERROR && transfer->body_is_full) {
         outcome = SLUICE_CURL_CUT_SHORT;
-        reason = "the answer's body is too long";
+        reason = "the response's body is too long";
     } else if (code == CURL_WRITE_ERROR && transfer->head_is_too_long) {
-        reason = "the answer's head is too long";
+        reason = "the response's head is too long";
     } else if (code == CURL_WRITE_ERROR && transfer->head_is_malformed) {
-        reason = "the answer has no status line";
+        reason = "the response has no status line";
     } else if (code == CURL_WRITE_ERROR && transfer->memory_is_short) {
         reason = "out of memory";
     }

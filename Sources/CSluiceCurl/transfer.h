@@ -12,7 +12,7 @@ typedef struct {
     size_t capacity;
 } growing_bytes;
 
-/// One request with its answer as far as that has come. The thread of the client owns it, once it has been started.
+/// A request with its response, as far as it has arrived. The client's thread owns it after the start.
 typedef struct sluice_transfer {
     struct sluice_transfer *next;
     uint64_t number;
@@ -38,13 +38,13 @@ typedef struct sluice_transfer {
 sluice_transfer *sluice_transfer_create(
     const sluice_curl_request *request, sluice_curl_completion completion, void *context);
 
-/// Calls the completion with what libcurl says that came of it.
+/// Calls the completion with libcurl's result.
 void sluice_transfer_complete(sluice_transfer *transfer, int code);
 
-/// Calls the completion with an outcome that did not come from libcurl.
+/// Calls the completion with an outcome of our own.
 void sluice_transfer_abandon(sluice_transfer *transfer, sluice_curl_outcome outcome, const char *reason);
 
-/// Not while libcurl works on it.
+/// Must not be called while libcurl uses the transfer.
 void sluice_transfer_free(sluice_transfer *transfer);
 
 #endif

@@ -7,14 +7,14 @@ import Sluice
 #endif
 
 extension URL {
-    /// The path of a directory on this machine.
+    /// Returns the path of a directory on this machine.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a URL that does not name a file.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if this isn't a file URL.
     func directoryPath() throws(SluiceError) -> String {
         guard isFileURL else {
             throw SluiceError(
                 .invalidArgument,
-                "a URL of the scheme \"\(scheme ?? "")\" for a directory: pass a file URL, URL(filePath:)")
+                "a directory can't have a URL with the scheme \"\(scheme ?? "")\"; pass a file URL, URL(filePath:)")
         }
         return absoluteURL.path(percentEncoded: false)
     }

@@ -1,4 +1,3 @@
-public import Sluice
 public import SluiceHTTP
 
 #if canImport(FoundationEssentials)
@@ -8,21 +7,12 @@ public import SluiceHTTP
 #endif
 
 extension HTTPTransport {
-    /// The same as with the URL's text: what is wrong with it, such as a scheme other than http or https, is thrown when
-    /// a pipeline is built. All parameters are those of the initializer with a string.
+    /// Creates a transport with a `URL`. An invalid URL throws when you build the pipeline. The other parameters are those
+    /// of the initializer with a string.
     public convenience init(
-        to url: URL,
-        format: any WireFormat = .jsonArray,
-        headers: [String: String] = [:],
-        gzip: Bool = true,
-        deadlines: HTTPDeadlines = HTTPDeadlines(),
-        client: (any HTTPClient)? = nil,
-        time: any TimeSource = SystemTime(),
-        sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
-        onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
+        to url: URL, format: HTTPFormat = .jsonArray, headers: [String: String] = [:],
+        configuration: Configuration = Configuration()
     ) {
-        self.init(
-            to: url.absoluteString, format: format, headers: headers, gzip: gzip, deadlines: deadlines, client: client,
-            time: time, sign: sign, onDiagnostic: onDiagnostic)
+        self.init(to: url.absoluteString, format: format, headers: headers, configuration: configuration)
     }
 }

@@ -1,29 +1,30 @@
 public import Sluice
 
-/// Corrects the times of events by the clock of the server that they are sent to, for devices whose own clock is wrong.
+/// Corrects the times of events by the server's clock, for devices whose clock is wrong.
 ///
 /// ```swift
 /// let clock = ClockCorrection()
 /// let pipeline = try Pipeline {
 ///     clock
 ///     JSONLStore(at: directory)
-///     HTTPTransport(to: collector, clock: clock)
+///     HTTPTransport(to: collector, configuration: .init(clock: clock))
 /// }
 /// ```
 ///
-/// The transport learns the server's time from the `Date` of every 2xx; it has a resolution of a second, which several
-/// answers together narrow down. From then on an event that is made now gets the server's time, as far as the
-/// continuous clock says that it has gone on, whatever the user sets the wall clock to. As long as this system's clock may
-/// be right, nothing is changed. Events of before the first answer, and those to which the host gives a time of the past,
-/// keep theirs: for those, formats send the time of the sending along, by which a server can correct them.
+/// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, an event that is
+/// tracked now gets the server's time, measured by the continuous clock: it doesn't matter if the user sets the wall clock.
+/// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second. Several
+/// responses narrow it down.
 ///
-/// A corrected event is marked by `$time_correction`, the milliseconds that were added to its time. One that has this
-/// property already has been corrected before, and keeps its time. Let it stand below stages that limit the number of
-/// properties.
+/// Events keep their time if they were tracked before the first response, or if you gave them a time in the past. Formats
+/// also send the time of the request, by which a server can correct those events.
 ///
-/// What it has found out is in the ledger of the route: ``Sluice/RouteLedger/clockSkew``. Safe from any thread.
+/// A corrected event has the property `$time_correction`, the milliseconds that were added. An event that already has this
+/// property isn't corrected again. List the stage below stages that limit the number of properties.
+///
+/// You can read the skew from ``HTTPTransport/clockSkew`` and use this type from any thread.
 public final class ClockCorrection: Processor {
-    /// An event whose time is farther from the wall clock than this many milliseconds was not made now.
+    /// An event was tracked now if its time is within this many milliseconds of the wall clock.
     private static let nearness: Int64 = 1_000
 
     private static let mark = "$time_correction"
@@ -31,13 +32,15 @@ public final class ClockCorrection: Processor {
     private let time: any TimeSource
     private let bounds = Locked<ClockBounds?>(nil)
 
-    /// - Parameter time: the clocks of this system, the same as the pipeline's.
+    /// Creates a correction. The clocks must be those of the pipeline.
     public init(time: any TimeSource = SystemTime()) {
         self.time = time
     }
 
+    /// True: a pipeline can have one correction.
     public static var isUnique: Bool { true }
 
+    /// Adds the skew to the event's time.
     public func process(_ event: inout Event) -> Disposition {
         let wall = time.wallTime()
         guard let skew = skew(at: wall), skew != 0, Timestamp.writable.contains(event.time),
@@ -49,8 +52,8 @@ public final class ClockCorrection: Processor {
         return .keep
     }
 
-    /// How far the server's clock is ahead of this system's wall clock; zero while that may be right, and nil before the
-    /// first answer.
+    /// How far the server's clock is ahead of this system's wall clock. Zero while both may agree, nil before the first
+    /// response.
     public var skew: Duration? {
         skew(at: time.wallTime()).map { .milliseconds($0) }
     }
@@ -60,12 +63,12 @@ public final class ClockCorrection: Processor {
         return bounds.skew(from: wall, at: time.continuousTime())
     }
 
-    /// Where the continuous clock stands, for ``note(_:since:)``.
+    /// The continuous time, for ``note(_:since:)``.
     var now: Duration { time.continuousTime() }
 
-    /// - Parameter begin: when the request was sent.
-    func note(_ answer: HTTPAnswer, since begin: Duration) {
-        guard (200...299).contains(answer.status), let text = answer.header("Date"),
+    /// Learns from the response to a request that was sent at `begin`.
+    func note(_ response: HTTPResponse, since begin: Duration) {
+        guard (200...299).contains(response.status), let text = response.header("Date"),
             let date = Timestamp(httpDate: text)
         else { return }
         let found = ClockBounds(date: date, between: begin, and: time.continuousTime())
@@ -73,21 +76,22 @@ public final class ClockCorrection: Processor {
     }
 }
 
-/// What is known of a server's clock: that it is ahead of this system's continuous clock by so many milliseconds.
+/// Bounds, in milliseconds, on how far a server's clock is ahead of this system's continuous clock.
 struct ClockBounds: Equatable {
     var lowest: Int64
     var highest: Int64
 
     /// - Parameters:
-    ///   - date: what the server's clock has shown, without the milliseconds, at some moment
-    ///   - begin: after this
-    ///   - end: and before this.
+    ///   - date: The server's clock, without milliseconds, at a moment between the other two.
+    ///   - begin: The continuous time before that moment.
+    ///   - end: The continuous time after that moment.
     init(date: Timestamp, between begin: Duration, and end: Duration) {
         lowest = date.milliseconds - Int64(end.inMilliseconds.rounded(.up))
         highest = date.milliseconds + 999 - Int64(begin.inMilliseconds.rounded(.down))
     }
 
-    /// What both can be true of; or only the new ones, when the server's clock was set, or another server answers.
+    /// The intersection, or the new bounds if there is no intersection: the server's clock was set, or another server
+    /// responds.
     func narrowed(by new: ClockBounds) -> ClockBounds {
         var both = self
         both.lowest = max(lowest, new.lowest)
@@ -95,7 +99,7 @@ struct ClockBounds: Equatable {
         return both.lowest <= both.highest ? both : new
     }
 
-    /// By how much a wall clock has to be corrected at least to be within the bounds, and then to their middle.
+    /// Zero if the wall clock is within the bounds, otherwise the correction to their middle.
     func skew(from wall: Timestamp, at now: Duration) -> Int64 {
         let ahead = wall.milliseconds - Int64(now.inMilliseconds)
         return (lowest...highest).contains(ahead) ? 0 : lowest + (highest - lowest) / 2 - ahead

@@ -2,17 +2,17 @@
     import CSluiceCurl
     import Sluice
 
-    /// The client that this system has.
+    /// The system's client.
     typealias SystemClient = CurlClient
 
-    /// The system's libcurl, loaded when it is first needed, on one thread of its own.
+    /// The system's libcurl, loaded on first use, on a thread of its own.
     final class CurlClient: HTTPClient {
-        private let deadlines: HTTPDeadlines
-        // Set once by `open` and freed by `deinit`, between which every caller holds the client.
+        private let timeouts: HTTPTimeouts
+        // Set once by `open`, freed by `deinit`. Callers retain the client meanwhile.
         private let handle = Locked<OpaquePointer?>(nil)
 
-        init(_ deadlines: HTTPDeadlines) {
-            self.deadlines = deadlines
+        init(_ timeouts: HTTPTimeouts) {
+            self.timeouts = timeouts
         }
 
         deinit {
@@ -28,7 +28,7 @@
                 if let handle { return handle }
                 try CurlClient.load()
                 guard let created = sluice_curl_client_create() else {
-                    throw SluiceError(.inputOutput, "libcurl could not be started; is memory short?")
+                    throw SluiceError(.inputOutput, "libcurl can't be started; check the available memory")
                 }
                 handle = created
                 return created
@@ -43,25 +43,26 @@
                     .missingLibrary,
                     "HTTPTransport needs libcurl.so.4; install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)")
             case SLUICE_CURL_TOO_OLD:
-                throw SluiceError(.missingLibrary, "HTTPTransport needs libcurl 7.68 or later; this system's is older")
+                throw SluiceError(
+                    .missingLibrary, "HTTPTransport needs libcurl 7.68 or later; update the older one on this system")
             default:
-                throw SluiceError(.missingLibrary, "this system's libcurl cannot be initialized")
+                throw SluiceError(.missingLibrary, "this system's libcurl can't be initialized; reinstall it")
             }
         }
 
-        func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             try Task.checkCancellation()
             let handle = CurlHandle(pointer: try opened())
             let transfer = CurlTransfer(handle)
-            let answer = try await withTaskCancellationHandler {
+            let response = try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
-                    transfer.start(request, deadlines, continuation)
+                    transfer.start(request, timeouts, continuation)
                 }
             } onCancel: {
                 transfer.cancel()
             }
-            // The handle must outlive the transfer, however soon its owner lets go of this client.
-            return withExtendedLifetime(self) { answer }
+            // The handle must outlive the transfer, even if the owner releases this client earlier.
+            return withExtendedLifetime(self) { response }
         }
     }
 #endif

@@ -2,12 +2,12 @@
     import CSluiceCurl
     import Sluice
 
-    // @unchecked: the C functions that take it are safe from any thread.
+    // @unchecked: the C functions that take the pointer can be called from any thread.
     struct CurlHandle: @unchecked Sendable {
         let pointer: OpaquePointer
     }
 
-    /// One request on its way through libcurl. It may be cancelled at any time, even before it is started.
+    /// A request in flight in libcurl. It can be cancelled at any time, even before it is started.
     final class CurlTransfer: Sendable {
         private struct State {
             var number: UInt64 = 0
@@ -23,11 +23,11 @@
 
         func start(
             _ request: HTTPRequest,
-            _ deadlines: HTTPDeadlines,
-            _ continuation: CheckedContinuation<HTTPAnswer, any Error>
+            _ timeouts: HTTPTimeouts,
+            _ continuation: CheckedContinuation<HTTPResponse, any Error>
         ) {
             let context = Unmanaged.passRetained(Waiting(continuation))
-            let number = CurlTransfer.withCRequest(request, deadlines) { request in
+            let number = CurlTransfer.withCRequest(request, timeouts) { request in
                 sluice_curl_start(handle.pointer, request, completed, context.toOpaque())
             }
             guard number != 0 else {
@@ -51,9 +51,9 @@
         }
 
         private static func withCRequest(
-            _ request: HTTPRequest, _ deadlines: HTTPDeadlines, _ body: (UnsafePointer<sluice_curl_request>) -> UInt64
+            _ request: HTTPRequest, _ timeouts: HTTPTimeouts, _ body: (UnsafePointer<sluice_curl_request>) -> UInt64
         ) -> UInt64 {
-            // libcurl sends no header at all for a value of nothing but spaces, unless a semicolon asks for an empty one.
+            // libcurl omits a header with a blank value, unless a semicolon replaces the colon.
             let headers = request.headers.map { name, value in
                 value.allSatisfy { " \t".contains($0) } ? "\(name);\n" : "\(name): \(value)\n"
             }
@@ -63,8 +63,8 @@
                         request.body.withUnsafeBufferPointer { bytes in
                             var request = sluice_curl_request(
                                 method: method, url: url, headers: headers, body: bytes.baseAddress,
-                                body_count: bytes.count, connect_milliseconds: deadlines.connect.timerMilliseconds,
-                                total_milliseconds: deadlines.total.timerMilliseconds)
+                                body_count: bytes.count, connect_milliseconds: timeouts.connect.timerMilliseconds,
+                                total_milliseconds: timeouts.total.timerMilliseconds)
                             return body(&request)
                         }
                     }
@@ -74,33 +74,34 @@
     }
 
     private final class Waiting: Sendable {
-        let continuation: CheckedContinuation<HTTPAnswer, any Error>
+        let continuation: CheckedContinuation<HTTPResponse, any Error>
 
-        init(_ continuation: CheckedContinuation<HTTPAnswer, any Error>) {
+        init(_ continuation: CheckedContinuation<HTTPResponse, any Error>) {
             self.continuation = continuation
         }
     }
 
-    private func completed(_ context: UnsafeMutableRawPointer?, _ answer: UnsafePointer<sluice_curl_answer>?) {
-        guard let context, let answer else { return }
+    private func completed(_ context: UnsafeMutableRawPointer?, _ response: UnsafePointer<sluice_curl_response>?) {
+        guard let context, let response else { return }
         let waiting = Unmanaged<Waiting>.fromOpaque(context).takeRetainedValue()
-        waiting.continuation.resume(with: result(of: answer.pointee))
+        waiting.continuation.resume(with: result(of: response.pointee))
     }
 
-    private func result(of answer: sluice_curl_answer) -> Result<HTTPAnswer, any Error> {
-        if answer.outcome == SLUICE_CURL_CANCELLED { return .failure(CancellationError()) }
-        let isWhole = answer.outcome == SLUICE_CURL_COMPLETE
-        // A server that refuses a body without reading all of it may reset the connection behind its answer.
-        let isRefusal = answer.outcome == SLUICE_CURL_FAILED && answer.status >= 300
-        guard isWhole || isRefusal || answer.outcome == SLUICE_CURL_CUT_SHORT else {
-            let reason = answer.reason.map { String(cString: $0) } ?? "no reason given"
+    private func result(of response: sluice_curl_response) -> Result<HTTPResponse, any Error> {
+        if response.outcome == SLUICE_CURL_CANCELLED { return .failure(CancellationError()) }
+        let isComplete = response.outcome == SLUICE_CURL_COMPLETE
+        // A server that refuses a body without reading all of it may reset the connection after its response.
+        let isRefusal = response.outcome == SLUICE_CURL_FAILED && response.status >= 300
+        guard isComplete || isRefusal || response.outcome == SLUICE_CURL_CUT_SHORT else {
+            let reason = response.reason.map { String(cString: $0) } ?? "no reason given"
             return .failure(SluiceError(.inputOutput, "the HTTP request failed: \(reason)"))
         }
         return .success(
-            HTTPAnswer(
-                status: Int(answer.status),
-                headers: HTTPAnswer.headers(ofHead: UnsafeBufferPointer(start: answer.head, count: answer.head_count)),
-                body: Array(UnsafeBufferPointer(start: answer.body, count: answer.body_count)),
-                isWhole: isWhole))
+            HTTPResponse(
+                status: Int(response.status),
+                headers: HTTPResponse.headers(
+                    ofHead: UnsafeBufferPointer(start: response.head, count: response.head_count)),
+                body: Array(UnsafeBufferPointer(start: response.body, count: response.body_count)),
+                isComplete: isComplete))
     }
 #endif

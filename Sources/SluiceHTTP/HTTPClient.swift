@@ -1,28 +1,37 @@
 public import Sluice
 
-/// Sends one HTTP request and brings back its answer: what ``HTTPTransport`` stands on.
+/// Sends HTTP requests for an ``HTTPTransport``.
 ///
-/// The system's own is used unless another one is given: libcurl on Linux, `URLSession` on Apple's platforms.
+/// The transport uses libcurl on Linux and `URLSession` on Apple's platforms. Conform to this protocol to use your own HTTP
+/// stack, or to answer requests in a test:
+///
+/// ```swift
+/// struct FakeClient: HTTPClient {
+///     func send(_ request: HTTPRequest) async throws -> HTTPResponse { HTTPResponse(status: 200) }
+/// }
+/// ```
 ///
 /// ## Conforming
-/// - An answer of any status is an answer; errors are for exchanges without one. An answer of 2xx whose body broke off
-///   is an error too, since nothing says what the rest of it would have been.
-/// - Redirects are never followed: they would carry the events, and the credentials, to someone else.
-/// - ``send(_:)`` returns soon after its task was cancelled, and always returns: a client has deadlines of its own.
-/// - At most ``HTTPAnswer/bodyLimit`` bytes of an answer's body are read.
-/// - Called from any number of tasks at once.
+/// - Return responses of every status. Throw if there is no response, or if a 2xx response is incomplete.
+/// - Don't follow redirects: they would send the events and the credentials to another server.
+/// - Return soon after the task is cancelled, and enforce a timeout of your own.
+/// - Read at most ``HTTPResponse/bodyLimit`` bytes of a response's body.
+/// - Expect calls from several tasks at the same time.
 public protocol HTTPClient: Sendable {
-    /// Called before any request, perhaps more than once.
+    /// Prepares the client. Called before the first request, and again for each pipeline.
     ///
-    /// - Throws: what makes the client unusable, such as ``Sluice/SluiceError/Code/missingLibrary``.
+    /// - Throws: An error that makes the client unusable, such as ``Sluice/SluiceError/Code/missingLibrary``.
     func open() throws(SluiceError)
 
-    /// Sends a request, once, and waits for the answer.
+    /// Sends a request once.
     ///
-    /// - Throws: any error if there was no whole answer. Its text names no URL, header or body.
-    func send(_ request: HTTPRequest) async throws -> HTTPAnswer
+    /// - Parameter request: The request, complete except for headers such as `Host`.
+    /// - Returns: The response, with any status.
+    /// - Throws: Any error if there was no complete response. Its text must not contain a URL, header or body.
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
 extension HTTPClient {
+    /// Does nothing.
     public func open() throws(SluiceError) {}
 }

@@ -1,16 +1,20 @@
 public import Sluice
 
-/// A request as it goes over the wire.
+/// An HTTP request, which a ``WireFormat`` fills in and an ``HTTPClient`` sends.
 public struct HTTPRequest: Sendable {
+    /// The URL, with its query.
     public var url: String
+    /// The method, such as `POST`.
     public var method: String
-    /// In the order in which they are sent. What the client itself adds, such as `Host`, is not among them.
+    /// The header fields in the order in which they are sent, without those that the client adds, such as `Host`.
     public var headers: [(name: String, value: String)]
+    /// The body, compressed if a header says so.
     public var body: [UInt8]
-    /// When the request is made, for envelopes that tell their receivers: all in a retry that differs from what was sent
-    /// before. Nothing of it is sent unless a format or a signature does so.
+    /// When the request is sent, for envelopes that contain this time. It is the only difference between a retry and the
+    /// first attempt.
     public var sendTime: Timestamp
 
+    /// Creates a request. Every parameter sets the property of the same name.
     public init(
         url: String, method: String = "POST", headers: [(name: String, value: String)] = [], body: [UInt8] = [],
         sendTime: Timestamp = SystemTime().wallTime()
@@ -22,12 +26,10 @@ public struct HTTPRequest: Sendable {
         self.sendTime = sendTime
     }
 
-    /// The first value of a header, whatever the case of its name; nil if there is none.
-    public func header(_ name: String) -> String? {
-        headers.first { $0.name.isSameHeaderName(as: name) }?.value
-    }
+    /// Returns the first value of a header, in upper or lower case, or nil if the request doesn't have it.
+    public func header(_ name: String) -> String? { headers.first { $0.name.isSameHeaderName(as: name) }?.value }
 
-    /// Puts one value in the place of all that a header has, or adds it at the end.
+    /// Replaces all values of a header by one, or adds the header at the end.
     public mutating func setHeader(_ name: String, _ value: String) {
         if let first = headers.firstIndex(where: { $0.name.isSameHeaderName(as: name) }) {
             headers[first].value = value
@@ -38,10 +40,8 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// Adds a path to that of the URL, in front of its query, unless the URL's path ends so already: hosts may write the
-    /// address of a backend, or that of the very endpoint.
-    ///
-    /// - Parameter segments: each percent-encoded here, with a slash in front.
+    /// Appends segments to the URL's path, percent-encoded, unless it already ends with them: you can configure the URL of
+    /// a backend or of its endpoint.
     public mutating func appendPath(_ segments: String...) {
         let suffix = segments.map { "/" + $0.percentEncoded }.joined()
         let end = url.firstIndex(of: "?") ?? url.endIndex
@@ -51,27 +51,31 @@ public struct HTTPRequest: Sendable {
         url = String(path) + url[end...]
     }
 
-    /// Adds `name=value` to the URL's query, percent-encoded.
+    /// Appends `name=value` to the URL's query, percent-encoded.
     public mutating func appendQuery(_ name: String, _ value: String) {
         url += url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         url += name.percentEncoded + "=" + value.percentEncoded
     }
 }
 
-/// Only what is no secret.
-extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+    /// The method and the sizes.
     public var description: String { "\(method) with \(headers.count) headers and \(body.count) bytes" }
-    public var debugDescription: String { description }
+    /// Empty, since URLs, headers and bodies may contain secrets.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
 extension HTTPRequest {
-    /// Refuses what would end up as another request than the one that is written here.
-    ///
-    /// - Throws: ``SluiceError/Code/invalidArgument``.
+    mutating func setBasicAuthorization(user: String, password: String) {
+        setHeader("Authorization", "Basic " + "\(user):\(password)".base64)
+    }
+
+    /// Rejects requests that a client would send differently.
     func check() throws(SluiceError) {
         try HTTPURL.check(url)
-        guard method.isHTTPToken else { throw SluiceError(.invalidArgument, "the HTTP method is none") }
+        guard method.isHTTPToken else {
+            throw SluiceError(.invalidArgument, "the HTTP method is invalid; use letters only")
+        }
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
         }
@@ -79,14 +83,14 @@ extension HTTPRequest {
 
     static func checkHeader(_ name: String, _ value: String) throws(SluiceError) {
         guard name.isHTTPToken else {
-            throw SluiceError(.invalidArgument, "a header's name is no HTTP token; letters, digits and - are")
+            throw SluiceError(.invalidArgument, "a header's name is invalid; use letters, digits and -")
         }
         guard value.utf8.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else {
-            throw SluiceError(.invalidArgument, "the value of the header \(name) has control characters in it")
+            throw SluiceError(.invalidArgument, "the value of the header \(name) contains control characters")
         }
         let framing = ["content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade"]
         guard !framing.contains(name.lowercased()) else {
-            throw SluiceError(.invalidArgument, "the header \(name) is the HTTP client's own; leave it out")
+            throw SluiceError(.invalidArgument, "the HTTP client sets the header \(name) itself; leave it out")
         }
     }
 }

@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Posts batches to an HTTP backend.
+/// Posts batches of events to an HTTP backend.
 ///
 /// ```swift
 /// Route("backend") {
@@ -9,133 +9,122 @@ public import Sluice
 /// }
 /// ```
 ///
-/// On Linux it uses the system's libcurl, on Apple's platforms `URLSession`. Redirects are not followed, cookies are
-/// not kept, certificates are verified, and proxies are those of the environment or the system. Bodies of more than 1 KiB
-/// are compressed where the format's receivers are known to read gzip.
+/// It uses the system's libcurl on Linux and `URLSession` on Apple's platforms. It doesn't follow redirects or keep cookies,
+/// it verifies certificates, and it uses the proxies of the environment or the system. Bodies of more than 1 KiB are
+/// compressed if the format's backend accepts gzip.
 ///
-/// No URL, header, or body ever gets into an error's or a verdict's text, nor into what is printed of a transport. Safe
-/// from any thread.
+/// Events that the format can't send, because they are too large or unreadable, are `.unsendable`. The other events of the
+/// batch are sent without them.
+///
+/// Errors and verdicts never contain a URL, a header or a body. You can use a transport from any thread.
 public final class HTTPTransport: Transport {
     private let url: String
     private let format: any WireFormat
     private let headers: [String: String]
-    private let gzip: Bool
-    private let deflater: Deflater?
-    private let time: any TimeSource
-    private let clock: ClockCorrection?
+    private let configuration: Configuration
     private let client: any HTTPClient
-    private let deadlines: HTTPDeadlines
-    private let sign: (@Sendable (inout HTTPRequest) throws -> Void)?
-    private let onDiagnostic: (@Sendable (Diagnostic) -> Void)?
+    private let compresses: Bool
 
-    /// Nothing is checked or begun before ``open()``.
+    /// Creates a transport. ``open()`` validates the arguments when you build the pipeline.
     ///
     /// - Parameters:
-    ///   - url: where to, with http or https and without user name or fragment; ASCII only.
-    ///   - format: how events become a request, and what answers mean.
-    ///   - headers: sent with every request, over those of the format.
-    ///   - gzip: whether bodies may be compressed at all.
-    ///   - deadlines: how long one request may take. They bind the system's client; a `client` has its own.
-    ///   - client: what sends the requests; nil for the system's.
-    ///   - time: whose wall clock envelopes show as the time of sending.
-    ///   - clock: learns the server's time from its answers; list it as a processor, too.
-    ///   - sign: the last to change a request, such as to add a signature or a token that does not live long; it sees the
-    ///     body as it is sent. What it throws is taken as a retry of the batch.
-    ///   - onDiagnostic: called by ``open()``, once, if bodies would be compressed but the system has no zlib.
-    public convenience init(
-        to url: String,
-        format: any WireFormat = .jsonArray,
-        headers: [String: String] = [:],
-        gzip: Bool = true,
-        deadlines: HTTPDeadlines = HTTPDeadlines(),
-        client: (any HTTPClient)? = nil,
-        time: any TimeSource = SystemTime(),
-        clock: ClockCorrection? = nil,
-        sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
-        onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
-    ) {
-        self.init(
-            to: url, format: format, headers: headers, gzip: gzip, deflater: .system, deadlines: deadlines,
-            client: client, time: time, clock: clock, sign: sign, onDiagnostic: onDiagnostic)
-    }
-
-    init(
-        to url: String, format: any WireFormat, headers: [String: String], gzip: Bool, deflater: Deflater?,
-        deadlines: HTTPDeadlines, client: (any HTTPClient)?, time: any TimeSource,
-        clock: ClockCorrection? = nil, sign: (@Sendable (inout HTTPRequest) throws -> Void)?,
-        onDiagnostic: (@Sendable (Diagnostic) -> Void)?
+    ///   - url: An http or https URL in ASCII, without user name or fragment.
+    ///   - format: The backend's format.
+    ///   - headers: Headers for every request. They replace those of the format.
+    ///   - configuration: Compression, timeouts, signatures, and replacements of the client and the clocks.
+    public init(
+        to url: String, format: HTTPFormat = .jsonArray, headers: [String: String] = [:],
+        configuration: Configuration = Configuration()
     ) {
         self.url = url
-        self.format = format
+        self.format = format.wire
         self.headers = headers
-        self.gzip = gzip && format.acceptsGzip
-        self.deflater = deflater
-        self.deadlines = deadlines
-        self.client = client ?? SystemClient(deadlines)
-        self.time = time
-        self.clock = clock
-        self.sign = sign
-        self.onDiagnostic = onDiagnostic
+        self.configuration = configuration
+        client = configuration.client ?? SystemClient(configuration.timeouts)
+        compresses = configuration.gzip && format.wire.acceptsGzip
     }
 
+    /// The largest batch that the format's backend accepts.
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
 
-    public var clockSkew: Duration? { clock?.skew }
+    /// How far the server's clock is ahead of this system's wall clock. Zero while both may agree; nil before the first
+    /// response, or without a ``Configuration/clock``.
+    public var clockSkew: Duration? { configuration.clock?.skew }
 
-    /// - Throws: ``SluiceError/Code/invalidArgument`` for a URL, a header or a deadline that is none, and
-    ///   ``SluiceError/Code/missingLibrary`` if there is no libcurl on this system.
+    /// Validates the arguments and loads the client.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
+    ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl.
     public func open() throws(SluiceError) {
         try HTTPURL.check(url)
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
         }
-        try deadlines.check()
+        try configuration.timeouts.check()
         try client.open()
-        if gzip, deflater == nil {
-            onDiagnostic?(
+        if compresses, configuration.deflater == nil {
+            configuration.onDiagnostic?(
                 Diagnostic(
                     kind: .note, route: "",
-                    message: "bodies are sent uncompressed: HTTPTransport found no zlib (libz.so.1) on this system"))
+                    message: "bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it"))
         }
     }
 
+    /// Sends a batch in one request. Throws if there was no complete response.
     public func send(_ batch: Batch) async throws -> Verdicts {
-        let blank = HTTPRequest(url: url, sendTime: time.wallTime())
-        do {
-            let oversized = try format.oversizedEvents(in: batch, of: blank)
-            guard !oversized.isEmpty else { return try await send(batch, as: blank) }
-            let fitting = batch.events.enumerated().filter { !oversized.contains($0.offset) }.map(\.element)
-            let verdicts: Verdicts =
-                fitting.isEmpty ? .each([]) : try await send(Batch(id: batch.id, events: fitting), as: blank)
-            return verdicts.inserting(tooLarge: oversized, of: batch.events.count)
-        } catch let error as SluiceError where error.code == .malformedLine {
-            // One line that cannot be read must not hold up the others: sent in parts, it ends up alone.
-            return .all(.split(.refused("the stored line of an event cannot be read")))
+        let blank = HTTPRequest(url: url, sendTime: configuration.time.wallTime())
+        // Only large events can exceed the limit for one event. The others are encoded once.
+        var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > format.maximumEventBytes / 2 }
+        var request = encode(batch.without(unsendable.keys), into: blank)
+        if request == nil {
+            unsendable = format.unsendable(in: batch, of: blank) { _ in true }
+            request = encode(batch.without(unsendable.keys), into: blank)
         }
+        var verdicts = Verdicts.all(.split(.tooLarge))
+        if let request {
+            do {
+                verdicts = try await send(request, with: batch.without(unsendable.keys))
+            } catch let error where !unsendable.isEmpty && !(error is CancellationError) {
+                // The verdict on an unsendable event doesn't depend on the receiver.
+                let reason = (error as? SluiceError)?.description ?? "\(type(of: error)), its text is kept out of logs"
+                verdicts = .all(.retry(after: nil, reason: reason))
+            }
+        }
+        return verdicts.inserting(unsendable: unsendable, of: batch.events.count)
     }
 
-    private func send(_ batch: Batch, as blank: HTTPRequest) async throws -> Verdicts {
+    /// - Returns: Nil if there is nothing to send, an event can't be encoded, or the body is too long.
+    private func encode(_ batch: Batch, into blank: HTTPRequest) -> HTTPRequest? {
+        guard !batch.events.isEmpty else { return nil }
         var request = blank
-        try format.encode(batch, into: &request)
-        guard request.body.count <= format.maximumBodyBytes else { return .all(.split(.tooLarge)) }
-        // Sorted, since the same batch is to become the same request each time.
+        do {
+            try format.encode(batch, into: &request)
+        } catch {
+            return nil
+        }
+        return request.body.count <= format.maximumBodyBytes ? request : nil
+    }
+
+    private func send(_ encoded: HTTPRequest, with batch: Batch) async throws -> Verdicts {
+        var request = encoded
+        // Sorted, so that a retry is the same request.
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             request.setHeader(name, value)
         }
         if request.header("User-Agent") == nil { request.setHeader("User-Agent", "Sluice") }
-        if gzip, let deflater { request.gzip(by: deflater) }
-        try sign?(&request)
+        if compresses, let deflater = configuration.deflater { request.gzip(by: deflater) }
+        try configuration.sign?(&request)
         try request.check()
-        let begin = clock?.now
-        let answer = try await client.send(request)
-        if let begin { clock?.note(answer, since: begin) }
-        return format.classify(answer, batch).explained(by: answer)
+        let begin = configuration.clock?.now
+        let response = try await client.send(request)
+        if let begin { configuration.clock?.note(response, since: begin) }
+        return format.verdicts(for: batch, from: response).explained(by: response)
     }
 }
 
-/// Only what is no secret.
-extension HTTPTransport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPTransport: CustomStringConvertible, CustomReflectable {
+    /// The name of the format's type.
     public var description: String { "HTTPTransport(\(type(of: format)))" }
-    public var debugDescription: String { description }
+    /// Empty, since the URL and headers may contain secrets.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }

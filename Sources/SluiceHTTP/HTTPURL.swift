@@ -1,31 +1,31 @@
 import Sluice
 
-/// What this package demands of a URL, before any client sees it.
+/// The URLs that this package accepts, before a client sees them.
 enum HTTPURL {
-    /// - Throws: ``SluiceError/Code/invalidArgument``; the text never holds any of the URL, which may hold secrets.
+    /// - Throws: An error whose text doesn't contain the URL, which may contain secrets.
     static func check(_ url: String) throws(SluiceError) {
-        func wrong(_ what: String) -> SluiceError { SluiceError(.invalidArgument, "the URL \(what)") }
+        func invalid(_ reason: String) -> SluiceError { SluiceError(.invalidArgument, "the URL \(reason)") }
 
-        guard !url.contains(" ") else { throw wrong("has a blank; leave it out, or percent-encode it as %20") }
+        guard !url.contains(" ") else { throw invalid("contains a space; remove it or percent-encode it as %20") }
         guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw wrong("has characters other than printable ASCII; percent-encode them")
+            throw invalid("contains characters other than printable ASCII; percent-encode them")
         }
-        // Some readers of URLs end the host there, and others do not: the events could go to another one than is read here.
-        guard !url.contains("\\") else { throw wrong("has a backslash; percent-encode it") }
+        // Parsers disagree on whether the host ends there: the events could go to a host other than the one checked here.
+        guard !url.contains("\\") else { throw invalid("contains a backslash; percent-encode it") }
         let lower = url.lowercased()
         guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else {
-            throw wrong("does not start with https:// or http://")
+            throw invalid("does not start with https:// or http://")
         }
-        guard !url.contains("#") else { throw wrong("has a fragment, which is never sent; leave it out") }
+        guard !url.contains("#") else { throw invalid("contains a fragment, which is never sent; remove it") }
         let authority = url.dropFirst(scheme.count).prefix { !"/?".contains($0) }
         guard !authority.contains("@") else {
-            throw wrong("holds a user name; give credentials as headers instead")
+            throw invalid("contains a user name; pass credentials as headers instead")
         }
         let (host, port) = split(authority)
-        guard isHost(host) else { throw wrong("has no host, or one that cannot be") }
+        guard isHost(host) else { throw invalid("has no valid host") }
         guard let port else { return }
         guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port), number > 0 else {
-            throw wrong("has a port that is none")
+            throw invalid("has an invalid port")
         }
     }
 

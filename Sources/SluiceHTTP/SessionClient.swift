@@ -2,38 +2,38 @@
     import Foundation
     import Sluice
 
-    /// The client that this system has.
+    /// The system's client.
     typealias SystemClient = SessionClient
 
-    /// `URLSession` with nothing kept on disk: no cookies, no cache, no credentials.
+    /// `URLSession` without cookies, cache and credentials on disk.
     final class SessionClient: HTTPClient {
         private let delegate: SessionDelegate
         private let session: URLSession
 
-        init(_ deadlines: HTTPDeadlines) {
+        init(_ timeouts: HTTPTimeouts) {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpCookieAcceptPolicy = .never
             configuration.httpShouldSetCookies = false
             configuration.urlCredentialStorage = nil
             configuration.urlCache = nil
             configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-            // The delivery loop waits and tries again by its own rules.
+            // The delivery has its own rules for retries.
             configuration.waitsForConnectivity = false
-            configuration.timeoutIntervalForRequest = deadlines.total.timeInterval
-            configuration.timeoutIntervalForResource = deadlines.total.timeInterval
+            configuration.timeoutIntervalForRequest = timeouts.total.timeInterval
+            configuration.timeoutIntervalForResource = timeouts.total.timeInterval
             delegate = SessionDelegate()
             session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
         }
 
         deinit {
-            // A session holds its delegate, and lives on, until it is invalidated.
+            // A session retains its delegate until it is invalidated.
             session.invalidateAndCancel()
         }
 
-        func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             try Task.checkCancellation()
             guard let url = URL(string: request.url) else {
-                throw SluiceError(.invalidArgument, "the URL is none that this system can read")
+                throw SluiceError(.invalidArgument, "the system can't parse the URL; check it")
             }
             var urlRequest = URLRequest(url: url)
             urlRequest.httpMethod = request.method
@@ -44,7 +44,7 @@
             }
             let task = session.dataTask(with: urlRequest)
             let delegate = delegate
-            let answer = try await withTaskCancellationHandler {
+            let response = try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
                     delegate.wait(for: task.taskIdentifier, continuation)
                     task.resume()
@@ -52,7 +52,7 @@
             } onCancel: {
                 task.cancel()
             }
-            return withExtendedLifetime(self) { answer }
+            return withExtendedLifetime(self) { response }
         }
     }
 

@@ -2,16 +2,16 @@
     import Foundation
     import Sluice
 
-    /// Collects the answers of a session's tasks, and refuses what ``HTTPClient`` rules out.
+    /// Collects the responses of a session's tasks. It doesn't follow redirects and reads a limited body.
     final class SessionDelegate: NSObject, URLSessionDataDelegate {
         private struct Waiting {
-            let continuation: CheckedContinuation<HTTPAnswer, any Error>
-            var answer: HTTPAnswer?
+            let continuation: CheckedContinuation<HTTPResponse, any Error>
+            var response: HTTPResponse?
         }
 
         private let waiting = Locked<[Int: Waiting]>([:])
 
-        func wait(for task: Int, _ continuation: CheckedContinuation<HTTPAnswer, any Error>) {
+        func wait(for task: Int, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
             waiting.withLock { $0[task] = Waiting(continuation: continuation) }
         }
 
@@ -33,45 +33,46 @@
             let headers = response.allHeaderFields.compactMap { name, value in
                 (name as? String).map { (name: $0, value: "\(value)") }
             }
-            let answer = HTTPAnswer(status: response.statusCode, headers: headers)
-            waiting.withLock { $0[dataTask.taskIdentifier]?.answer = answer }
+            let begun = HTTPResponse(status: response.statusCode, headers: headers)
+            waiting.withLock { $0[dataTask.taskIdentifier]?.response = begun }
             completionHandler(.allow)
         }
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-            let finished = waiting.withLock { waiting -> (Waiting, HTTPAnswer)? in
-                guard let entry = waiting[dataTask.taskIdentifier], var answer = entry.answer else { return nil }
-                let room = HTTPAnswer.bodyLimit - answer.body.count
-                answer.body += data.prefix(room)
+            let finished = waiting.withLock { waiting -> (Waiting, HTTPResponse)? in
+                guard let entry = waiting[dataTask.taskIdentifier], var response = entry.response else { return nil }
+                let room = HTTPResponse.bodyLimit - response.body.count
+                response.body += data.prefix(room)
                 guard data.count > room else {
-                    waiting[dataTask.taskIdentifier]?.answer = answer
+                    waiting[dataTask.taskIdentifier]?.response = response
                     return nil
                 }
-                answer.isWhole = false
+                response.isComplete = false
                 waiting[dataTask.taskIdentifier] = nil
-                return (entry, answer)
+                return (entry, response)
             }
-            guard let (entry, answer) = finished else { return }
+            guard let (entry, response) = finished else { return }
             dataTask.cancel()
-            entry.continuation.resume(returning: answer)
+            entry.continuation.resume(returning: response)
         }
 
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
             guard let entry = waiting.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
-            entry.continuation.resume(with: SessionDelegate.result(entry.answer, error))
+            entry.continuation.resume(with: SessionDelegate.result(entry.response, error))
         }
 
-        private static func result(_ answer: HTTPAnswer?, _ error: (any Error)?) -> Result<HTTPAnswer, any Error> {
+        private static func result(_ response: HTTPResponse?, _ error: (any Error)?) -> Result<HTTPResponse, any Error>
+        {
             let code = (error as? URLError)?.code
             if code == .cancelled { return .failure(CancellationError()) }
-            if error == nil, let answer { return .success(answer) }
-            // A server that refuses a body without reading all of it may reset the connection behind its answer.
-            if var answer, answer.status >= 300 {
-                answer.isWhole = false
-                return .success(answer)
+            if error == nil, let response { return .success(response) }
+            // A server that refuses a body without reading all of it may reset the connection after its response.
+            if var response, response.status >= 300 {
+                response.isComplete = false
+                return .success(response)
             }
-            // The error itself holds the URL, which may hold secrets; its number does not.
-            let reason = code.map { "URLError \($0.rawValue)" } ?? "no answer"
+            // The error contains the URL, which may contain secrets. Its number doesn't.
+            let reason = code.map { "URLError \($0.rawValue)" } ?? "no response"
             return .failure(SluiceError(.inputOutput, "the HTTP request failed: \(reason)"))
         }
     }

@@ -1,7 +1,9 @@
 public import Sluice
 
-/// How a batch becomes a request, and what the answer to it means for each event: the part of ``HTTPTransport`` that
-/// differs from backend to backend.
+/// Turns a batch into an HTTP request, and the response into a verdict for each event.
+///
+/// Conform to this protocol to send events to a backend that ``HTTPFormat`` has no factory for, and pass your format as
+/// `HTTPFormat(CSVFormat())`:
 ///
 /// ```swift
 /// struct CSVFormat: WireFormat {
@@ -13,57 +15,57 @@ public import Sluice
 /// ```
 ///
 /// ## Conforming
-/// - ``encode(_:into:)`` writes the same bytes for the same batch, so that a retry can be known as one. Only an envelope
-///   may tell ``HTTPRequest/sendTime``.
-/// - ``classify(_:_:)`` calls events accepted only if the answer says so: its word is what the store forgets by. If the
-///   answer's body decides, look at ``HTTPAnswer/isWhole`` first.
-/// - An event is called rejected only beside others that are not: a receiver that refuses everything is at fault itself,
-///   and ``Sluice/Verdict/split(_:)`` finds out.
-/// - Texts in verdicts hold nothing of the events, of the answer's body, or of any credential. Nor does what is printed of
-///   the format.
+/// - Write the same bytes for the same batch, so that the backend can recognize a retry. Only an envelope may contain
+///   ``HTTPRequest/sendTime``.
+/// - Return an acceptance only if the response confirms it, because the store then deletes the event. If the body
+///   decides, check ``HTTPResponse/isComplete`` first.
+/// - Return `.rejected` for an event only if the backend names that event. If it refuses the request without naming any,
+///   return `.split`.
+/// - Keep events, response bodies and credentials out of the texts of your verdicts.
 public protocol WireFormat: Sendable {
-    /// Fills in the body and its content type, and whatever else of the request is the format's: method, path, query.
+    /// Sets the body and its content type, and the method, path and query if your backend needs them.
     ///
     /// - Parameters:
-    ///   - batch: never empty.
-    ///   - request: comes with the transport's URL and the method POST. Headers that were given to the
-    ///     transport go over those that are set here.
-    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if an event's line cannot be read; the batch is then split until
-    ///   that event stands alone. After any other error the batch is retried.
+    ///   - batch: At least one event.
+    ///   - request: A POST to the transport's URL. The transport's headers replace headers that you set here.
+    /// - Throws: Any error if an event can't be encoded, such as that of ``Sluice/EventLine/event()``. An event that throws
+    ///   without others is `.unsendable`, and the others are sent without it. For tokens that may be missing temporarily,
+    ///   use ``HTTPTransport/Configuration/sign``.
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws
 
-    /// What the answer means for the events of the batch. By default, ``HTTPAnswer/verdict`` for all of them.
-    func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts
+    /// Reads the response. By default, every event gets ``HTTPResponse/verdict``.
+    ///
+    /// - Parameters:
+    ///   - batch: The events that were sent.
+    ///   - response: The response to that request, with any status.
+    /// - Returns: One verdict for all events, or one for each event in the order of the batch.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts
 
-    /// The largest batch that its receivers are known to take. By default 1,000,000 bytes of events, since many servers
-    /// take no body above 1 MiB unless told to.
+    /// The largest batch that the backend accepts. 1,000,000 bytes of events by default, since many servers accept
+    /// bodies of up to 1 MiB.
     var maximumBatchSize: BatchSize { get }
 
-    /// The longest body that is sent, before its compression: a batch that turns out longer is split. By default there is
-    /// no such limit.
+    /// The longest body that the backend accepts, before compression. A longer batch is split, and a single event that
+    /// makes a longer body is `.unsendable`. There is no limit by default.
     var maximumBodyBytes: Int { get }
 
-    /// The longest body of a single event that its receivers take, where they have such a limit beside that of a whole
-    /// body. A larger event is not sent; it becomes a dead letter beside others that are accepted. By default there is no
-    /// such limit.
+    /// The longest body with a single event, for backends that limit events as well. A larger event is `.unsendable`.
+    /// There is no limit by default.
     var maximumEventBytes: Int { get }
 
-    /// Whether the receivers are known to read bodies with `Content-Encoding: gzip`. By default they are not.
+    /// Whether the backend accepts bodies with `Content-Encoding: gzip`. False by default.
     var acceptsGzip: Bool { get }
 }
 
 extension WireFormat {
-    public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
-        .all(answer.verdict)
-    }
-
-    public var maximumBatchSize: BatchSize {
-        BatchSize(events: .max, bytes: 1_000_000)
-    }
-
+    /// ``HTTPResponse/verdict`` for every event.
+    public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts { .all(response.verdict) }
+    /// 1,000,000 bytes of events.
+    public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: 1_000_000) }
+    /// No limit.
     public var maximumBodyBytes: Int { .max }
-
+    /// No limit.
     public var maximumEventBytes: Int { .max }
-
+    /// False.
     public var acceptsGzip: Bool { false }
 }

@@ -10,20 +10,29 @@ public import Sluice
     import Bionic
 #endif
 
-/// Writes each event as a line of JSON to standard output, or to another file descriptor: for development, for
-/// pipes into other programs, and for servers whose platform collects what they print.
+/// Writes each event as a line of JSON to standard output or another file descriptor.
 ///
-/// A batch is accepted when all of it was written. When the write fails in mid batch, as into a closed pipe, the
-/// whole batch is kept and written again later. Writing to a pipe that nobody reads from waits, as any write does.
+/// Use it during development, to pipe events into another program, or on servers whose platform collects the output:
+///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     MemoryStore()
+///     StdoutTransport()
+/// }
+/// ```
+///
+/// A batch is accepted after it was written completely. If a write fails, for example because your pipe is closed, the
+/// whole batch is written again later. A write to a full pipe blocks until its reader continues.
 public struct StdoutTransport: Transport {
-    // Locked, since the lines of two batches in flight must not get into each other.
+    // Locked, so that the lines of two batches in flight don't mix.
     private let descriptor: Locked<Int32>
 
-    /// - Parameter descriptor: an open file descriptor, which stays the caller's: 1, standard output, by default.
+    /// Creates a transport for an open file descriptor, which you close yourself. 1 is standard output.
     public init(descriptor: Int32 = 1) {
         self.descriptor = Locked(descriptor)
     }
 
+    /// Writes a batch. Throws if it can't be written completely.
     public func send(_ batch: Batch) async throws -> Verdicts {
         var output: [UInt8] = []
         output.reserveCapacity(batch.events.reduce(0) { $0 + $1.bytes.count + 1 })
@@ -36,7 +45,7 @@ public struct StdoutTransport: Transport {
     }
 
     private func write(_ bytes: [UInt8], to descriptor: Int32) throws(SluiceError) {
-        // What the host has printed before comes first.
+        // Output that the host printed before must come first.
         if descriptor == 1 { fflush(nil) }
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -44,13 +53,13 @@ public struct StdoutTransport: Transport {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR {
-                throw SluiceError(.inputOutput, "file descriptor \(descriptor) takes no more: errno \(errno)")
+                throw SluiceError(.inputOutput, "file descriptor \(descriptor) can't be written: errno \(errno)")
             }
         }
     }
 }
 
-// The method above would shadow the function of the same name.
+// The method above shadows the function with the same name.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }

@@ -8,23 +8,23 @@ import Testing
     import CSluiceCurl
 #endif
 
-/// The deadlines are those of production: these tests end by cancellation, or by the time limit.
+/// Timeouts are long: these tests end by cancellation or by the time limit.
 @Suite("Cancellation", .timeLimit(.minutes(10)))
 struct CancellationTests {
-    private static let patient = HTTPDeadlines(connect: .seconds(600), total: .seconds(600))
+    private static let patient = HTTPTimeouts(connect: .seconds(600), total: .seconds(600))
 
-    @Test("a send ends when its task is cancelled, and closes its connection", arguments: [true, false])
-    func whileWaiting(answerBegun: Bool) async throws {
+    @Test("cancelling the task ends a waiting send and closes its connection", arguments: [true, false])
+    func cancellationEndsWaitingSend(hasBegun: Bool) async throws {
         let reached = Arrivals<Bool>()
         let closed = Arrivals<Bool>()
         let server = try Server { connection in
             _ = try connection.readRequest()
-            if answerBegun { try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1") }
+            if hasBegun { try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1") }
             reached.add(true)
             try connection.waitForClose()
             closed.add(true)
         }
-        let transport = try openTransport(to: server.url, deadlines: Self.patient)
+        let transport = try openTransport(to: server.url, timeouts: Self.patient)
         let sending = Task { try await transport.send(.small) }
         _ = try await reached.next()
         sending.cancel()
@@ -32,20 +32,20 @@ struct CancellationTests {
         #expect(try await closed.next())
     }
 
-    @Test("a send ends when its task is cancelled in mid body")
-    func whileUploading() async throws {
+    @Test("cancelling the task ends a send in the middle of its body")
+    func cancellationEndsUpload() async throws {
         let reached = Arrivals<Bool>()
         let closed = Arrivals<Bool>()
         let isCancelled = DispatchSemaphore(value: 0)
         let server = try Server { connection in
             try connection.readBeginning()
             reached.add(true)
-            // The body does not fit into the buffers of a connection, so that it waits as long as nobody reads.
+            // The body doesn't fit into the connection's buffers and waits for a reader.
             isCancelled.wait()
             try connection.waitForClose()
             closed.add(true)
         }
-        let transport = try openTransport(to: server.url, deadlines: Self.patient)
+        let transport = try openTransport(to: server.url, timeouts: Self.patient)
         let sending = Task { try await transport.send(.large) }
         _ = try await reached.next()
         sending.cancel()
@@ -54,9 +54,9 @@ struct CancellationTests {
         #expect(try await closed.next())
     }
 
-    @Test("a task that is cancelled already sends nothing")
-    func before() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("a task that is already cancelled sends nothing")
+    func cancelledTaskSendsNothing() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url)
         let sending = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -67,16 +67,16 @@ struct CancellationTests {
     }
 
     @Test("a cancellation at any moment ends that send and no other")
-    func anyMoment() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
-        let transport = try openTransport(to: server.url, deadlines: Self.patient)
+    func cancellationEndsOneSendOnly() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
+        let transport = try openTransport(to: server.url, timeouts: Self.patient)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
                 let sending = Task { try await transport.send(.small) }
                 let isCancelled = number.isMultiple(of: 2)
                 if isCancelled {
                     group.addTask {
-                        // From nowhere to all the way, as the scheduler has it.
+                        // The scheduler decides how far the send gets.
                         for _ in 0..<number { await Task.yield() }
                         sending.cancel()
                     }
@@ -96,8 +96,8 @@ struct CancellationTests {
     }
 
     #if !canImport(Darwin)
-        @Test("a transfer that is cancelled before libcurl has it ends as soon as it starts")
-        func beforeStart() async throws {
+        @Test("a transfer that is cancelled before its start ends when it starts")
+        func cancellationBeforeStartEndsTransfer() async throws {
             let server = try Server { connection in try connection.waitForClose() }
             _ = try openClient()
             let client = try #require(sluice_curl_client_create())
@@ -111,8 +111,8 @@ struct CancellationTests {
             }
         }
 
-        @Test("a transfer whose client is released ends too")
-        func clientReleased() async throws {
+        @Test("a transfer ends when its client is released")
+        func releasedClientEndsTransfer() async throws {
             let reached = Arrivals<Bool>()
             let server = try Server { connection in
                 try connection.readBeginning()
@@ -133,9 +133,9 @@ struct CancellationTests {
         }
     #endif
 
-    @Test("a transport that its owner lets go of in mid send still answers")
-    func releasedWhileSending() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("a transport that is released during a send completes it")
+    func releasedTransportCompletesSend() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let sendings = try (0..<20).map { _ in
             let transport = try openTransport(to: server.url)
             return Task { try await transport.send(.small) }

@@ -1,6 +1,7 @@
 #if os(Linux) || os(macOS)
     import Foundation
     import Sluice
+    import SluiceTesting
     import Testing
 
     @testable import SluiceHTTP
@@ -10,15 +11,12 @@
         private static let tool = "/usr/bin/openssl"
 
         @Test(
-            "a server whose certificate nobody vouches for gets nothing of the request",
+            "a server with an untrusted certificate receives nothing of the request",
             .enabled(if: FileManager.default.isExecutableFile(atPath: tool), "needs the openssl tool as a TLS server"))
-        func unknownIssuer() async throws {
+        func untrustedServerGetsNothing() async throws {
             Server.avoidProxies()
-            let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer {
-                do { try FileManager.default.removeItem(at: folder) } catch { Issue.record(error) }
-            }
+            let directory = try TemporaryDirectory()
+            let folder = URL(filePath: directory.path)
             let make = try openssl(
                 in: folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key", "-out", "certificate",
                 "-days", "2", "-subj", "/CN=localhost")
@@ -28,19 +26,20 @@
             let server = try openssl(
                 in: folder, "s_server", "-accept", "127.0.0.1:0", "-key", "key", "-cert", "certificate", "-naccept", "1"
             )
-            // No milder signal: a child inherits the mask of the thread that starts it, which may block those.
+            // The child may have inherited a mask that blocks other signals.
             defer { kill(server.process.processIdentifier, SIGKILL) }
             let port = try #require(acceptingPort(from: server.output))
-            // The tool never answers a request that it should not have been given.
+            // The tool doesn't respond to requests.
             let transport = try openTransport(
                 to: "https://127.0.0.1:\(port)/", headers: ["X-Key": "secret"],
-                deadlines: HTTPDeadlines(connect: .seconds(5), total: .seconds(5)))
+                timeouts: HTTPTimeouts(connect: .seconds(5), total: .seconds(5)))
             let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
             #expect(error?.code == .inputOutput)
 
             let rest = String(decoding: try server.output.readToEnd() ?? Data(), as: UTF8.self)
             #expect(!rest.contains("POST"))
             #expect(!rest.contains("secret"))
+            withExtendedLifetime(directory) {}
         }
 
         private func openssl(
@@ -51,7 +50,7 @@
             process.executableURL = URL(filePath: Self.tool)
             process.arguments = arguments
             process.currentDirectoryURL = folder
-            // s_server ends with its input.
+            // s_server ends when its input ends.
             process.standardInput = Pipe()
             process.standardOutput = output
             process.standardError = FileHandle.nullDevice

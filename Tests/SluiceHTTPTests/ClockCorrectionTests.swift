@@ -5,26 +5,26 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Correction of event times by the server's clock", .timeLimit(.minutes(10)))
+@Suite("Clock correction", .timeLimit(.minutes(10)))
 struct ClockCorrectionTests {
-    /// A server whose clock is so many milliseconds ahead of what the virtual clock has shown at first.
+    /// A server whose clock is this many milliseconds ahead of the virtual clock.
     struct TimeServer: HTTPClient {
         let time: VirtualTime
         let ahead: Int64
         var status = 200
-        /// How long a request is on its way.
+        /// The duration of a request.
         var delay = Duration.zero
         var date: String?
 
-        func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             time.advance(by: delay / 2)
             let shown = VirtualTime().wallTime().milliseconds + ahead + Int64(time.continuousTime() / .milliseconds(1))
             time.advance(by: delay / 2)
-            return HTTPAnswer(
+            return HTTPResponse(
                 status: status, headers: [("Date", date ?? Self.httpDate(Timestamp(milliseconds: shown)))])
         }
 
-        /// Of the days around the beginning of 2026.
+        /// For the days around the beginning of 2026.
         static func httpDate(_ time: Timestamp) -> String {
             let text = time.description
             let months = ["01": "Jan", "12": "Dec", "02": "Feb"]
@@ -40,10 +40,11 @@ struct ClockCorrectionTests {
 
         init(_ make: (VirtualTime) -> TimeServer) {
             clock = ClockCorrection(time: time)
-            transport = HTTPTransport(to: "https://h", client: make(time), time: time, clock: clock)
+            transport = HTTPTransport(
+                to: "https://h", configuration: .init(client: make(time), time: time, clock: clock))
         }
 
-        /// The time that an event of now gets, in milliseconds after the true one.
+        /// The error, in milliseconds, of the time of an event that is tracked now.
         func error(ahead: Int64) -> Int64 {
             var event = Event(id: EventID(high: 0, low: 0), name: "E", time: time.wallTime())
             _ = clock.process(&event)
@@ -53,11 +54,11 @@ struct ClockCorrectionTests {
     }
 
     @Test(
-        "an event gets the server's time to half a second, and better with every answer",
+        "an event gets the server's time within half a second, and closer with every response",
         arguments: [86_400_000, -86_400_000, 3_600_500, -7_000, 2_100, -30 * 86_400_000] as [Int64])
-    func corrects(ahead: Int64) async throws {
+    func eventGetsServerTime(ahead: Int64) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(40)) }
-        #expect(bench.error(ahead: ahead) == -ahead, "before the first answer")
+        #expect(bench.error(ahead: ahead) == -ahead, "before the first response")
         _ = try await bench.transport.send(.small)
         #expect(abs(bench.error(ahead: ahead)) <= 540)
         for number in 0..<20 {
@@ -68,16 +69,16 @@ struct ClockCorrectionTests {
         #expect(abs(try #require(bench.transport.clockSkew) / .milliseconds(1) - Double(ahead)) <= 120)
     }
 
-    @Test("a clock that may be right is not touched", arguments: [0, 300, -300] as [Int64])
-    func rightEnough(ahead: Int64) async throws {
+    @Test("a clock that agrees with the server changes nothing", arguments: [0, 300, -300] as [Int64])
+    func plausibleClockIsKept(ahead: Int64) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(900)) }
         _ = try await bench.transport.send(.small)
         #expect(bench.error(ahead: ahead) == -ahead)
         #expect(bench.clock.skew == .zero)
     }
 
-    @Test("a user who sets the clock afterwards changes nothing")
-    func wallClockIsSet() async throws {
+    @Test("setting the wall clock afterwards changes nothing")
+    func settingWallClockChangesNothing() async throws {
         let bench = Bench { TimeServer(time: $0, ahead: 5_000) }
         _ = try await bench.transport.send(.small)
         bench.time.setWallTime(Timestamp(milliseconds: 0))
@@ -85,8 +86,8 @@ struct ClockCorrectionTests {
         #expect(abs(bench.error(ahead: 5_000)) <= 500)
     }
 
-    @Test("an event of the past keeps its time")
-    func past() async throws {
+    @Test("an event in the past keeps its time")
+    func pastEventKeepsTime() async throws {
         let bench = Bench { TimeServer(time: $0, ahead: 86_400_000) }
         _ = try await bench.transport.send(.small)
         let then = Timestamp(milliseconds: bench.time.wallTime().milliseconds - 1_001)
@@ -96,8 +97,9 @@ struct ClockCorrectionTests {
     }
 
     @Test(
-        "a corrected event says by how much, and is corrected once", arguments: [86_400_000, -7_000, 2_100] as [Int64])
-    func marked(ahead: Int64) async throws {
+        "a corrected event records the correction, and is corrected once",
+        arguments: [86_400_000, -7_000, 2_100] as [Int64])
+    func correctedEventIsMarkedOnce(ahead: Int64) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: ahead) }
         _ = try await bench.transport.send(.small)
         let shown = bench.time.wallTime()
@@ -106,15 +108,15 @@ struct ClockCorrectionTests {
         let added = event.time.milliseconds - shown.milliseconds
         #expect(abs(added - ahead) <= 500 && added != 0)
         #expect(event.properties == ["a": 1, "$time_correction": .int(added)])
-        // One that is tracked anew, as when consent lets it go, has a time that may be near the clock's again.
+        // A corrected event that passes again, for example after consent, may have a time near the clock's.
         var again = Event(
             id: EventID(high: 0, low: 0), name: "E", time: shown, properties: ["$time_correction": .int(added)])
         #expect(bench.clock.process(&again) == .keep)
         #expect(again.time == shown)
     }
 
-    @Test("what is not corrected is not marked", arguments: [0, 300, -300] as [Int64])
-    func unmarked(ahead: Int64) async throws {
+    @Test("an event without a correction isn't marked", arguments: [0, 300, -300] as [Int64])
+    func uncorrectedEventIsNotMarked(ahead: Int64) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(900)) }
         _ = try await bench.transport.send(.small)
         for past in [0, 5_000] as [Int64] {
@@ -126,17 +128,17 @@ struct ClockCorrectionTests {
     }
 
     @Test(
-        "no answer but a 2xx with a date is believed",
+        "responses other than 2xx with a valid date are ignored",
         arguments: [(302, nil), (401, nil), (503, nil), (200, "soon"), (200, "")] as [(Int, String?)])
-    func unbelieved(status: Int, date: String?) async throws {
+    func otherResponsesAreIgnored(status: Int, date: String?) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: 86_400_000, status: status, date: date) }
         _ = try await bench.transport.send(.small)
         #expect(bench.clock.skew == nil)
         #expect(bench.error(ahead: 0) == 0)
     }
 
-    @Test("bounds narrow down; those that contradict give way to the new ones")
-    func bounds() {
+    @Test("bounds narrow down, and contradicting ones are replaced")
+    func boundsNarrowOrAreReplaced() {
         let date = Timestamp(milliseconds: 10_000)
         let first = ClockBounds(date: date, between: .milliseconds(100), and: .milliseconds(300))
         #expect(first.lowest == 9_700)
@@ -149,20 +151,25 @@ struct ClockCorrectionTests {
         #expect(first.narrowed(by: other) == other)
     }
 
-    @Test("the ledger of the route shows the skew, and events of the pipeline are corrected")
-    func pipeline() async throws {
+    @Test("the transport reports the skew, and events of the pipeline are corrected")
+    func transportReportsSkew() async throws {
         let time = VirtualTime()
         let clock = ClockCorrection(time: time)
         let store = FaultyStore(MemoryStore())
         let client = TimeServer(time: time, ahead: 3_600_000)
+        let transport = HTTPTransport(
+            to: "https://h", configuration: .init(client: client, time: time, clock: clock))
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
             clock
             store
-            HTTPTransport(to: "https://h", client: client, time: time, clock: clock)
+            transport
         }
         pipeline.track("Before")
+        #expect(transport.clockSkew == nil)
         await pipeline.flush()
         pipeline.track("After")
+        let skew = try #require(transport.clockSkew)
+        #expect(abs(skew / .milliseconds(1) - 3_600_000) <= 500)
         let times = try store.stored().map { $0.time.milliseconds - VirtualTime().wallTime().milliseconds }
         #expect(times[0] == 0)
         #expect(abs(times[1] - 3_600_000) <= 500)
@@ -172,7 +179,7 @@ struct ClockCorrectionTests {
     }
 
     @Test("it keeps the contract of processors")
-    func contract() async throws {
+    func keepsProcessorContract() async throws {
         try await ProcessorContract.check { ClockCorrection() }
     }
 }

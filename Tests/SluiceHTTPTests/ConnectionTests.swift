@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Connections", .timeLimit(.minutes(10)))
 struct ConnectionTests {
-    @Test("sends that follow each other share a connection")
-    func reuse() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("consecutive sends share a connection")
+    func consecutiveSendsShareConnection() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url)
         for _ in 0..<5 {
             #expect(try await transport.send(.small) == .all(.accepted))
@@ -17,9 +17,9 @@ struct ConnectionTests {
     }
 
     @Test(
-        "a server that wants no reuse gets none",
+        "a server can refuse to reuse connections",
         arguments: ["HTTP/1.1 200 OK\r\nConnection: close", "HTTP/1.0 200 OK"])
-    func noReuse(head: String) async throws {
+    func connectionCloseIsRespected(head: String) async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
             try connection.write(head + "\r\nContent-Length: 2\r\n\r\n{}")
@@ -32,34 +32,34 @@ struct ConnectionTests {
         #expect(server.received.all.map(\.connection) == [0, 1, 2])
     }
 
-    @Test("a kept connection that the server has closed meanwhile costs nothing", arguments: [false, true])
-    func stale(byReset: Bool) async throws {
-        let answerIsRead = DispatchSemaphore(value: 0)
+    @Test("a kept connection that the server has closed is replaced without a failure", arguments: [false, true])
+    func staleConnectionIsReplaced(byReset: Bool) async throws {
+        let isRead = DispatchSemaphore(value: 0)
         let closed = Arrivals<Bool>()
         let server = try Server { connection in
             _ = try connection.readRequest()
-            try connection.write(HTTPAnswer.ok)
+            try connection.write(HTTPResponse.ok)
             if connection.number > 0 { return try connection.waitForClose() }
-            answerIsRead.wait()
+            isRead.wait()
             if byReset { try connection.reset() } else { connection.end() }
             closed.add(true)
         }
         let transport = try openTransport(to: server.url)
         #expect(try await transport.send(.small) == .all(.accepted))
-        answerIsRead.signal()
+        isRead.signal()
         _ = try await closed.next()
         #expect(try await transport.send(.small) == .all(.accepted))
         #expect(server.received.all.map(\.connection) == [0, 1])
     }
 
-    @Test("a kept connection that dies under the next request is replaced once")
-    func diesUnderRequest() async throws {
+    @Test("a kept connection that is closed during the next request is replaced once")
+    func connectionLostDuringRequestIsReplaced() async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
-            try connection.write(HTTPAnswer.ok)
-            // The second request on the first connection is read, and never answered.
+            try connection.write(HTTPResponse.ok)
+            // The second request on the first connection is read but gets no response.
             _ = try connection.readRequest()
-            if connection.number > 0 { try connection.write(HTTPAnswer.ok) }
+            if connection.number > 0 { try connection.write(HTTPResponse.ok) }
         }
         let transport = try openTransport(to: server.url)
         #expect(try await transport.send(.small) == .all(.accepted))
@@ -67,23 +67,23 @@ struct ConnectionTests {
         #expect(server.received.all.map(\.connection) == [0, 0, 1])
     }
 
-    @Test("bytes behind an answer are not taken for the next one")
-    func smuggled() async throws {
+    @Test("bytes after a response aren't read as the next response")
+    func extraBytesAreNotNextResponse() async throws {
         let server = try Server { connection in
             while try connection.readRequest() != nil {
-                try connection.write("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n" + HTTPAnswer.ok)
+                try connection.write("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n" + HTTPResponse.ok)
             }
         }
         let transport = try openTransport(to: server.url)
         for _ in 0..<3 {
             #expect(
                 try await transport.send(.small)
-                    == .all(.retry(after: nil, reason: "the server could not take the events (HTTP 503)")))
+                    == .all(.retry(after: nil, reason: "the server could not accept the events (HTTP 503)")))
         }
     }
 
-    @Test("many sends at once all come back, each with its own answer")
-    func concurrent() async throws {
+    @Test("each of many concurrent sends gets its own response")
+    func concurrentSendsGetOwnResponses() async throws {
         let server = try Server { connection in
             while let request = try connection.readRequest() {
                 try connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n\(request.text)")
@@ -95,8 +95,8 @@ struct ConnectionTests {
             for number in 0..<200 {
                 group.addTask {
                     let body = Array("request \(number)".utf8)
-                    let answer = try await client.send(HTTPRequest(url: url, body: body))
-                    return answer.status == 200 && answer.body == body && answer.isWhole
+                    let response = try await client.send(HTTPRequest(url: url, body: body))
+                    return response.status == 200 && response.body == body && response.isComplete
                 }
             }
             for try await isRight in group { #expect(isRight) }
@@ -105,9 +105,9 @@ struct ConnectionTests {
         #expect(server.received.all.count == 200)
     }
 
-    @Test("clients that come and go leave nothing behind that a later one would meet")
-    func manyClients() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("clients don't affect later clients")
+    func clientsAreIndependent() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         for _ in 0..<50 {
             #expect(try await openTransport(to: server.url).send(.small) == .all(.accepted))
         }

@@ -9,47 +9,47 @@ import Testing
     import CSluiceCurl
 #endif
 
-@Suite("HTTPTransport as a stage of a pipeline", .timeLimit(.minutes(10)))
+@Suite("HTTPTransport in a pipeline", .timeLimit(.minutes(10)))
 struct ContractTests {
-    static let formats: [any WireFormat] = [.jsonArray, .ndjson]
+    static let formats: [HTTPFormat] = [.jsonArray, .ndjson]
 
     #if !canImport(Darwin)
-        @Test("this system has a libcurl that is new enough; without it no other test here says anything")
-        func library() {
+        @Test("this system has a libcurl that is new enough, which the other tests require")
+        func libcurlIsAvailable() {
             #expect(sluice_curl_load() == SLUICE_CURL_AVAILABLE)
         }
 
-        @Test("the C client's limits are those that the documentation names")
-        func limits() {
-            #expect(Int(SLUICE_CURL_BODY_LIMIT) == HTTPAnswer.bodyLimit)
+        @Test("the C client has the documented limits")
+        func limitsOfCClient() {
+            #expect(Int(SLUICE_CURL_BODY_LIMIT) == HTTPResponse.bodyLimit)
         }
     #endif
 
     @Test(
-        "the contract of every transport is kept, whatever the server answers", arguments: FormatSample.all,
+        "the transport contract is kept with every response", arguments: FormatSample.all,
         ["200 OK", "302 Found", "400 Bad", "413 Large", "429 Many", "500 Bad", "600 Odd"])
-    func answers(sample: FormatSample, status: String) async throws {
-        let server = try Server(answering: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+    func keepsTransportContract(sample: FormatSample, status: String) async throws {
+        let server = try Server(responding: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
         try await TransportContract.check { HTTPTransport(to: server.url, format: sample.format) }
     }
 
-    @Test("… and if it answers nothing at all", arguments: formats.indices)
-    func closes(format: Int) async throws {
+    @Test("the transport contract is kept without a response", arguments: formats.indices)
+    func keepsContractWithoutResponse(format: Int) async throws {
         let server = try Server { connection in _ = try connection.readRequest() }
         try await TransportContract.check { HTTPTransport(to: server.url, format: Self.formats[format]) }
     }
 
-    @Test("… and if it hangs", arguments: formats.indices)
-    func hangs(format: Int) async throws {
+    @Test("the transport contract is kept if the server hangs", arguments: formats.indices)
+    func keepsContractIfServerHangs(format: Int) async throws {
         let server = try Server { connection in try connection.waitForClose() }
         try await TransportContract.check {
-            HTTPTransport(to: server.url, format: Self.formats[format], deadlines: .short)
+            HTTPTransport(to: server.url, format: Self.formats[format], configuration: .init(timeouts: .short))
         }
     }
 
-    @Test("the events of a pipeline are delivered once each, in order", arguments: formats.indices)
-    func pipeline(format: Int) async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("a pipeline's events are delivered once each, in order", arguments: formats.indices)
+    func pipelineDeliversOnceInOrder(format: Int) async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let pipeline = try Pipeline {
             MemoryStore()
             HTTPTransport(to: server.url, format: Self.formats[format])
@@ -62,20 +62,20 @@ struct ContractTests {
         #expect(numbers == Array(0..<1_000))
     }
 
-    @Test("a batch is no larger than the format's receivers take")
-    func batchSize() {
+    @Test("the maximum batch is that of the format")
+    func batchSizeIsFormatLimit() {
         #expect(HTTPTransport(to: "http://host/").maximumBatchSize == BatchSize(events: .max, bytes: 1_000_000))
     }
 
-    @Test("a request tells nothing of itself where it is printed")
-    func secrecy() {
+    @Test("a request's description contains sizes only")
+    func requestDescriptionHasSizesOnly() {
         let request = HTTPRequest(url: "http://h/?secret", headers: [("A", "secret")], body: Array("secret".utf8))
         #expect("\(request)" == "POST with 1 headers and 6 bytes")
         #expect(String(reflecting: request) == "POST with 1 headers and 6 bytes")
     }
 
-    @Test("setting a header leaves one value of it, in its first place")
-    func setHeader() {
+    @Test("setting a header replaces all its values in the first place")
+    func setHeaderReplacesValues() {
         var request = HTTPRequest(url: "http://h/", headers: [("A", "1"), ("B", "2"), ("a", "3"), ("C", "4")])
         request.setHeader("A", "5")
         request.setHeader("D", "6")

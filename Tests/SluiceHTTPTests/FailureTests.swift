@@ -3,15 +3,15 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What counts as no answer", .timeLimit(.minutes(10)))
+@Suite("Failed requests", .timeLimit(.minutes(10)))
 struct FailureTests {
-    /// - Returns: the message of the error that a send throws.
+    /// - Returns: The message of the error that a send throws.
     @discardableResult
     private func failure(
-        to url: String, _ batch: Batch = .small, deadlines: HTTPDeadlines = HTTPDeadlines(),
+        to url: String, _ batch: Batch = .small, timeouts: HTTPTimeouts = HTTPTimeouts(),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> String {
-        let transport = try openTransport(to: url + "?secret", headers: ["X-Key": "secret"], deadlines: deadlines)
+        let transport = try openTransport(to: url + "?secret", headers: ["X-Key": "secret"], timeouts: timeouts)
         let error = await #expect(throws: SluiceError.self, sourceLocation: sourceLocation) {
             try await transport.send(batch)
         }
@@ -22,29 +22,29 @@ struct FailureTests {
         return message
     }
 
-    @Test("nobody listens")
-    func refused() async throws {
+    @Test("no server listens")
+    func refusedConnectionFails() async throws {
         try await failure(to: "http://127.0.0.1:\(Socket.unusedPort())/")
     }
 
-    @Test("nobody knows the host")
-    func unknownHost() async throws {
+    @Test("the host is unknown")
+    func unknownHostFails() async throws {
         Server.avoidProxies()
-        // A name server that is out of reach is no answer either; the deadline then ends the wait for it.
+        // If no name server can be reached, the timeout ends the wait.
         try await failure(
-            to: "http://nobody.invalid/", deadlines: HTTPDeadlines(connect: .seconds(5), total: .seconds(5)))
+            to: "http://nobody.invalid/", timeouts: HTTPTimeouts(connect: .seconds(5), total: .seconds(5)))
     }
 
-    @Test("a server that closes before it answers", arguments: [true, false])
-    func closes(afterReading: Bool) async throws {
+    @Test("the server closes before it responds", arguments: [true, false])
+    func closedConnectionFails(afterReading: Bool) async throws {
         let server = try Server { connection in
             if afterReading { _ = try connection.readRequest() } else { try connection.readBeginning() }
         }
         try await failure(to: server.url)
     }
 
-    @Test("a server that resets the connection in mid body")
-    func resets() async throws {
+    @Test("the server resets the connection in the middle of the body")
+    func resetConnectionFails() async throws {
         let server = try Server { connection in
             try connection.readBeginning()
             try connection.reset()
@@ -53,7 +53,7 @@ struct FailureTests {
     }
 
     @Test(
-        "an answer of 2xx that breaks off",
+        "a 2xx response is incomplete",
         arguments: [
             "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1234",
@@ -62,16 +62,16 @@ struct FailureTests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n123",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n12345\r\n0\r\n\r\n",
         ])
-    func breaksOff(answer: String) async throws {
+    func incompleteSuccessFails(response: String) async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
-            try connection.write(answer)
+            try connection.write(response)
         }
         try await failure(to: server.url)
     }
 
     @Test(
-        "an answer that is no HTTP",
+        "the response isn't HTTP",
         arguments: [
             "\r\n\r\n", "hello\r\n\r\n", "SSH-2.0-OpenSSH\r\n", "200 OK\r\n\r\n", "HTTP/1.1\r\n\r\n",
             "HTTP/1.1 OK 200\r\n\r\n", "HTTP/1.1 2OO OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n",
@@ -80,39 +80,39 @@ struct FailureTests {
             "HTTP 200 OK\r\n\r\n", "HTTP/1.1\t200 OK\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
         ])
-    func garbage(answer: String) async throws {
+    func invalidResponseFails(response: String) async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
-            try connection.write(answer)
+            try connection.write(response)
         }
         try await failure(to: server.url)
     }
 
-    @Test("a server without TLS behind an https URL")
-    func noTLS() async throws {
+    @Test("a server without TLS has an https URL")
+    func missingTLSFails() async throws {
         let server = try Server { connection in
             try connection.readBeginning()
-            try connection.write(HTTPAnswer.ok)
+            try connection.write(HTTPResponse.ok)
             try connection.waitForClose()
         }
         try await failure(to: server.url.replacing("http:", with: "https:"))
         #expect(server.received.all.isEmpty)
     }
 
-    @Test("a server that never answers, from the connection on, is left at the deadline", arguments: [true, false])
-    func neverAnswers(reading: Bool) async throws {
+    @Test("a server that never responds is left at the timeout", arguments: [true, false])
+    func silentServerTimesOut(reading: Bool) async throws {
         let closed = Arrivals<Bool>()
         let server = try Server { connection in
             if reading { _ = try connection.readRequest() }
             try connection.waitForClose()
             closed.add(true)
         }
-        try await failure(to: server.url, deadlines: .short)
+        try await failure(to: server.url, timeouts: .short)
         #expect(try await closed.next())
     }
 
-    @Test("an answer that comes byte by byte is whole")
-    func bytewise() async throws {
+    @Test("a response that arrives byte by byte is complete")
+    func slowResponseIsRead() async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
             for byte in Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n".utf8) {
@@ -123,8 +123,9 @@ struct FailureTests {
         #expect(try await openTransport(to: server.url).send(.small) == .all(.accepted))
     }
 
-    @Test("an answer that never ends, a byte at a time, is left at the deadline", arguments: ["HTTP/1.1 200 O", ""])
-    func dribbles(beginning: String) async throws {
+    @Test(
+        "a response that arrives byte by byte without an end is left at the timeout", arguments: ["HTTP/1.1 200 O", ""])
+    func endlessSlowResponseTimesOut(beginning: String) async throws {
         let closed = Arrivals<Bool>()
         let server = try Server { connection in
             _ = try connection.readRequest()
@@ -132,19 +133,19 @@ struct FailureTests {
             while try !connection.isClosedByClient(within: 5) { try connection.write("O") }
             closed.add(true)
         }
-        try await failure(to: server.url, deadlines: .short)
+        try await failure(to: server.url, timeouts: .short)
         #expect(try await closed.next())
     }
 
-    @Test("a transport that has met all of that sends on")
-    func recovers() async throws {
+    @Test("a transport sends again after such failures")
+    func transportSendsAfterFailures() async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
             switch connection.number {
             case 0: try connection.reset()
             case 1: try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1")
             case 2: try connection.write("nonsense\r\n")
-            default: try connection.write(HTTPAnswer.ok)
+            default: try connection.write(HTTPResponse.ok)
             }
         }
         let transport = try openTransport(to: server.url)

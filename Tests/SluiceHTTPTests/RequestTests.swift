@@ -4,11 +4,11 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What goes over the wire", .timeLimit(.minutes(10)))
+@Suite("Requests on the wire", .timeLimit(.minutes(10)))
 struct RequestTests {
-    @Test("a JSON array holds each event's bytes, in order, and nothing else")
-    func jsonArray() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("a JSON array contains the events' lines in order")
+    func jsonArrayHasLines() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url, format: .jsonArray)
         let verdicts = try await transport.send(.of(#"{"n":1}"#, #"{"n":2,"s":"é\n"}"#, #"{"n":3}"#))
         let request = try await server.received.next()
@@ -18,9 +18,9 @@ struct RequestTests {
         #expect(request.values("Content-Length") == ["\(request.body.count)"])
     }
 
-    @Test("NDJSON holds one event a line, the last line ended too")
-    func ndjson() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("NDJSON contains one event per line, each with a newline")
+    func ndjsonHasLines() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url, format: .ndjson)
         _ = try await transport.send(.of(#"{"n":1}"#, #"{"n":2}"#))
         let request = try await server.received.next()
@@ -28,17 +28,17 @@ struct RequestTests {
         #expect(request.values("Content-Type") == ["application/x-ndjson"])
     }
 
-    @Test("one event is an array of one")
-    func single() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("one event is an array with one element")
+    func oneEventIsArrayOfOne() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         _ = try await openTransport(to: server.url).send(.small)
         #expect(try await server.received.next().text == #"[{"n":1}]"#)
     }
 
     #if !canImport(Darwin)
-        @Test("the head is these bytes and no others")
-        func head() async throws {
-            let server = try Server(answering: HTTPAnswer.ok)
+        @Test("the head consists of exactly these lines")
+        func headIsExact() async throws {
+            let server = try Server(responding: HTTPResponse.ok)
             let transport = try openTransport(to: server.url + "?a=%20b", headers: ["X-B": "2", "X-A": "1"])
             _ = try await transport.send(.small)
             let request = try await server.received.next()
@@ -51,19 +51,19 @@ struct RequestTests {
         }
     #endif
 
-    @Test("a body of several megabytes arrives whole, without a wait for a go-ahead")
-    func large() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("a body of several megabytes arrives, without Expect")
+    func largeBodyArrives() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let verdicts = try await openTransport(to: server.url, format: .ndjson).send(.large)
         let request = try await server.received.next()
         #expect(verdicts == .all(.accepted))
-        #expect(request.body == NDJSONFormat.lines(of: .large))
+        #expect(request.body == Batch.large.lines())
         #expect(request.values("Expect").isEmpty)
     }
 
-    @Test("the host's headers go over the format's and the transport's own, whatever their case")
-    func overriding() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("the host's headers replace those of the format and the transport")
+    func hostHeadersOverride() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(
             to: server.url,
             headers: ["content-type": "application/vnd.own+json", "USER-AGENT": "Host/1", "Authorization": "Bearer t"])
@@ -74,16 +74,16 @@ struct RequestTests {
         #expect(request.values("Authorization") == ["Bearer t"])
     }
 
-    @Test("an empty header, and one of spaces, are sent as empty ones", arguments: ["", " ", "\t "])
-    func emptyHeader(value: String) async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("a blank header is sent as an empty one", arguments: ["", " ", "\t "])
+    func blankHeaderIsSentEmpty(value: String) async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         _ = try await openTransport(to: server.url, headers: ["X-Empty": value]).send(.small)
         #expect(try await server.received.next().values("X-Empty") == [""])
     }
 
     @Test("a batch that is sent again is the same request")
-    func again() async throws {
-        let server = try Server(answering: "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+    func repeatedBatchIsSameRequest() async throws {
+        let server = try Server(responding: "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
         let transport = try openTransport(to: server.url, headers: ["X-C": "3", "X-A": "1", "X-B": "2", "X-D": "4"])
         _ = try await transport.send(.of("{}", "[]"))
         _ = try await transport.send(.of("{}", "[]"))
@@ -92,9 +92,9 @@ struct RequestTests {
         #expect(first.body == second.body)
     }
 
-    @Test("the events of a pipeline arrive in the order in which they were tracked")
-    func order() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("batches arrive in the order in which they were sent")
+    func batchesArriveInOrder() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let sent = try (0..<50).map { batch in
             try (0..<4).map { try EventLine(Event.numbered(batch * 4 + $0)) }
         }
@@ -106,9 +106,9 @@ struct RequestTests {
         #expect(arrived == sent.joined().flatMap { $0.bytes + [UInt8(ascii: "\n")] })
     }
 
-    @Test("a signature is the last to change a request")
-    func signing() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("the signature changes the request last")
+    func signatureIsLast() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url, headers: ["X-Signed": "no"]) { request in
             request.setHeader("X-Signed", "\(request.body.count) bytes")
             request.appendQuery("a b", "é&")
@@ -120,18 +120,18 @@ struct RequestTests {
     }
 
     @Test("a signature that throws sends nothing")
-    func signingFails() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    func throwingSignatureSendsNothing() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url) { _ in throw SluiceError(.inputOutput, "no token") }
         let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
         #expect(error?.message == "no token")
         #expect(server.connectionCount == 0)
     }
 
-    @Test("a format's own method and path are used", arguments: ["PUT", "PATCH", "GET", "POST"])
-    func ownFormat(method: String) async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
-        let transport = try openTransport(to: server.url, format: OwnFormat(method: method))
+    @Test("a format can set the method and the path", arguments: ["PUT", "PATCH", "GET", "POST"])
+    func formatSetsMethodAndPath(method: String) async throws {
+        let server = try Server(responding: HTTPResponse.ok)
+        let transport = try openTransport(to: server.url, format: HTTPFormat(OwnFormat(method: method)))
         let verdicts = try await transport.send(.of("a", "b"))
         let request = try await server.received.next()
         #expect(verdicts == .each([.accepted, .rejected("200")]))
@@ -150,7 +150,7 @@ private struct OwnFormat: WireFormat {
         request.body = Array(batch.events.map(\.bytes).joined(separator: [UInt8(ascii: ";")]))
     }
 
-    func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
-        .each([.accepted, .rejected("\(answer.status)")])
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        .each([.accepted, .rejected("\(response.status)")])
     }
 }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What Retry-After asks for", .timeLimit(.minutes(10)))
+@Suite("Retry-After", .timeLimit(.minutes(10)))
 struct RetryAfterTests {
     static let table: [(String, Duration?)] = [
         ("0", .zero), ("1", .seconds(1)), ("120", .seconds(120)), ("  7\t", .seconds(7)), ("007", .seconds(7)),
         ("3600", .seconds(3_600)), ("3601", .seconds(3_600)), ("99999999999999999999999999", .seconds(3_600)),
         ("", nil), ("-1", nil), ("+1", nil), ("1.5", nil), ("0x10", nil), ("1e3", nil), ("soon", nil), ("1 s", nil),
         ("١٢", nil), ("120, 240", nil), ("GMT", nil), (",", nil), ("- - -", nil),
-        // The server's own clock, as the Date below has it.
+        // The server's clock is the Date below.
         ("Sun, 06 Nov 1994 08:49:37 GMT", .zero), ("Sun, 06 Nov 1994 08:50:07 GMT", .seconds(30)),
         ("Sunday, 06-Nov-94 08:50:07 GMT", .seconds(30)), ("Sun Nov  6 08:50:07 1994", .seconds(30)),
         ("Sun, 06 Nov 1994 08:49:07 GMT", .zero), ("Thu, 01 Jan 1970 00:00:00 GMT", .zero),
@@ -19,10 +19,10 @@ struct RetryAfterTests {
         ("Sun, 06 Nov 1994 25:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
     ]
 
-    @Test("seconds, dates and nonsense, over the wire", arguments: table)
-    func overTheWire(text: String, expected: Duration?) async throws {
+    @Test("seconds and dates are read, invalid texts are ignored", arguments: table)
+    func headerIsParsed(text: String, expected: Duration?) async throws {
         let server = try Server(
-            answering: """
+            responding: """
                 HTTP/1.1 503 Busy\r
                 date: Sun, 06 Nov 1994 08:49:37 GMT\r
                 retry-after:\(text)\r
@@ -31,29 +31,29 @@ struct RetryAfterTests {
 
                 """)
         let verdicts = try await openTransport(to: server.url).send(.small)
-        let reason = "the server could not take the events (HTTP 503)"
+        let reason = "the server could not accept the events (HTTP 503)"
         #expect(verdicts == .all(.retry(after: expected, reason: reason)))
     }
 
-    @Test("only an answer that asks for a retry is heard", arguments: [200, 302, 401, 413])
-    func otherStatuses(status: Int) {
-        let answer = HTTPAnswer(status: status, headers: [("Retry-After", "5")])
-        #expect(answer.verdict != .retry(after: .seconds(5)))
-        #expect(answer.retryAfter == .seconds(5))
+    @Test("statuses that aren't retried ignore it", arguments: [200, 302, 401, 413])
+    func otherStatusesIgnoreHeader(status: Int) {
+        let response = HTTPResponse(status: status, headers: [("Retry-After", "5")])
+        #expect(response.verdict != .retry(after: .seconds(5)))
+        #expect(response.retryAfter == .seconds(5))
     }
 
-    @Test("each status that is retried hears it", arguments: [408, 425, 429, 500, 502, 503, 504])
-    func retriedStatuses(status: Int) {
-        let answer = HTTPAnswer(status: status, headers: [("RETRY-AFTER", "5")])
-        #expect(answer.verdict == .retry(after: .seconds(5)))
+    @Test("every retried status uses it", arguments: [408, 425, 429, 500, 502, 503, 504])
+    func retriedStatusesUseHeader(status: Int) {
+        let response = HTTPResponse(status: status, headers: [("RETRY-AFTER", "5")])
+        #expect(response.verdict == .retry(after: .seconds(5)))
     }
 
-    @Test("a date without the server's own is measured from this system's clock")
-    func withoutDate() throws {
+    @Test("a date without the server's own is compared with this system's clock")
+    func dateWithoutServerClockUsesOwn() throws {
         let now = try #require(Timestamp("1994-11-06T08:49:37.000Z"))
-        let answer = HTTPAnswer(status: 503, headers: [("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT")])
-        #expect(answer.retryAfter(now: now) == .seconds(10))
-        let withNonsense = HTTPAnswer(
+        let response = HTTPResponse(status: 503, headers: [("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT")])
+        #expect(response.retryAfter(now: now) == .seconds(10))
+        let withNonsense = HTTPResponse(
             status: 503, headers: [("Date", "today"), ("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT")])
         #expect(withNonsense.retryAfter(now: now) == .seconds(10))
     }
@@ -65,16 +65,16 @@ struct RetryAfterTests {
         ("784111000000", .zero), ("99999999999999999999", nil), ("", nil), ("-1", nil), ("1.5", nil), ("soon", nil),
     ]
 
-    @Test("Segment's X-RateLimit-Reset in seconds, and as the Unix time in seconds and milliseconds", arguments: resets)
-    func rateLimitReset(text: String, expected: Duration?) throws {
-        let answer = HTTPAnswer(
+    @Test("X-RateLimit-Reset is read as seconds, or as a Unix time in seconds or milliseconds", arguments: resets)
+    func rateLimitResetIsParsed(text: String, expected: Duration?) throws {
+        let response = HTTPResponse(
             status: 429, headers: [("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("X-RateLimit-Reset", text)])
         let batch = try Batch.numbered(1)
         let format = SegmentFormat(writeKey: "k")
-        #expect(format.classify(answer, batch) == .all(.retry(after: expected)))
-        var both = answer
+        #expect(format.verdicts(for: batch, from: response) == .all(.retry(after: expected)))
+        var both = response
         both.headers.append(("Retry-After", "5"))
-        #expect(format.classify(both, batch) == .all(.retry(after: .seconds(5))))
+        #expect(format.verdicts(for: batch, from: both) == .all(.retry(after: .seconds(5))))
     }
 
     static let dates: [(String, String?)] = [
@@ -94,8 +94,8 @@ struct RetryAfterTests {
         (String(repeating: "Sun, ", count: 9), nil), ("Sun, 06 Nov 1994 08:49:37 GMT, and more", nil),
     ]
 
-    @Test("the three forms of a date", arguments: dates)
-    func date(text: String, expected: String?) {
+    @Test("the three forms of dates are read", arguments: dates)
+    func threeFormsOfDates(text: String, expected: String?) {
         #expect(Timestamp(httpDate: text)?.description == expected)
     }
 }

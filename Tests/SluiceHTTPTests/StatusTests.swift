@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What each status means", .timeLimit(.minutes(10)))
+@Suite("Verdicts by status", .timeLimit(.minutes(10)))
 struct StatusTests {
     enum Kind: Equatable {
         case accepted, retry, hold, tooLarge, refused, none
@@ -34,43 +34,45 @@ struct StatusTests {
         (599, .retry), (600, .retry), (799, .retry), (999, .retry),
     ]
 
-    @Test("a status over the wire", arguments: table)
-    func overTheWire(status: Int, kind: Kind) async throws {
-        // No body: 204 and 304 have none, whatever else they say.
-        let server = try Server(answering: "HTTP/1.1 \(status) Some Reason\r\nContent-Length: 0\r\n\r\n")
+    @Test("each status has its verdict", arguments: table)
+    func statusHasVerdict(status: Int, kind: Kind) async throws {
+        // Without body: 204 and 304 can't have one.
+        let server = try Server(responding: "HTTP/1.1 \(status) Some Reason\r\nContent-Length: 0\r\n\r\n")
         let verdicts = try await openTransport(to: server.url).send(.small)
         #expect(Kind(verdicts) == kind)
         #expect(server.received.all.count == 1)
     }
 
-    @Test("statuses that no HTTP server writes are tried again", arguments: [Int.min, -1, 0, 99, 100, 199, 600, .max])
-    func odd(status: Int) {
-        #expect(HTTPAnswer(status: status).verdict == .retry(after: nil))
+    @Test("invalid statuses are retried", arguments: [Int.min, -1, 0, 99, 100, 199, 600, .max])
+    func invalidStatusIsRetried(status: Int) {
+        #expect(HTTPResponse(status: status).verdict == .retry(after: nil))
     }
 
-    @Test("every status has a verdict, and none of them gives up an event")
-    func all() {
+    @Test("every status has a verdict that rejects no event")
+    func noStatusRejects() {
         for status in 0...1_000 {
-            let verdict = HTTPAnswer(status: status).verdict
+            let verdict = HTTPResponse(status: status).verdict
             #expect(Kind(.all(verdict)) != .none)
             #expect((verdict == .accepted) == (200...299).contains(status))
         }
     }
 
-    @Test("a redirect is never followed", arguments: [301, 302, 303, 307, 308])
-    func redirect(status: Int) async throws {
-        let target = try Server(answering: HTTPAnswer.ok)
+    @Test("a redirect is not followed", arguments: [301, 302, 303, 307, 308])
+    func redirectIsNotFollowed(status: Int) async throws {
+        let target = try Server(responding: HTTPResponse.ok)
         let server = try Server(
-            answering: "HTTP/1.1 \(status) Moved\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
+            responding: "HTTP/1.1 \(status) Moved\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
         let verdicts = try await openTransport(to: server.url).send(.small)
         #expect(Kind(verdicts) == .hold)
         #expect(target.connectionCount == 0)
     }
 
-    @Test("a verdict's text holds nothing of the URL, the headers or the answer", arguments: [302, 400, 401, 404, 415])
-    func secrecy(status: Int) async throws {
+    @Test(
+        "a verdict's text contains nothing of the URL, the headers or the response",
+        arguments: [302, 400, 401, 404, 415])
+    func verdictTextHasNoSecrets(status: Int) async throws {
         let server = try Server(
-            answering: "HTTP/1.1 \(status) secret\r\nLocation: secret\r\nContent-Length: 6\r\n\r\nsecret")
+            responding: "HTTP/1.1 \(status) secret\r\nLocation: secret\r\nContent-Length: 6\r\n\r\nsecret")
         let transport = try openTransport(to: server.url + "?secret", headers: ["Authorization": "secret"])
         let verdicts = try await transport.send(.of(#"{"event":"secret"}"#))
         #expect(!"\(verdicts)".contains("secret"))

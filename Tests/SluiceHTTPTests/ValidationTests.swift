@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What is refused before anything is sent", .timeLimit(.minutes(10)))
+@Suite("Validation before sending", .timeLimit(.minutes(10)))
 struct ValidationTests {
     static let wrongURLs = [
         "", " ", "http", "http:", "http:/", "http://", "https://", "http:///path", "http:////host/", "//host/",
@@ -21,23 +21,23 @@ struct ValidationTests {
         "http://ho<st/", "http://ho\"st/", "http://ho,st/", "http://ho%0d%0ast/", "http://host%00/", "http://%/",
     ]
 
-    @Test("a URL that is none, when the transport is opened", arguments: wrongURLs)
-    func wrongURL(url: String) {
+    @Test("an invalid URL throws when the transport is opened", arguments: wrongURLs)
+    func invalidURLThrowsAtOpen(url: String) {
         let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open() }
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.hasPrefix("the URL ") == true)
         #expect(error?.message.contains("secret") == false)
     }
 
-    @Test("a blank is called one", arguments: [" http://host/", "http://host/ ", "http://host/a b"])
-    func blank(url: String) {
+    @Test("the message names a space", arguments: [" http://host/", "http://host/ ", "http://host/a b"])
+    func spaceIsNamed(url: String) {
         let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open() }
-        #expect(error?.message.contains("a blank") == true)
+        #expect(error?.message.contains("a space") == true)
         #expect(error?.message.contains("%20") == true)
     }
 
-    @Test("a URL that is none, when the pipeline is built")
-    func building() {
+    @Test("an invalid URL throws when the pipeline is built")
+    func invalidURLThrowsAtBuild() {
         let error = #expect(throws: SluiceError.self) {
             try Pipeline {
                 MemoryStore()
@@ -55,8 +55,8 @@ struct ValidationTests {
         "http://host/%0D%0A", "http://host/?a=%20&b=[]{}|^`'\"<>", "https://bücher.example".replacing("ü", with: "u"),
     ]
 
-    @Test("a URL that is one", arguments: rightURLs)
-    func rightURL(url: String) throws {
+    @Test("a valid URL is accepted", arguments: rightURLs)
+    func validURLOpens(url: String) throws {
         try HTTPTransport(to: url).open()
     }
 
@@ -68,8 +68,8 @@ struct ValidationTests {
         ("TE", "trailers"), ("Trailer", "X"), ("Upgrade", "h2c"),
     ]
 
-    @Test("a header that is none, or not the host's to set, when the transport is opened", arguments: wrongHeaders)
-    func wrongHeader(name: String, value: String) {
+    @Test("an invalid header, or one of the client's own, throws when the transport is opened", arguments: wrongHeaders)
+    func invalidHeaderThrowsAtOpen(name: String, value: String) {
         let error = #expect(throws: SluiceError.self) {
             try HTTPTransport(to: "http://host/", headers: [name: value]).open()
         }
@@ -77,18 +77,20 @@ struct ValidationTests {
         #expect(error?.message.contains("header") == true)
     }
 
-    @Test("what a format or a signature makes of a request, before it is sent", arguments: wrongHeaders)
-    func wrongHeaderOfASignature(name: String, value: String) async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("an invalid header of a signature throws before the request is sent", arguments: wrongHeaders)
+    func invalidHeaderOfSignatureThrows(name: String, value: String) async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url) { $0.headers.append((name, value)) }
         let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
         #expect(error?.code == .invalidArgument)
         #expect(server.connectionCount == 0)
     }
 
-    @Test("a URL or a method of a signature's", arguments: ["", "GET /", "POST\r\nX: 1", "P\u{0}ST", "PÖST"])
-    func wrongMethod(method: String) async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test(
+        "an invalid URL or method of a signature throws before the request is sent",
+        arguments: ["", "GET /", "POST\r\nX: 1", "P\u{0}ST", "PÖST"])
+    func invalidMethodOfSignatureThrows(method: String) async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         for sign: @Sendable (inout HTTPRequest) -> Void in [
             { $0.method = method }, { $0.url += "\r\nX-Injected: \(method)" },
         ] {
@@ -99,33 +101,33 @@ struct ValidationTests {
         #expect(server.connectionCount == 0)
     }
 
-    @Test("a value of any other characters goes over the wire as it is")
-    func anyValue() async throws {
-        let server = try Server(answering: HTTPAnswer.ok)
+    @Test("a header's value can contain any other characters")
+    func otherCharactersAreSent() async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         let value = "a: b; c=\"d\", é 😀\t(e) <f> \\g"
         _ = try await openTransport(to: server.url, headers: ["X-!#$%&'*+-.^_`|~9": value]).send(.small)
         #expect(try await server.received.next().values("X-!#$%&'*+-.^_`|~9") == [value])
     }
 
     @Test(
-        "deadlines that are none",
+        "invalid timeouts throw when the transport is opened",
         arguments: [.zero, .seconds(-1), .nanoseconds(-1), .seconds(Int64.min)] as [Duration])
-    func wrongDeadlines(duration: Duration) {
-        for deadlines in [HTTPDeadlines(connect: duration), HTTPDeadlines(total: duration)] {
+    func invalidTimeoutsThrow(duration: Duration) {
+        for timeouts in [HTTPTimeouts(connect: duration), HTTPTimeouts(total: duration)] {
             let error = #expect(throws: SluiceError.self) {
-                try HTTPTransport(to: "http://host/", deadlines: deadlines).open()
+                try HTTPTransport(to: "http://host/", configuration: .init(timeouts: timeouts)).open()
             }
             #expect(error?.code == .invalidArgument)
         }
     }
 
     @Test(
-        "deadlines count in whole milliseconds, and never become 0, which would mean none",
+        "timeouts are rounded up to whole milliseconds and never 0, which would disable them",
         arguments: [
             (.nanoseconds(1), 1), (.milliseconds(1), 1), (.microseconds(1_001), 2), (.seconds(30), 30_000),
             (.milliseconds(1_500), 1_500), (.seconds(Int64.max), 2_000_000_000), (.seconds(Int64.min), 1), (.zero, 1),
         ] as [(Duration, Int)])
-    func milliseconds(duration: Duration, milliseconds: Int) {
+    func timeoutsAreWholeMilliseconds(duration: Duration, milliseconds: Int) {
         #expect(duration.timerMilliseconds == milliseconds)
     }
 }

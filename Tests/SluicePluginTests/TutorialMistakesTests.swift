@@ -36,9 +36,9 @@ import Testing
     /// Keeps the bodies that it is to send.
     private struct Collector: HTTPClient {
         let bodies = Locked<[[UInt8]]>([])
-        func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             bodies.withLock { $0.append(request.body) }
-            return HTTPAnswer(status: 200)
+            return HTTPResponse(status: 200)
         }
     }
 
@@ -46,7 +46,7 @@ import Testing
     func eventsBatchJoined() async throws {
         let collector = Collector()
         let pipeline = try pipeline(
-            HTTPTransport(to: "http://collector.example", format: .jsonArray, client: collector))
+            HTTPTransport(to: "http://collector.example", format: .jsonArray, configuration: .init(client: collector)))
         for number in 0..<3 { pipeline.track("Event", ["text": ".\n", "number": .int(number)]) }
         await pipeline.flush()
         let body = try #require(collector.bodies.withLock { $0.first })

@@ -8,12 +8,12 @@
     import Android
 #endif
 
-/// Something that turns bytes into a raw DEFLATE stream (RFC 1951), the same bytes always into the same stream.
+/// Compresses bytes into a raw DEFLATE stream (RFC 1951). Equal bytes become equal streams.
 struct Deflater: Sendable {
-    /// Nil if memory is short.
+    /// Returns nil if there is not enough memory.
     let deflate: @Sendable ([UInt8]) -> [UInt8]?
 
-    /// Compresses nothing, for bodies that must be gzip where there is no zlib: blocks of the bytes as they are.
+    /// Writes stored (uncompressed) blocks, for bodies that must be gzip on systems without zlib.
     static let storing = Deflater { bytes in
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + bytes.count / 0xFFFF * 5 + 5)
@@ -32,7 +32,7 @@ struct Deflater: Sendable {
 
 #if canImport(Compression)
     extension Deflater {
-        /// The system's own, which every system of Apple's has.
+        /// The system's Compression framework.
         static let system: Deflater? = Deflater { bytes in
             let capacity = bytes.count + bytes.count / 0xFFFF * 5 + 1_024
             let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
@@ -44,7 +44,7 @@ struct Deflater: Sendable {
     }
 #else
     extension Deflater {
-        // Its interface of two functions without structures is enough, and needs no header to compile.
+        // These two functions take no structures and therefore need no header.
         private typealias Compress =
             @convention(c) (
                 UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CUnsignedLong>, UnsafePointer<UInt8>, CUnsignedLong,
@@ -58,7 +58,7 @@ struct Deflater: Sendable {
             private static let libraryName = "libz.so.1"
         #endif
 
-        /// The system's zlib, loaded when it is first needed and never unloaded; nil where there is none.
+        /// The system's zlib, loaded on first use and never unloaded. Nil if the system has no zlib.
         static let system: Deflater? = {
             guard let library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL),
                 let compressSymbol = dlsym(library, "compress2"), let boundSymbol = dlsym(library, "compressBound")
@@ -72,7 +72,7 @@ struct Deflater: Sendable {
                     isDone = compress(buffer.baseAddress, &count, bytes, CUnsignedLong(bytes.count), 6) == 0
                     initialized = isDone ? Int(count) : 0
                 }
-                // Around the raw stream it puts 2 bytes of zlib's header and 4 of its checksum.
+                // Remove zlib's header of 2 bytes and its checksum of 4.
                 guard isDone, stream.count > 6 else { return nil }
                 return Array(stream[2..<stream.count - 4])
             }

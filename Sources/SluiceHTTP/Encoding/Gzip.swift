@@ -1,6 +1,6 @@
-/// Writes gzip files (RFC 1952) of one member, without a name or a time in them: equal bytes become equal files.
+/// Writes gzip files (RFC 1952) with one member, without name or time: equal bytes become equal files.
 enum Gzip {
-    /// Nil if the deflater fails.
+    /// Returns nil if the deflater fails.
     static func file(of bytes: [UInt8], by deflater: Deflater) -> [UInt8]? {
         guard let stream = deflater.deflate(bytes) else { return nil }
         // Deflate, no flags, no time, no hints, system unknown.
@@ -14,10 +14,10 @@ enum Gzip {
 }
 
 extension HTTPRequest {
-    /// Bodies of fewer bytes are sent as they are: there is next to nothing to be gained.
+    /// Bodies of up to this many bytes aren't compressed, since it saves next to nothing.
     static let gzipThreshold = 1_024
 
-    /// Compresses the body and says so in a header, if that makes it smaller and nobody has encoded it already.
+    /// Compresses the body if that makes it smaller, unless it already has an encoding.
     mutating func gzip(by deflater: Deflater) {
         guard body.count > HTTPRequest.gzipThreshold, header("Content-Encoding") == nil,
             let file = Gzip.file(of: body, by: deflater), file.count < body.count

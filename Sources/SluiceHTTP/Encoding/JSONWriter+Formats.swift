@@ -1,12 +1,12 @@
 import Sluice
 
 extension JSONWriter {
-    /// A moment as a string in ISO 8601, with a plain Z, for receivers that parse it before they unescape it.
+    /// A time as an ISO 8601 string with a plain Z, for receivers that parse it before they unescape it.
     mutating func isoTime(_ time: Timestamp) {
         string(time.description)
     }
 
-    /// Nanoseconds since 1970 as a string of digits, within what an unsigned integer of 64 bits can count.
+    /// Nanoseconds since 1970 as a string of digits, within the range of an unsigned 64-bit integer.
     mutating func unixNanoseconds(_ time: Timestamp) {
         let milliseconds = min(max(time.milliseconds, 0), Int64(UInt64.max / 1_000_000))
         string(String(UInt64(milliseconds) * 1_000_000))
@@ -21,10 +21,10 @@ extension JSONWriter {
         string(value)
     }
 
-    /// All of `elements`, with commas between them.
-    mutating func list<Element>(
-        _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) throws(SluiceError) -> Void
-    ) throws(SluiceError) {
+    /// The elements with commas between them.
+    mutating func list<Element, Failure: Error>(
+        _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) throws(Failure) -> Void
+    ) throws(Failure) {
         var isFirst = true
         for element in elements {
             if !isFirst { raw(",") }
@@ -33,38 +33,37 @@ extension JSONWriter {
         }
     }
 
-    /// An object of properties that stand beside names of the format's own: a property that has one of those names gets
-    /// `properties.` in front, since no object may have a name twice.
-    mutating func pairs(_ properties: Properties, beside names: Set<String>) {
-        for property in properties {
-            raw(",")
-            string(property.outerName(beside: names))
-            raw(":")
-            value(property.value)
-        }
+    /// The events of a batch, each read from its line, with commas between them.
+    mutating func events(of batch: Batch, _ write: (inout JSONWriter, Event) -> Void) throws(SluiceError) {
+        try list(batch.events) { (writer, line) throws(SluiceError) in write(&writer, try line.event()) }
     }
 }
 
 extension Property {
+    /// The name beside the format's own names. A property with one of them gets the prefix `properties.`, since an object
+    /// must not contain a name twice.
     func outerName(beside names: Set<String>) -> String {
         names.contains(name) ? "properties." + name : name
     }
 }
 
-extension Batch {
-    /// - Complexity: O(bytes).
-    var byteCount: Int { events.reduce(0) { $0 + $1.bytes.count } }
-
-    /// A writer with room for the batch and something around each event.
-    func makeWriter() -> JSONWriter {
-        JSONWriter(capacity: byteCount + events.count * 128 + 256)
+extension HTTPRequest {
+    mutating func setJSON(_ writer: JSONWriter) {
+        setHeader("Content-Type", "application/json")
+        body = writer.bytes
     }
 }
 
+extension Batch {
+    /// - Complexity: O(number of events).
+    var byteCount: Int { events.reduce(0) { $0 + $1.bytes.count } }
+
+    /// A writer with capacity for the batch and an envelope around each event.
+    func makeWriter() -> JSONWriter { JSONWriter(capacity: byteCount + events.count * 128 + 256) }
+}
+
 extension EventLine {
-    /// The id that receivers are to know the event by.
-    ///
-    /// - Throws: ``Sluice/SluiceError/Code/malformedLine``, of which the transport makes a search for the event.
+    /// The id by which receivers recognize the event.
     func canonicalID() throws(SluiceError) -> EventID {
         guard let id else { throw SluiceError(.malformedLine, "not a canonical event line: no id") }
         return id
@@ -72,6 +71,9 @@ extension EventLine {
 }
 
 extension Event {
-    /// Whom the event belongs to, for receivers that demand someone: without any id at all, the event stands for itself.
+    /// The distinct id, or the next best id for receivers that require one. An event without any id has its own.
     var anyDistinctID: String { distinctID ?? loginID ?? anonymousID ?? id.description }
+
+    /// The anonymous id. An event without any id of a person has its own.
+    var anyAnonymousID: String? { anonymousID ?? (loginID == nil ? anyDistinctID : nil) }
 }

@@ -1,65 +1,62 @@
-public import Sluice
+import Sluice
 
-/// `/2/httpapi` of Amplitude, or its `/batch` if the URL ends so.
-///
-/// The event's id is the `insert_id`, by which Amplitude knows a retry for 7 days. It takes all events of a request or
-/// none, but names those that are at fault: they are given up, and the others sent again without them.
-public struct AmplitudeFormat: WireFormat {
-    private let apiKey: Secret
+/// `/2/httpapi` of Amplitude, or `/batch` if the URL ends with it. The event's id is the `insert_id`.
+struct AmplitudeFormat: WireFormat {
+    let apiKey: String
 
-    /// - Parameter apiKey: that of the project.
-    public init(apiKey: String) {
-        self.apiKey = Secret(apiKey)
-    }
+    var maximumBatchSize: BatchSize { BatchSize(events: 1_999, bytes: 800_000) }
+    var maximumBodyBytes: Int { 1_000_000 }
 
-    public var maximumBatchSize: BatchSize { BatchSize(events: 1_999, bytes: 800_000) }
-    public var maximumBodyBytes: Int { 1_000_000 }
-
-    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         if !request.url.hasSuffix("/batch") { request.appendPath("2", "httpapi") }
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw(#"{"api_key":"#)
-        writer.string(apiKey.text)
-        // By default it refuses ids of fewer than 5 characters.
+        writer.string(apiKey)
+        // Otherwise ids with fewer than 5 characters would be refused.
         writer.raw(#","options":{"min_id_length":1},"events":["#)
-        try writer.list(batch.events) { (writer, line) throws(SluiceError) in
-            AmplitudeFormat.write(try line.event(), to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw("]}")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
-    public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
-        switch answer.status {
-        case 200...299: .all(answer.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
-        case 400: classifyRefusal(answer, batch.events.count)
-        default: .all(answer.verdict)
+    /// Amplitude accepts all events of a request or no event, but lists the invalid and the throttled ones. The others are
+    /// sent again without them.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        let count = batch.events.count
+        let rest = Verdict.retry(after: .zero)
+        switch response.status {
+        case 200...299:
+            return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
+        case 400:
+            let keys = [
+                "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
+                "silenced_events",
+            ]
+            guard let refused = indices(keys, in: response, below: count) else { break }
+            return .each((0..<count).map { refused.contains($0) ? .rejected("Amplitude refused the event") : rest })
+        case 429:
+            guard let throttled = indices(["throttled_events"], in: response, below: count) else { break }
+            // Amplitude measures over 30 s.
+            let reason = "Amplitude throttles the event's user or device"
+            let later = Verdict.retry(after: response.retryAfter ?? .seconds(30), reason: reason)
+            return .each((0..<count).map { throttled.contains($0) ? later : rest })
+        default: break
         }
+        return .all(response.verdict)
     }
 
-    private func classifyRefusal(_ answer: HTTPAnswer, _ count: Int) -> Verdicts {
-        let keys = [
-            "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
-            "silenced_events",
-        ]
-        let lists = keys.compactMap { answer.jsonObject?[$0] }
-        // Of a receiver that spares few it may not be the events: those are sent in parts.
-        guard let refused = PropertyValue.array(PropertyArray(lists)).eventIndices(below: count),
-            !refused.isEmpty, refused.count <= count / 2
-        else { return .all(answer.verdict) }
-        return .each(
-            (0..<count).map {
-                refused.contains($0) ? .rejected("Amplitude refused the event") : .retry(after: .zero)
-            })
+    /// - Returns: Nil if the lists are empty or contain anything other than indices of events.
+    private func indices(_ keys: [String], in response: HTTPResponse, below count: Int) -> Set<Int>? {
+        let lists = keys.compactMap { response.jsonObject?[$0] }
+        let indices = PropertyValue.array(PropertyArray(lists)).eventIndices(below: count)
+        return indices?.isEmpty == false ? indices : nil
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"event_type":"#)
         writer.string(event.name)
-        let deviceID = event.anonymousID ?? (event.loginID == nil ? event.anyDistinctID : nil)
         writer.optionalString("user_id", event.loginID)
-        writer.optionalString("device_id", deviceID)
+        writer.optionalString("device_id", event.anyAnonymousID)
         writer.raw(#","time":"#)
         writer.integer(event.time.milliseconds)
         writer.raw(#","insert_id":"#)
@@ -68,9 +65,4 @@ public struct AmplitudeFormat: WireFormat {
         writer.object(event.properties)
         writer.raw("}")
     }
-}
-
-extension WireFormat where Self == AmplitudeFormat {
-    /// Events for Amplitude, by the project's API key. The URL is `https://api2.amplitude.com`, or that of the EU.
-    public static func amplitude(apiKey: String) -> AmplitudeFormat { AmplitudeFormat(apiKey: apiKey) }
 }

@@ -1,24 +1,15 @@
-public import Sluice
+import Sluice
 
-/// `_bulk` of Elasticsearch and OpenSearch: each event a document with a verdict of its own.
-///
-/// A document is the store's line with an `@timestamp` in front, as data streams want it. Its `_id` is the event's, and
-/// `create` refuses an id that is there already: a retry doubles nothing. The URL is that of the cluster; credentials go
-/// into the transport's headers.
-public struct ElasticsearchFormat: WireFormat {
-    private let index: String
+/// `_bulk` of Elasticsearch and OpenSearch, with a result for each event.
+struct ElasticsearchFormat: WireFormat {
+    let index: String
 
-    /// - Parameter index: the name of an index, an alias or a data stream.
-    public init(index: String) {
-        self.index = index
-    }
+    /// The results fit into the 64 KiB that are read of a response, even if every event is refused.
+    var maximumBatchSize: BatchSize { BatchSize(events: 500, bytes: 10_000_000) }
+    var maximumBodyBytes: Int { 90_000_000 }
+    var acceptsGzip: Bool { true }
 
-    /// As many as have their results in the 64 KiB that are read of an answer, even if all are refused.
-    public var maximumBatchSize: BatchSize { BatchSize(events: 500, bytes: 10_000_000) }
-    public var maximumBodyBytes: Int { 90_000_000 }
-    public var acceptsGzip: Bool { true }
-
-    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath(index, "_bulk")
         request.appendQuery("filter_path", "errors,items.*.status")
         request.setHeader("Content-Type", "application/x-ndjson")
@@ -35,25 +26,20 @@ public struct ElasticsearchFormat: WireFormat {
         request.body = writer.bytes
     }
 
-    public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
-        guard answer.status == 200 else {
-            return .all((200...299).contains(answer.status) ? .retry(after: nil) : answer.verdict)
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        guard response.status == 200 else {
+            return .all((200...299).contains(response.status) ? .retry(after: nil) : response.verdict)
         }
-        guard let items = answer.jsonObject?["items"]?.asArray, items.count == batch.events.count else {
+        guard let items = response.jsonObject?["items"]?.asArray, items.count == batch.events.count else {
             return .all(.retry(after: nil))
         }
-        return .weighing(items.map(finding), retryAfter: answer.retryAfter)
-    }
-
-    private func finding(of item: PropertyValue) -> Finding {
-        guard let status = item.asObject?["create"]?.asObject?["status"]?.asInt else { return .retry }
-        return status == 409 ? .duplicate : Finding(status: status, of: "Elasticsearch")
-    }
-}
-
-extension WireFormat where Self == ElasticsearchFormat {
-    /// Documents for an index, an alias or a data stream of Elasticsearch or OpenSearch, by its name.
-    public static func elasticsearch(index: String) -> ElasticsearchFormat {
-        ElasticsearchFormat(index: index)
+        return .results(
+            items.map { item in
+                guard let status = item.asObject?["create"]?.asObject?["status"]?.asInt else {
+                    return .retry(after: response.retryAfter)
+                }
+                if status == 409 { return .duplicate }
+                return Verdict(status: status, of: "Elasticsearch", retryAfter: response.retryAfter)
+            })
     }
 }

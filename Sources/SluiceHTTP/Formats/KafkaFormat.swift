@@ -1,22 +1,14 @@
-public import Sluice
+import Sluice
 
-/// Version 2 of Confluent's REST Proxy for Kafka, which Redpanda and Karapace speak too.
-///
-/// A record's value is the store's line, its key the distinct id: a person's events stay in order, in one partition. Kafka
-/// does not know a retry; let consumers know events by their `id`.
-public struct KafkaFormat: WireFormat {
-    private let topic: String
+/// Version 2 of Confluent's REST Proxy for Kafka.
+struct KafkaFormat: WireFormat {
+    let topic: String
 
-    /// - Parameter topic: its name.
-    public init(topic: String) {
-        self.topic = topic
-    }
+    /// The results fit into the 64 KiB that are read of a response.
+    var maximumBatchSize: BatchSize { BatchSize(events: 250, bytes: 800_000) }
+    var maximumBodyBytes: Int { 1_000_000 }
 
-    /// As many as have their results in the 64 KiB that are read of an answer.
-    public var maximumBatchSize: BatchSize { BatchSize(events: 250, bytes: 800_000) }
-    public var maximumBodyBytes: Int { 1_000_000 }
-
-    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("topics", topic)
         request.setHeader("Content-Type", "application/vnd.kafka.json.v2+json")
         request.setHeader("Accept", "application/vnd.kafka.v2+json")
@@ -33,26 +25,20 @@ public struct KafkaFormat: WireFormat {
         request.body = writer.bytes
     }
 
-    public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
-        guard (200...299).contains(answer.status) else { return .all(answer.verdict) }
-        guard let offsets = answer.jsonObject?["offsets"]?.asArray, offsets.count == batch.events.count else {
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        guard (200...299).contains(response.status) else { return .all(response.verdict) }
+        guard let offsets = response.jsonObject?["offsets"]?.asArray, offsets.count == batch.events.count else {
             return .all(.retry(after: nil))
         }
-        return .weighing(offsets.map(finding), retryAfter: answer.retryAfter)
+        let later = Verdict.retry(after: response.retryAfter)
+        return .results(
+            offsets.map { offset in
+                guard let offset = offset.asObject else { return later }
+                return switch offset["error_code"] {
+                case nil, .some(.null): offset["offset"]?.asInt == nil ? later : .accepted
+                case .some(.int(1)): .rejected("Kafka refused the record")
+                default: later
+                }
+            })
     }
-
-    /// 1 is an error that a retry does not mend, 2 one that it may.
-    private func finding(of offset: PropertyValue) -> Finding {
-        guard let offset = offset.asObject else { return .retry }
-        return switch offset["error_code"] {
-        case nil, .some(.null): offset["offset"]?.asInt == nil ? .retry : .accepted
-        case .some(.int(1)): .refused("Kafka refused the record")
-        default: .retry
-        }
-    }
-}
-
-extension WireFormat where Self == KafkaFormat {
-    /// Records for a topic by version 2 of the REST Proxy, whose URL is that of the proxy.
-    public static func kafka(topic: String) -> KafkaFormat { KafkaFormat(topic: topic) }
 }

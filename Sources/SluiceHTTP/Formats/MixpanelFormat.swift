@@ -1,69 +1,55 @@
-public import Sluice
+import Sluice
 
-/// `/import` of Mixpanel, in its strict form: each event that it refuses is named in the answer.
-///
-/// The event's id is the `$insert_id`, by which Mixpanel knows a retry, together with name, time and person.
-public struct MixpanelFormat: WireFormat {
-    private let user: Secret
-    private let password: Secret
-    private let project: String?
+/// The strict form of Mixpanel's `/import`, which lists the refused events. The event's id is the `$insert_id`.
+struct MixpanelFormat: WireFormat {
+    let user: String
+    let password: String
+    let project: String?
     private static let names: Set<String> = ["time", "distinct_id", "$insert_id", "$device_id", "$user_id"]
 
-    /// - Parameter token: that of the project.
-    public init(token: String) {
-        user = Secret(token)
-        password = Secret("")
-        project = nil
-    }
-
-    /// - Parameters:
-    ///   - project: the id of the project.
-    ///   - user: the name of a service account.
-    ///   - secret: that of the account.
-    public init(project: String, user: String, secret: String) {
-        self.user = Secret(user)
-        self.password = Secret(secret)
+    init(user: String, password: String, project: String?) {
+        self.user = user
+        self.password = password
         self.project = project
     }
 
-    public var maximumBatchSize: BatchSize { BatchSize(events: 2_000, bytes: 5_000_000) }
-    public var maximumBodyBytes: Int { 10_000_000 }
-    public var acceptsGzip: Bool { true }
+    var maximumBatchSize: BatchSize { BatchSize(events: 2_000, bytes: 5_000_000) }
+    var maximumBodyBytes: Int { 10_000_000 }
+    var acceptsGzip: Bool { true }
 
-    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("import")
         request.appendQuery("strict", "1")
         if let project { request.appendQuery("project_id", project) }
-        request.setBasicAuthorization(user: user.text, password: password.text)
-        request.setHeader("Content-Type", "application/json")
+        request.setBasicAuthorization(user: user, password: password)
         var writer = batch.makeWriter()
         writer.raw("[")
-        try writer.list(batch.events) { (writer, line) throws(SluiceError) in
-            MixpanelFormat.write(try line.event(), to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw("]")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
-    public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         let count = batch.events.count
-        switch answer.status {
+        switch response.status {
         case 200...299:
-            return .all(answer.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
+            return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
         case 400:
-            // The others were taken in.
-            let records = answer.jsonObject?["failed_records"]?.asArray
-            let indices = records.map { $0.map { $0.asObject?["index"] ?? .null } }
-            guard let indices, !indices.isEmpty,
-                let refused = PropertyValue.array(PropertyArray(indices)).eventIndices(below: count)
-            else { return .all(answer.verdict) }
-            return .weighing(
-                (0..<count).map { refused.contains($0) ? .refused("Mixpanel refused the event") : .accepted })
-        default: return .all(answer.verdict)
+            // The other events were accepted. Believe this only if every record has a valid index.
+            let records = response.jsonObject?["failed_records"]?.asArray
+            let indices = records.map { $0.compactMap { $0.asObject?["index"] } } ?? []
+            guard !indices.isEmpty, indices.count == records?.count,
+                indices.allSatisfy({ if case .int(0..<Int64(count)) = $0 { true } else { false } })
+            else { return .all(response.verdict) }
+            return .each(
+                (0..<Int64(count)).map {
+                    indices.contains(.int($0)) ? .rejected("Mixpanel refused the event") : .accepted
+                })
+        default: return .all(response.verdict)
         }
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"event":"#)
         writer.string(event.name)
         writer.raw(#","properties":{"time":"#)
@@ -74,17 +60,12 @@ public struct MixpanelFormat: WireFormat {
         writer.string(event.id.description)
         writer.optionalString("$device_id", event.anonymousID)
         writer.optionalString("$user_id", event.loginID)
-        writer.pairs(event.properties, beside: names)
+        for property in event.properties {
+            writer.raw(",")
+            writer.string(property.outerName(beside: names))
+            writer.raw(":")
+            writer.value(property.value)
+        }
         writer.raw("}}")
-    }
-}
-
-extension WireFormat where Self == MixpanelFormat {
-    /// Events for Mixpanel, by the project's token. The URL is `https://api.mixpanel.com`, or that of the EU or India.
-    public static func mixpanel(token: String) -> MixpanelFormat { MixpanelFormat(token: token) }
-
-    /// The same by a service account. All parameters are those of ``MixpanelFormat/init(project:user:secret:)``.
-    public static func mixpanel(project: String, user: String, secret: String) -> MixpanelFormat {
-        MixpanelFormat(project: project, user: user, secret: secret)
     }
 }

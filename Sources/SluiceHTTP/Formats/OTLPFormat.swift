@@ -1,49 +1,42 @@
-public import Sluice
+import Sluice
 
-/// OpenTelemetry's logs over HTTP as JSON (`/v1/logs`): each event a log record with an `eventName`.
-///
-/// Properties are attributes, and so are `event.id`, `distinct_id`, `anonymous_id` and `login_id`. The URL is that of the
-/// collector. A receiver that takes only a part of the records does not say which: then as many of the last events as
-/// it refused are given up, so that the counts are right. Refused all of them, they are sent in parts instead.
-public struct OTLPFormat: WireFormat {
-    private let service: String
+/// OpenTelemetry's logs over HTTP with JSON (`/v1/logs`).
+struct OTLPFormat: WireFormat {
+    let service: String
     private static let names: Set<String> = ["event.id", "distinct_id", "anonymous_id", "login_id"]
 
-    /// - Parameter service: the resource's `service.name`.
-    public init(service: String) {
+    init(service: String) {
         self.service = service
     }
 
-    public var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 2_000_000) }
-    public var maximumBodyBytes: Int { 20_000_000 }
-    public var acceptsGzip: Bool { true }
+    var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 2_000_000) }
+    var maximumBodyBytes: Int { 20_000_000 }
+    var acceptsGzip: Bool { true }
 
-    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "logs")
-        request.setHeader("Content-Type", "application/json")
         var writer = batch.makeWriter()
         writer.raw(#"{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"#)
         writer.string(service)
         writer.raw(#"}}]},"scopeLogs":[{"scope":{"name":"Sluice"},"logRecords":["#)
-        try writer.list(batch.events) { (writer, line) throws(SluiceError) in
-            OTLPFormat.write(try line.event(), to: &writer)
-        }
+        try writer.events(of: batch, Self.write)
         writer.raw("]}]}]}")
-        request.body = writer.bytes
+        request.setJSON(writer)
     }
 
-    public func classify(_ answer: HTTPAnswer, _ batch: Batch) -> Verdicts {
-        guard (200...299).contains(answer.status) else { return .all(answer.verdict) }
-        guard let object = answer.jsonObject else { return .all(.retry(after: nil)) }
-        guard let refused = object["partialSuccess"]?.asObject?["rejectedLogRecords"] else { return .all(.accepted) }
+    /// The receiver returns how many records it rejected, but not which. A retry isn't allowed. Reject as many of the last
+    /// events, so that the counts are right.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        guard (200...299).contains(response.status) else { return .all(response.verdict) }
+        guard let object = response.jsonObject else { return .all(.retry(after: nil)) }
+        guard let rejected = object["partialSuccess"]?.asObject?["rejectedLogRecords"] else { return .all(.accepted) }
         let count = batch.events.count
-        guard let number = refused.asInt, (0...count).contains(number) else { return .all(.retry(after: nil)) }
-        guard number < count else { return .all(.split(.refused("the OTLP receiver refused the record"))) }
-        let reason = "the OTLP receiver refused \(number) of \(count) records, and does not say which"
+        guard let number = rejected.asInt, (0...count).contains(number) else { return .all(.retry(after: nil)) }
+        let reason = "the OTLP receiver rejected \(number) of \(count) records without saying which"
         return .each((0..<count).map { $0 < count - number ? .accepted : .rejected(reason) })
     }
 
-    private static func write(_ event: Event, to writer: inout JSONWriter) {
+    private static func write(_ writer: inout JSONWriter, _ event: Event) {
         writer.raw(#"{"timeUnixNano":"#)
         writer.unixNanoseconds(event.time)
         writer.raw(#","observedTimeUnixNano":"#)
@@ -70,7 +63,45 @@ public struct OTLPFormat: WireFormat {
     }
 }
 
-extension WireFormat where Self == OTLPFormat {
-    /// Log records for an OpenTelemetry collector, by the name of the service that they come from.
-    public static func otlp(service: String) -> OTLPFormat { OTLPFormat(service: service) }
+extension JSONWriter {
+    /// A `KeyValue` of OTLP.
+    fileprivate mutating func otlpPair(_ name: String, _ value: PropertyValue) {
+        raw(#"{"key":"#)
+        string(name)
+        raw(#","value":"#)
+        otlpValue(value)
+        raw("}")
+    }
+
+    /// An `AnyValue`: integers as strings, dates in ISO 8601, and null as an empty object.
+    private mutating func otlpValue(_ value: PropertyValue) {
+        raw("{")
+        switch value {
+        case .string(let string):
+            raw(#""stringValue":"#)
+            self.string(string)
+        case .int(let int):
+            raw(#""intValue":"#)
+            string(String(int))
+        case .double(let double):
+            raw(#""doubleValue":"#)
+            number(double)
+        case .bool:
+            raw(#""boolValue":"#)
+            self.value(value)
+        case .date(let date):
+            raw(#""stringValue":"#)
+            isoTime(date)
+        case .array(let array):
+            raw(#""arrayValue":{"values":["#)
+            list(array) { $0.otlpValue($1) }
+            raw("]}")
+        case .object(let object):
+            raw(#""kvlistValue":{"values":["#)
+            list(object) { $0.otlpPair($1.name, $1.value) }
+            raw("]}")
+        case .null: break
+        }
+        raw("}")
+    }
 }

@@ -1,16 +1,16 @@
 import Sluice
 
-/// What an event is to Sensors Analytics: a `track`, or one of the types that it has for sign-ups, profiles and items.
+/// An event as a record of Sensors Analytics: a `track`, or one of its types for sign-ups, profiles and items.
 ///
-/// The events that stand for those are `SluiceIdentity`'s. One of such a name that lacks what the type needs was made by
-/// somebody else, and stays a `track`.
+/// SluiceIdentity's events have these types. An event with such a name but without the properties that the type requires
+/// comes from elsewhere and remains a `track`.
 struct SensorsRecord {
     var type = "track"
-    /// Only a `track` and a `track_signup` are called something.
+    /// Only `track` and `track_signup` have a name.
     var hasName = true
     var originalID: String?
     var item: (type: String, id: String)?
-    /// Ids that the user has besides, which stand beside the properties.
+    /// More ids of the user, which Sensors expects beside the properties.
     var identities: Properties?
     var properties: Properties
 
@@ -58,7 +58,7 @@ struct SensorsRecord {
 }
 
 extension PropertyValue {
-    /// A list of names, each as a property that is true.
+    /// A list of names as properties with the value true.
     fileprivate var asNames: Properties? {
         guard let names = asArray else { return nil }
         return Properties(

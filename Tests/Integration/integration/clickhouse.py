@@ -1,4 +1,4 @@
-"""ClickHouse: its rows against an independent reading of the log."""
+"""ClickHouse: compares its rows with an independent reading of the log."""
 
 import glob
 import json
@@ -40,7 +40,7 @@ USERS = """<?xml version="1.0"?>
 </yandex>
 """
 
-# What Docs/WireFormats.md advises for 18.16: each property a column, and by default an engine that drops doubles.
+# The table of Docs/WireFormats.md for 18.16: a column per property, and by default an engine that drops duplicates.
 TABLE = """
 CREATE TABLE {name} (
     id UUID, event String, time UInt64, distinct_id String, anonymous_id String,
@@ -76,8 +76,8 @@ class Server:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/", data=statement.encode())
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=60) as answer:
-                return answer.read().decode()
+            with opener.open(request, timeout=60) as response:
+                return response.read().decode()
         except urllib.error.HTTPError as error:
             raise Failed(f"ClickHouse refuses {statement!r}: {error.read().decode()}")
 
@@ -89,9 +89,9 @@ class Server:
         return int(self.query(f"SELECT {what} FROM {name}"))
 
     def rows(self, name):
-        """Each event once, in the order of their ids, which is that in which they were tracked."""
-        answer = self.query(f"SELECT * FROM {name} ORDER BY toString(id) LIMIT 1 BY id FORMAT JSONEachRow")
-        return [json.loads(line) for line in answer.splitlines()]
+        """Each event once, by id, which is the order of tracking."""
+        response = self.query(f"SELECT * FROM {name} ORDER BY toString(id) LIMIT 1 BY id FORMAT JSONEachRow")
+        return [json.loads(line) for line in response.splitlines()]
 
 
 def url(port):
@@ -99,7 +99,7 @@ def url(port):
 
 
 def compare(rows, lines):
-    """Holds every field of every row against the line that it comes from."""
+    """Compares every field of every row with its line."""
     same("rows", len(rows), len(lines))
     for number, (row, line) in enumerate(zip(rows, lines), 1):
         expected = log.event(line)
@@ -115,7 +115,7 @@ def compare(rows, lines):
 
 
 def rows(machine):
-    """Every line becomes a row, and every field of it is what the log says."""
+    """Every line becomes a row with the same fields."""
     server = Server.of(machine)
     server.make_table("rows")
     status, counts, said = machine.deliver(machine.requests, url(server.port), "clickhouse18:rows", machine.folder("store"))
@@ -129,14 +129,14 @@ def rows(machine):
 
 
 def poison(machine):
-    """One row that the table cannot take is set aside, alone."""
+    """One row that the table can't store is rejected, and no other."""
     server = Server.of(machine)
     trials = machine.trials(full=20, default=1)
     for trial in range(trials):
         server.make_table("poison")
         store = machine.folder("store")
         place = machine.random("poison", trial).randrange(len(machine.requests) + 1)
-        # A protocol of more than the 8 bytes that its column has.
+        # A protocol with more than the 8 bytes of its column.
         bad = b'9.9.9.9 - - [17/May/2015:10:05:03 +0000] "GET /poison HTTP/1.1-and-more" 200 1 "-" "-"'
         lines = machine.requests[:place] + [bad] + machine.requests[place:]
         _, counts, said = machine.deliver(lines, url(server.port), "clickhouse18:poison", store)
@@ -147,17 +147,17 @@ def poison(machine):
         same("dead letters", len(letters), 1)
         if b"/poison" not in letters[0]:
             raise Failed(f"the dead letter is another event: {letters[0]!r}")
-    return f"{trials} times, 1 row of {len(machine.requests) + 1} was found by splitting and set aside; all others arrived"
+    return f"{trials} times, 1 row of {len(machine.requests) + 1} was found by splitting and rejected; all others arrived"
 
 
 def cut(machine):
-    """What was inserted but not confirmed is sent again, and counts once."""
+    """Events that were inserted but not confirmed are sent again, and count once."""
     server = Server.of(machine)
     trials = machine.trials(full=20, default=1)
     again = 0
     cuts = 0
     for trial in range(trials):
-        # The one keeps doubles, which a query leaves out; the other drops them when it merges.
+        # The first table keeps duplicates, which the query skips. The second drops them when it merges.
         server.make_table("cut", engine="MergeTree")
         server.make_table("merged")
         random = machine.random("cut", trial)
@@ -172,7 +172,7 @@ def cut(machine):
         compare(server.rows("cut"), machine.requests)
         server.query("INSERT INTO merged SELECT * FROM cut")
         server.query("OPTIMIZE TABLE merged FINAL")
-        same("rows without doubles", server.count("merged"), len(machine.requests))
+        same("rows without duplicates", server.count("merged"), len(machine.requests))
         again += inserted - len(machine.requests)
         cuts += cutter.cuts
     total = trials * len(machine.requests)
@@ -180,7 +180,7 @@ def cut(machine):
 
 
 def holds(machine):
-    """A server that refuses all of them, for a table that is not there, empties no store."""
+    """A server that refuses every event because of a missing table loses none."""
     server = Server.of(machine)
     store = machine.folder("store")
     lines = machine.requests[:1_000]
@@ -188,7 +188,7 @@ def holds(machine):
     status, counts, said = machine.deliver(lines, url(server.port), "clickhouse18:absent", store, deadline=0)
     same("exit status, delivered, waiting", (status, counts["delivered"], counts["waiting"]), (2, 0, len(lines)))
     if "held" not in said or "code 60" not in said:
-        raise Failed(f"nothing says why: {said}")
+        raise Failed(f"no message gives the reason: {said}")
     server.make_table("absent")
     status, counts, _ = machine.deliver([], url(server.port), "clickhouse18:absent", store)
     same("exit status, delivered", (status, counts["delivered"]), (0, len(lines)))

@@ -1,4 +1,4 @@
-"""A proxy that lets requests through, and cuts some connections instead of passing the answer back."""
+"""A proxy that forwards requests, and closes some connections instead of returning the response."""
 
 import http.client
 import http.server
@@ -9,7 +9,7 @@ import threading
 
 
 class Cutter:
-    """Use it in a `with`. `is_cut` says of the number of a request, from zero, whether its answer gets lost."""
+    """Use it in a `with`. `is_cut` takes the number of a request, from zero, and returns whether its response is lost."""
 
     def __init__(self, port, is_cut):
         self.cuts = 0
@@ -23,18 +23,18 @@ class Cutter:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
                 upstream.request("POST", self.path, body, dict(self.headers.items()))
-                answer = upstream.getresponse()
-                content = answer.read()
+                response = upstream.getresponse()
+                content = response.read()
                 upstream.close()
-                if is_cut(next(numbers)) and answer.status == 200:
+                if is_cut(next(numbers)) and response.status == 200:
                     cutter.cuts += 1
-                    # No lingering: the other end sees a reset.
+                    # Without lingering, so that the client sees a reset.
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     os.close(self.connection.detach())
                     self.close_connection = True
                     return
-                self.send_response(answer.status)
-                for name, value in answer.getheaders():
+                self.send_response(response.status)
+                for name, value in response.getheaders():
                     if name.lower() not in ("transfer-encoding", "connection", "keep-alive", "date", "content-length"):
                         self.send_header(name, value)
                 self.send_header("Content-Length", str(len(content)))

@@ -1,4 +1,4 @@
-"""Access logs in the combined format: an independent reading of them, and lines of like shape."""
+"""Access logs in the combined format: an independent reader, and a generator of similar lines."""
 
 import calendar
 import re
@@ -9,7 +9,7 @@ LINE = re.compile(
 
 
 def text(field):
-    """As the AccessLog example keeps it: UTF-8, or else each byte beyond ASCII as an escape."""
+    """The text as in the AccessLog example: UTF-8, or each byte beyond ASCII as an escape."""
     try:
         return field.decode()
     except UnicodeDecodeError:
@@ -24,7 +24,7 @@ def milliseconds(field):
 
 
 def event(line):
-    """What is to arrive of a line: the time, the client, and the properties."""
+    """The expected event of a line: the time, the client and the properties."""
     client, user, moment, request, status, count, referrer, agent = LINE.match(line).groups()
     words = request.split(b" ", 2)
     properties = {
@@ -41,7 +41,7 @@ def event(line):
 
 
 def made(random, count):
-    """Lines that look like those of a public web server, odd ones among them."""
+    """Lines similar to those of a public web server, some of them odd."""
     paths = ["/", "/index.html", "/images/a%20b.png", "/search?q=caf\u00e9&n=1", "/a/\\\"quoted\\\"", "/" + "deep/" * 40]
     agents = ["Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101", "curl/7.88.1", "-", "\u00fcber \\\"bot\\\"/1.0"]
     lines = []

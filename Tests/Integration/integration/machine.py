@@ -1,4 +1,4 @@
-"""The machine that the trials run on: what they need of it, and what they must leave behind as it was."""
+"""The machine on which the trials run: servers, directories and tools, which are cleaned up afterwards."""
 
 import os
 import random
@@ -17,11 +17,11 @@ PACKAGE = os.path.dirname(os.path.dirname(HERE))
 
 
 class Impossible(Exception):
-    """A trial cannot be run here; the message says why."""
+    """A trial can't be run here; the message says why."""
 
 
 class Failed(Exception):
-    """A trial has shown a fault; the message says which."""
+    """A trial has failed; the message says why."""
 
 
 def same(what, actual, expected):
@@ -30,7 +30,7 @@ def same(what, actual, expected):
 
 
 class Machine:
-    """Use it in a `with`: what it has started is ended then, and what it has made is removed unless a trial failed."""
+    """Use it in a `with`, which ends the servers and removes the files, unless a trial failed."""
 
     def __init__(self, log_path, seed, is_full):
         self.seed = seed
@@ -55,7 +55,7 @@ class Machine:
                 process.kill()
                 process.wait()
         if self._is_kept:
-            print(f"left to be looked at: {self.place}", file=sys.stderr)
+            print(f"kept for inspection: {self.place}", file=sys.stderr)
         else:
             shutil.rmtree(self.place)
 
@@ -63,14 +63,14 @@ class Machine:
         self._is_kept = True
 
     def trials(self, full, default):
-        """How often to try: so many times in a full run, and so many otherwise."""
+        """The number of repetitions, in a full run or by default."""
         return full if self.is_full else default
 
     def random(self, name, number):
-        """The randomness of one trial, which follows from the seed, its name and its number."""
+        """The random numbers of one trial, by the seed, its name and its number."""
         return random.Random(f"{self.seed} {name} {number}")
 
-    # What is sent
+    # Events
 
     @property
     def requests(self):
@@ -80,18 +80,18 @@ class Machine:
                 with open(self._log_path, "rb") as file:
                     self._requests = file.read().splitlines()
             else:
-                print("no --log is given: 10,000 lines are made", file=sys.stderr, flush=True)
+                print("no --log is given: 10,000 lines are generated", file=sys.stderr, flush=True)
                 self._requests = log.made(random.Random(self.seed), 10_000)
         return self._requests
 
     def folder(self, name):
-        """The path of an empty folder."""
+        """The path of an empty directory."""
         path = os.path.join(self.place, name)
         shutil.rmtree(path, ignore_errors=True)
         os.makedirs(path)
         return path
 
-    # What is run
+    # Processes
 
     @property
     def program(self):
@@ -107,7 +107,7 @@ class Machine:
         return os.path.join(shown.stdout.strip(), "AccessLog")
 
     def deliver(self, lines, url, wire_format, store, deadline=30, authorities=None):
-        """Runs AccessLog over `lines`; returns its exit status, its counts by name, and all that it has said."""
+        """Runs AccessLog with `lines`. Returns its exit status, its counts by name, and its messages."""
         environment = {**os.environ, "no_proxy": "*"}
         environment.pop("SSL_CERT_FILE", None)
         if authorities:
@@ -118,7 +118,7 @@ class Machine:
                 command + ["--deadline", str(deadline)], input=b"".join(line + b"\n" for line in lines),
                 env=environment, capture_output=True, timeout=300)
         except subprocess.TimeoutExpired:
-            raise Failed("AccessLog does not come to an end")
+            raise Failed("AccessLog doesn't end")
         said = run.stderr.decode(errors="replace")
         counts = {name: int(count) for count, name in re.findall(r"^(\d+) ([a-z]+)", said, re.MULTILINE)}
         if run.returncode not in (0, 2) or "delivered" not in counts:
@@ -126,7 +126,7 @@ class Machine:
         return run.returncode, counts, said
 
     def start(self, command, port, name, **options):
-        """Starts a server, and returns when it listens."""
+        """Starts a server and waits until it listens."""
         output = os.path.join(self.place, f"{name}.log")
         with open(output, "wb") as file:
             process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, **options)
@@ -143,7 +143,7 @@ class Machine:
 
     @staticmethod
     def free_ports(count):
-        """Ports of the loopback interface that nobody listens on, as of now."""
+        """Free ports of the loopback interface."""
         probes = [socket.socket() for _ in range(count)]
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
@@ -154,10 +154,7 @@ class Machine:
 
     @staticmethod
     def need(tool, package):
-        """Makes sure that a tool is there, and installs its package if it is not.
-
-        Returns the path of the tool, which may be in a folder of the administrator's.
-        """
+        """Installs a tool's package if it is missing, and returns the tool's path."""
         path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
         if not shutil.which(tool, path=path):
             print(f"installing {package} for {tool}", file=sys.stderr, flush=True)
@@ -165,10 +162,10 @@ class Machine:
             install = ["install", "-q", "-y", "--no-install-recommends", package]
             for arguments in (["update", "-q"], install):
                 if os.geteuid() != 0 or not shutil.which("apt-get"):
-                    raise Impossible(f"{tool} is not there, and it takes root and apt-get to install {package}")
+                    raise Impossible(f"{tool} is missing; installing {package} needs root and apt-get")
                 if subprocess.run(["apt-get", *arguments], env=environment, stdout=sys.stderr).returncode != 0:
-                    raise Impossible(f"{package} cannot be installed")
+                    raise Impossible(f"{package} can't be installed")
         found = shutil.which(tool, path=path)
         if not found:
-            raise Impossible(f"{package} is installed, but there is no {tool}")
+            raise Impossible(f"{package} is installed, but {tool} is missing")
         return found

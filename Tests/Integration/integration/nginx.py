@@ -1,4 +1,4 @@
-"""nginx, which keeps every body that it is sent as a file, and notes how it came."""
+"""nginx, which stores every request's body in a file and logs its headers."""
 
 import json
 import os
@@ -19,7 +19,7 @@ http {{
     scgi_temp_path {place}/scgi;
     log_format parts escape=json '{{"body":"$request_body_file","encoding":"$http_content_encoding",'
         '"type":"$http_content_type","protocol":"$server_protocol","status":$status,"port":$server_port}}';
-    # A body is read, and so kept, only if it is passed on.
+    # A body is read, and therefore stored, only if it is passed on.
     server {{
         listen 127.0.0.1:{end};
         access_log off;
@@ -41,7 +41,7 @@ SERVER = """
 
 
 class Server:
-    """One nginx with a server for each of `kinds`, a dictionary of names to (options of listen, directives)."""
+    """An nginx with a server for each of `kinds`: a dictionary from names to (options of listen, directives)."""
 
     def __init__(self, machine, name, kinds):
         program = machine.need("nginx", "nginx-light")
@@ -59,7 +59,7 @@ class Server:
         machine.start(command, ports[-1], name)
 
     def requests(self):
-        """What came so far, each with its body as `content`."""
+        """The requests so far, each with its body as `content`."""
         path = os.path.join(self.place, "requests.json")
         if not os.path.exists(path):
             return []

@@ -1,4 +1,4 @@
-"""Compressed bodies, kept by nginx and read by Python's gzip and JSON."""
+"""Compressed bodies, stored by nginx and read with Python's gzip and JSON."""
 
 import gzip
 import json
@@ -8,7 +8,7 @@ from .machine import same
 
 
 def events(requests):
-    """The events of all bodies, in the order in which they came."""
+    """The events of all bodies, in order."""
     result = []
     for request in requests:
         content = request["content"]
@@ -25,7 +25,7 @@ def run(machine):
     status, counts, _ = machine.deliver(machine.requests, url, "gzip", machine.folder("store"))
     same("exit status", status, 0)
     requests = server.requests()
-    # Bodies of up to 1 KiB are sent as they are.
+    # Bodies of up to 1 KiB aren't compressed.
     plain = [len(request["content"]) for request in requests if request["encoding"] != "gzip"]
     same("long bodies that are not compressed", [count for count in plain if count > 1_024], [])
     same("types", {request["type"] for request in requests}, {"application/x-ndjson"})

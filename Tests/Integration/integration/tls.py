@@ -1,4 +1,4 @@
-"""Certificates: good ones, and those that must not see an event."""
+"""Certificates: valid ones, and invalid ones whose servers must not receive an event."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ class Authority:
         self._run("req", "-x509", *self._new_key("ca"), "-out", "ca.pem", "-days", "2", "-subj", f"/CN=Sluice {name}")
 
     def issue(self, name, names, days=2):
-        """The paths of a certificate for `names`, and of its key."""
+        """Returns the paths of a certificate for `names` and of its key."""
         with open(os.path.join(self.place, f"{name}.ext"), "w") as file:
             file.write(f"subjectAltName={names}\n")
         self._run("req", *self._new_key(name), "-out", f"{name}.csr", "-subj", f"/CN={name}")
@@ -35,7 +35,7 @@ class Authority:
 
 
 def run(machine):
-    """Only a server with a certificate of a known authority, of its name and of today gets any event."""
+    """Only a server with a valid certificate of a known authority receives events."""
     authority = Authority(machine, "authority")
     stranger = Authority(machine, "stranger")
     here = "DNS:localhost,IP:127.0.0.1"
@@ -51,7 +51,7 @@ def run(machine):
     lines = machine.requests[:100]
     trials = machine.trials(full=50, default=1)
     urls = {kind: f"https://127.0.0.1:{port}/events" for kind, port in server.ports.items()}
-    # The last one is good, but of an authority that this system does not know.
+    # The last one is valid, but this system doesn't know its authority.
     refused = [("expired", authority.certificate), ("wrong name", authority.certificate),
                ("unknown authority", authority.certificate), ("good", None)]
     arrived = 0
@@ -63,7 +63,7 @@ def run(machine):
             same(f"delivered and waiting, {kind}", (status, counts["delivered"], counts["waiting"]), (2, 0, len(lines)))
             same(f"requests, {kind}", len(server.requests()), before)
             if "certificate" not in said:
-                raise Failed(f"nothing says why, {kind}: {said}")
+                raise Failed(f"no message gives the reason, {kind}: {said}")
             status, counts, said = machine.deliver([], urls["good"], "gzip", store, 30, authority.certificate)
             same(f"delivered after all, {kind}", (status, counts["delivered"]), (0, len(lines)))
             arrived += len(lines)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("The format that Docs/WireFormats.md shows", .timeLimit(.minutes(10)))
+@Suite("The custom format of Docs/WireFormats.md", .timeLimit(.minutes(10)))
 struct AcmeFormatTests {
-    private let format = AcmeFormat(key: Secret("s3cr3t-key"))
+    private let format = AcmeFormat(key: "s3cr3t-key")
 
-    @Test("is the one in the documentation, in no more than 40 lines")
-    func documented() throws {
+    @Test("it is the one in the documentation, in at most 40 lines")
+    func isDocumented() throws {
         let file = URL(fileURLWithPath: #filePath)
         let root = (0..<4).reduce(file) { url, _ in url.deletingLastPathComponent() }
         let page = try String(contentsOf: root.appendingPathComponent("Docs/WireFormats.md"), encoding: .utf8)
@@ -19,19 +19,20 @@ struct AcmeFormatTests {
         #expect(source.split(separator: "\n").count <= 40)
     }
 
-    @Test("encodes, and weighs its answers")
-    func works() throws {
+    @Test("it encodes batches and reads responses")
+    func encodesAndReadsResponses() throws {
         var request = HTTPRequest(url: "https://acme.example", sendTime: Timestamp(milliseconds: 5))
         try format.encode(.of("{}", "[]"), into: &request)
         #expect(request.url == "https://acme.example/ingest")
         #expect(String(decoding: request.body, as: UTF8.self) == #"{"sent":5,"events":[{},[]]}"#)
         func fates(_ body: String) -> [Fate] {
-            format.classify(HTTPAnswer(status: 200, body: Array(body.utf8)), .of("{}", "[]")).fates(of: 2)
+            let response = HTTPResponse(status: 200, body: Array(body.utf8))
+            return format.verdicts(for: .of("{}", "[]"), from: response).fates(of: 2)
         }
         #expect(fates(#"{"results":["ok","bad"]}"#) == [.accepted, .rejected])
-        #expect(fates(#"{"results":["bad","bad"]}"#) == [.refused, .refused])
+        #expect(fates(#"{"results":["bad","bad"]}"#) == [.rejected, .rejected])
         #expect(fates(#"{"results":["known","later"]}"#) == [.duplicate, .retry])
         #expect(fates("OK") == [.retry, .retry])
-        SecrecyTests.expectNothing(in: SecrecyTests.texts(of: format))
+        SecrecyTests.expectNothing(in: SecrecyTests.texts(of: HTTPFormat(format)))
     }
 }

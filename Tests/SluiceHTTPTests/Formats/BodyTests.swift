@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("What each format makes of a batch", .timeLimit(.minutes(10)))
+@Suite("Requests of each format", .timeLimit(.minutes(10)))
 struct BodyTests {
     static let json = "Content-Type: application/json"
     static let ndjson = "Content-Type: application/x-ndjson"
@@ -60,8 +60,8 @@ struct BodyTests {
         ),
     ]
 
-    @Test("the request is these bytes and no others", arguments: table.indices)
-    func exact(row: Int) throws {
+    @Test("the request consists of exactly these bytes", arguments: table.indices)
+    func requestIsExact(row: Int) throws {
         let (name, url, headers, body) = Self.table[row]
         let request = try FormatSample.named(name).request(.allKinds())
         #expect(request.method == "POST")
@@ -71,13 +71,13 @@ struct BodyTests {
         #expect(throws: Never.self) { try request.check() }
     }
 
-    @Test("Sensors gets a form of the checksum and the packed events")
-    func sensors() throws {
+    @Test("Sensors' form has a checksum and the packed events")
+    func sensorsFormIsExact() throws {
         let request = try FormatSample.named("sensors").request(.allKinds())
         #expect(request.url == "https://host:8106/sa?project=p&token=s3cr3t-key")
         #expect(
             request.headers.map { "\($0.name): \($0.value)" } == ["Content-Type: application/x-www-form-urlencoded"])
-        // The same without zlib, so that the bytes do not depend on its version.
+        // Without zlib, so that the bytes don't depend on its version.
         var stored = HTTPRequest(url: "https://host/sa", sendTime: Timestamp(milliseconds: 1_767_225_660_000))
         try SensorsFormat(token: nil, deflater: .storing).encode(.allKinds(), into: &stored)
         let file = try #require(Gzip.file(of: Array(ExpectedBodies.sensors.utf8), by: .storing))
@@ -86,13 +86,13 @@ struct BodyTests {
         #expect(String(decoding: stored.body, as: UTF8.self) == form)
     }
 
-    @Test("every format has a row here")
-    func complete() {
+    @Test("every format has a row in the table")
+    func everyFormatHasRow() {
         #expect(Set(Self.table.map(\.name) + ["sensors"]) == Set(FormatSample.all.map(\.name)))
     }
 
     @Test(
-        "a URL may be that of the endpoint itself",
+        "a URL can be that of the endpoint",
         arguments: [
             ("segment", "https://h/v1/batch", "https://h/v1/batch"),
             ("segment", "https://h/v1/batch/", "https://h/v1/batch"),
@@ -102,14 +102,14 @@ struct BodyTests {
             ("loki", "https://h/loki/api/v1/push?x=1", "https://h/loki/api/v1/push?x=1"),
             ("kafka", "https://h/topics/my%20topic", "https://h/topics/my%20topic"),
         ])
-    func endpoint(name: String, url: String, expected: String) throws {
+    func endpointURLIsKept(name: String, url: String, expected: String) throws {
         var request = HTTPRequest(url: url)
-        try FormatSample.named(name).format.encode(.allKinds(), into: &request)
+        try FormatSample.named(name).wire.encode(.allKinds(), into: &request)
         #expect(request.url == expected)
     }
 
-    @Test("a retry is the same request but for the envelope's send time", arguments: FormatSample.all)
-    func retry(sample: FormatSample) throws {
+    @Test("a retry is the same request except for the envelope's send time", arguments: FormatSample.all)
+    func retryDiffersInSendTimeOnly(sample: FormatSample) throws {
         let batch = try Batch.allKinds()
         let first = try sample.request(batch)
         let again = try sample.request(Batch(id: Batch.ID(rawValue: 77), events: batch.events))
@@ -130,8 +130,8 @@ struct BodyTests {
         }
     }
 
-    @Test("ClickHouse's token differs if any of the events does")
-    func token() throws {
+    @Test("ClickHouse's token depends on every event")
+    func tokenDependsOnEvents() throws {
         let sample = try FormatSample.named("clickHouse")
         let batch = try Batch.numbered(4)
         var tokens: Set<String> = []
@@ -142,10 +142,10 @@ struct BodyTests {
     }
 
     @Test(
-        "a line that cannot be read is an error by which the transport finds it",
+        "an unreadable line throws the error by which the transport finds it",
         arguments: ["elasticsearch", "otlp", "sensors", "segment", "postHog", "loki", "kafka", "kafkaV3", "mixpanel"]
             + ["mixpanelAccount", "amplitude", "datadog"])
-    func unreadable(name: String) throws {
+    func unreadableLineThrows(name: String) throws {
         let sample = try FormatSample.named(name)
         let lines = try Batch.numbered(1).events + Batch.of(#"{"n":1}"#).events
         let error = #expect(throws: SluiceError.self) {
@@ -154,8 +154,8 @@ struct BodyTests {
         #expect(error?.code == .malformedLine)
     }
 
-    @Test("times beyond what a receiver can count are the nearest that it can")
-    func extremeTimes() throws {
+    @Test("times outside of a receiver's range are the nearest ones within")
+    func extremeTimesAreClamped() throws {
         for (milliseconds, nanoseconds) in [
             (-62_167_219_200_000, "0"), (253_402_300_799_999, "18446744073709000000"),
         ] as [(Int64, String)] {

@@ -1,4 +1,4 @@
-/// What the formats must make of `Batch.allKinds()`, byte for byte, written by hand from the backends' documentation.
+/// The bodies for `Batch.allKinds()`, written by hand from the backends' documentation.
 enum ExpectedBodies {
     static let ids = (1...3).map { "019b7705-8c00-7000-8000-0000ffff000\($0)" }
 
@@ -132,7 +132,7 @@ enum ExpectedBodies {
         ["1767225601000000000",\#(quoted(lines[2])),{"event_id":"\#(ids[2])"}]]}]}
         """#
 
-    /// What Sensors' `data_list` holds once it is unpacked.
+    /// Sensors' `data_list`, unpacked.
     static let sensors = #"""
         [{"type":"track","event":"Kauf \"é😀\"","time":1767225600123,"distinct_id":"u/1","anonymous_id":"a1",\#
         "login_id":"u/1","lib":{"$lib":"Sluice","$lib_method":"code"},"_track_id":2147418113,\#

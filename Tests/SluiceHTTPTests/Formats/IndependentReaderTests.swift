@@ -1,11 +1,12 @@
 import Foundation
 import Sluice
+import SluiceTesting
 import Testing
 
 @testable import SluiceHTTP
 
-/// Bodies read with Python's own JSON, Base64, gzip and CRC, and held against the published shapes.
-@Suite("Another reader finds the events in each body", .timeLimit(.minutes(10)))
+/// Reads bodies with Python's JSON, Base64, gzip and CRC, and compares them with the published shapes.
+@Suite("Bodies in an independent reader", .timeLimit(.minutes(10)))
 struct IndependentReaderTests {
     struct Case: Encodable {
         let format: String
@@ -16,7 +17,7 @@ struct IndependentReaderTests {
 
         init(_ sample: FormatSample, _ batch: Batch, deflater: Deflater?) throws {
             var request = try sample.request(batch)
-            if let deflater, sample.format.acceptsGzip { request.gzip(by: deflater) }
+            if let deflater, sample.wire.acceptsGzip { request.gzip(by: deflater) }
             format = sample.name
             url = request.url
             headers = Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 }
@@ -32,8 +33,10 @@ struct IndependentReaderTests {
     }
     static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
 
-    @Test("the bodies of every format, plain and compressed", .enabled(if: hasPython || isCI, "there is no python3"))
-    func bodies() throws {
+    @Test(
+        "it finds the events in the bodies of every format, plain and compressed",
+        .enabled(if: hasPython || isCI, "there is no python3"))
+    func readerFindsEvents() throws {
         var cases: [Case] = []
         for sample in FormatSample.all {
             for batch in [try Batch.allKinds(), try Batch.numbered(50)] {
@@ -44,12 +47,12 @@ struct IndependentReaderTests {
         let output = try Self.run(cases)
         let expected = cases.map { "\($0.format) \($0.lines.count) \($0.headers["Content-Encoding"] ?? "plain")" }
         #expect(output.split(separator: "\n").map(String.init) == expected)
-        let accepting = FormatSample.all.filter { $0.format.acceptsGzip }
+        let accepting = FormatSample.all.filter { $0.wire.acceptsGzip }
         #expect(accepting.allSatisfy { expected.contains("\($0.name) 50 gzip") })
     }
 
-    @Test("Sensors' body where there is no zlib", .enabled(if: hasPython || isCI, "there is no python3"))
-    func stored() throws {
+    @Test("it finds the events in Sensors' body without zlib", .enabled(if: hasPython || isCI, "there is no python3"))
+    func readerFindsStoredEvents() throws {
         let sample = try FormatSample.named("sensors")
         let batch = try Batch.numbered(50)
         var request = HTTPRequest(url: "https://host/sa")
@@ -58,19 +61,17 @@ struct IndependentReaderTests {
         #expect(try Self.run([stored]) == "sensors 50 plain\n")
     }
 
-    /// - Returns: what the reader has printed.
+    /// - Returns: The reader's output.
     private static func run(_ cases: [Case]) throws -> String {
-        let folder = FileManager.default.temporaryDirectory
-        let input = folder.appendingPathComponent("sluice-bodies-\(UUID().uuidString).json")
+        let directory = try TemporaryDirectory()
+        let input = URL(filePath: directory.path).appending(path: "bodies.json")
         try JSONEncoder().encode(cases).write(to: input)
-        defer {
-            do { try FileManager.default.removeItem(at: input) } catch { Issue.record(error) }
-        }
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("bodies.py")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3", script.path]
+        // The open file can be read after the directory is removed.
         process.standardInput = try FileHandle(forReadingFrom: input)
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output

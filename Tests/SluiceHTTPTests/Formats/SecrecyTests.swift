@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Keys, tokens and passwords are never printed", .timeLimit(.minutes(10)))
 struct SecrecyTests {
-    /// All that Swift can make a text of, and what a debugger sees.
+    /// Every text that Swift or a debugger can make of a value.
     static func texts(of value: some Any) -> String {
         var dumped = ""
         dump(value, to: &dumped)
@@ -15,7 +15,7 @@ struct SecrecyTests {
     }
 
     static let secret = FormatSample.secret
-    /// As it stands in a header of Basic authorization too.
+    /// The secret, also as in a header of Basic authorization.
     static let needles = [secret, "\(secret):".base64, "svc:\(secret)".base64]
 
     static func expectNothing(in text: String, _ location: SourceLocation = #_sourceLocation) {
@@ -24,11 +24,11 @@ struct SecrecyTests {
         }
     }
 
-    @Test("a format, a transport and a request", arguments: FormatSample.all)
-    func values(sample: FormatSample) throws {
+    @Test("formats, transports and requests print no secret", arguments: FormatSample.all)
+    func valuesPrintNoSecret(sample: FormatSample) throws {
         let transport = HTTPTransport(
-            to: sample.url + "?key=\(Self.secret)", format: sample.format, headers: ["Authorization": Self.secret]
-        ) { $0.setHeader("X", FormatSample.secret) }
+            to: sample.url + "?key=\(Self.secret)", format: sample.format, headers: ["Authorization": Self.secret],
+            configuration: .init(sign: { $0.setHeader("X", FormatSample.secret) }))
         var request = try sample.request(.allKinds())
         request.setHeader("Authorization", Self.secret)
         request.url += Self.secret
@@ -39,11 +39,11 @@ struct SecrecyTests {
         #expect("\(transport)".contains("Format"))
     }
 
-    @Test("verdicts on answers that repeat the secret", arguments: FormatSample.all)
-    func verdicts(sample: FormatSample) throws {
+    @Test("verdicts on responses that repeat the secret don't contain it", arguments: FormatSample.all)
+    func verdictsPrintNoSecret(sample: FormatSample) throws {
         let bodies = [
-            Self.secret, "Code: 27. DB::Exception: \(Self.secret)", AnswerTables.items(201, 400, 403),
-            AnswerTables.items(400, 400, 400), AnswerTables.failed(#"{"index":0,"message":"\#(Self.secret)"}"#),
+            Self.secret, "Code: 27. DB::Exception: \(Self.secret)", ResponseTables.items(201, 400, 403),
+            ResponseTables.items(400, 400, 400), ResponseTables.failed(#"{"index":0,"message":"\#(Self.secret)"}"#),
             #"{"silenced_events":[0],"error":"\#(Self.secret)"}"#,
             #"{"partialSuccess":{"rejectedLogRecords":1,"errorMessage":"\#(Self.secret)"}}"#,
             #"{"status":1,"quota_limited":["events","\#(Self.secret)"]}"#,
@@ -52,24 +52,25 @@ struct SecrecyTests {
         ]
         for status in [200, 202, 204, 207, 260, 301, 400, 401, 403, 404, 413, 415, 422, 429, 500, 999] {
             for body in bodies {
-                let answer = HTTPAnswer(
+                let response = HTTPResponse(
                     status: status, headers: [("X-Echo", Self.secret), ("Retry-After", Self.secret)],
                     body: Array(body.utf8))
-                Self.expectNothing(in: Self.texts(of: try sample.format.classify(answer, .allKinds())))
-                Self.expectNothing(in: Self.texts(of: answer))
+                Self.expectNothing(in: Self.texts(of: try sample.wire.verdicts(for: .allKinds(), from: response)))
+                Self.expectNothing(in: Self.texts(of: response))
             }
         }
     }
 
-    @Test("errors of a request that cannot be made, and of one that fails", arguments: FormatSample.all)
-    func errors(sample: FormatSample) async throws {
+    @Test("errors of invalid and failed requests contain no secret", arguments: FormatSample.all)
+    func errorsPrintNoSecret(sample: FormatSample) async throws {
         let port = try Socket.unusedPort()
         for (url, headers) in [
             ("http://127.0.0.1:\(port)/\(Self.secret)", ["Authorization": Self.secret]),
             ("http://host/?\(Self.secret) ", [:]), ("http://host/", ["X-Key": Self.secret + "\n"]),
             ("http://\(Self.secret)@host/", [:]),
         ] as [(String, [String: String])] {
-            let transport = HTTPTransport(to: url, format: sample.format, headers: headers, deadlines: .short)
+            let transport = HTTPTransport(
+                to: url, format: sample.format, headers: headers, configuration: .init(timeouts: .short))
             do {
                 try transport.open()
                 _ = try await transport.send(.allKinds())
@@ -80,19 +81,19 @@ struct SecrecyTests {
         }
     }
 
-    @Test("what a pipeline tells of its deliveries", arguments: FormatSample.all)
-    func pipeline(sample: FormatSample) async throws {
+    @Test("a pipeline's diagnostics and ledger contain no secret", arguments: FormatSample.all)
+    func diagnosticsPrintNoSecret(sample: FormatSample) async throws {
         let told = Locked<[String]>([])
-        let body = Array(AnswerTables.items(400).utf8) + Array(Self.secret.utf8)
+        let body = Array(ResponseTables.items(400).utf8) + Array(Self.secret.utf8)
         for status in [200, 400, 401, 302] {
-            let client = KeepingClient(answering: HTTPAnswer(status: status, body: body))
+            let client = KeepingClient(responding: HTTPResponse(status: status, body: body))
             let pipeline = try Pipeline(
                 onDiagnostic: { diagnostic in told.withLock { $0.append(Self.texts(of: diagnostic)) } }
             ) {
                 MemoryStore()
                 HTTPTransport(
-                    to: sample.url, format: sample.format, headers: ["X-Key": Self.secret], deadlines: .short,
-                    client: client)
+                    to: sample.url, format: sample.format, headers: ["X-Key": Self.secret],
+                    configuration: .init(client: client))
             }
             pipeline.track("Event")
             let ledger = await pipeline.shutdown(deadline: .seconds(5))

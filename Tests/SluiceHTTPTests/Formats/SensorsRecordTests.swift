@@ -7,10 +7,10 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// What the verbs of an identity are to Sensors Analytics, also behind its limits.
+/// The records for the verbs of `Identity`, with the limits of Sensors Analytics.
 @Suite("Records of Sensors Analytics", .timeLimit(.minutes(10)))
 struct SensorsRecordTests {
-    /// The records of a pipeline's events, without what is the same in all.
+    /// The records of a pipeline's events, without the keys that are equal in all.
     private func records(_ use: (Identity, Pipeline) throws -> Void) async throws -> [String] {
         let identity = Identity(persistedIn: .memory)
         try identity.setAnonymousID("a-1")
@@ -36,8 +36,8 @@ struct SensorsRecordTests {
         }
     }
 
-    @Test("a first login is a sign-up, which tells of the id before")
-    func signUp() async throws {
+    @Test("a first login is a sign-up with the previous id")
+    func firstLoginIsSignUp() async throws {
         let records = try await records { identity, _ in try identity.login("u-1", ["plan": "free"]) }
         #expect(
             records == [
@@ -45,8 +45,8 @@ struct SensorsRecordTests {
             ])
     }
 
-    @Test("each verb of a profile is a type of its own, with what it is about as the properties")
-    func profile() async throws {
+    @Test("each profile verb has its type and properties")
+    func profileVerbsHaveTypes() async throws {
         let records = try await records { identity, _ in
             identity.profile.set(["name": "Ada", "age": 36])
             identity.profile.setOnce(["first": "web"])
@@ -66,8 +66,8 @@ struct SensorsRecordTests {
             ])
     }
 
-    @Test("each verb of items is a type of its own, beside the item's key")
-    func items() async throws {
+    @Test("each item verb has its type and the item's key")
+    func itemVerbsHaveTypes() async throws {
         let records = try await records { identity, _ in
             try identity.items.set("book", "b-7", ["price": 9.5])
             try identity.items.delete("book", "b-7")
@@ -79,8 +79,8 @@ struct SensorsRecordTests {
             ])
     }
 
-    @Test("bound ids stand beside the properties")
-    func identities() async throws {
+    @Test("bound ids are sent beside the properties")
+    func boundIDsAreIdentities() async throws {
         let records = try await records { identity, pipeline in
             try identity.bind("mobile", "+49")
             pipeline.track("Seen", ["n": 1])
@@ -92,9 +92,9 @@ struct SensorsRecordTests {
     }
 
     @Test(
-        "what is only called like a verb stays a track",
+        "an event with a verb's name but without its properties remains a track",
         arguments: ["$SignUp", "$ProfileSet", "$ProfileUnset", "$ItemSet", "$ItemDelete"])
-    func foreign(name: String) async throws {
+    func similarEventsStayTracks(name: String) async throws {
         let records = try await records { _, pipeline in pipeline.track(name, ["$item_id": 1]) }
         #expect(records == [#"{"type":"track","event":"\#(name)","distinct_id":"a-1","properties":{"$item_id":1}}"#])
     }

@@ -3,40 +3,42 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// One way to treat a client badly, and what is to come of it.
+/// One way in which a server misbehaves, and the expected result.
 struct Attack: Sendable, CustomTestStringConvertible {
-    /// What a route makes of it.
+    /// The result in the route.
     enum Fate: Sendable, Hashable {
         case delivered
-        /// Tried again after so many milliseconds, of which 500 are half of the first back-off.
+        /// A retry after this many milliseconds. Half of the first back-off is 500.
         case retried(after: Int)
         case held
+        /// Nothing is delivered. Events are kept, as waiting or rejected.
+        case refused
     }
 
-    /// When the server does its worst.
+    /// When the server misbehaves.
     enum Moment: Sendable {
-        /// As soon as it has a connection, after which the connection ends.
+        /// As soon as it has accepted the connection, which then ends.
         case connection
-        /// When it has read the request.
+        /// After it has read the request.
         case request
-        /// The same, but only on a connection over which it has answered a request before.
+        /// After it has read the request, but only on a connection with an earlier response.
         case reuse
     }
 
     let testDescription: String
-    /// Any of these.
+    /// One of these is expected.
     let fates: Set<Fate>
     var moment = Moment.request
-    var format: any WireFormat = .jsonArray
-    /// The client gives up by its own clock: its deadlines are short ones.
+    var format: HTTPFormat = .jsonArray
+    /// The client gives up, with short timeouts.
     var isTimed = false
     let act: @Sendable (Connection, Server.Surroundings) throws -> Void
 
-    /// Whether the server may have the batch, though the client does not know: then it may come again.
+    /// Whether the server may have stored the batch without the client's knowledge. It may then be sent again.
     var mayStore: Bool { moment != .connection }
 
     init(
-        _ description: String, _ fates: Fate..., moment: Moment = .request, format: any WireFormat = .jsonArray,
+        _ description: String, _ fates: Fate..., moment: Moment = .request, format: HTTPFormat = .jsonArray,
         isTimed: Bool = false, act: @escaping @Sendable (Connection, Server.Surroundings) throws -> Void
     ) {
         testDescription = description
@@ -47,17 +49,17 @@ struct Attack: Sendable, CustomTestStringConvertible {
         self.act = act
     }
 
-    /// An answer as it stands, and the connection kept.
-    init(_ description: String, _ fates: Fate..., format: any WireFormat = .jsonArray, answer: String) {
+    /// A response, after which the connection is kept.
+    init(_ description: String, _ fates: Fate..., format: HTTPFormat = .jsonArray, response: String) {
         testDescription = description
         self.fates = Set(fates)
         self.format = format
-        act = { connection, _ in try connection.write(answer) }
+        act = { connection, _ in try connection.write(response) }
     }
 }
 
 extension Server {
-    /// The addresses that an attack may send a client to.
+    /// The addresses to which an attack can redirect a client.
     struct Surroundings: Sendable {
         let own: String
         let other: String
@@ -74,11 +76,11 @@ extension Attack {
             try connection.waitForClose()
         },
         Attack("hangs before the head", backOff, isTimed: true) { connection, _ in try connection.waitForClose() },
-        Attack("hangs in mid head", backOff, isTimed: true) { connection, _ in
+        Attack("hangs in the middle of the head", backOff, isTimed: true) { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\nContent-Le")
             try connection.waitForClose()
         },
-        Attack("hangs in mid body", backOff, isTimed: true) { connection, _ in
+        Attack("hangs in the middle of the body", backOff, isTimed: true) { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12")
             try connection.waitForClose()
         },
@@ -100,11 +102,11 @@ extension Attack {
         Attack("resets after the body", backOff) { connection, _ in try connection.reset() },
         Attack("closes before the body", backOff, moment: .connection) { _, _ in },
         Attack("closes after the body", backOff) { connection, _ in connection.end() },
-        Attack("closes in mid head", backOff) { connection, _ in
+        Attack("closes in the middle of the head", backOff) { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n")
             connection.end()
         },
-        Attack("closes in mid body", backOff) { connection, _ in
+        Attack("closes in the middle of the body", backOff) { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12")
             connection.end()
         },
@@ -116,7 +118,7 @@ extension Attack {
             try connection.write("HTTP/1.1 2OO OK\r\n\r\n")
             connection.end()
         },
-        // libcurl may send such a request again by itself, over a new connection, where it meets no harm.
+        // libcurl may repeat such a request over a new connection, where the server behaves.
         Attack("closes a connection that it has kept", .delivered, backOff, moment: .reuse) { connection, _ in
             connection.end()
         },
@@ -129,8 +131,10 @@ extension Attack {
     ]
 
     static let floods: [Attack] = [
-        Attack("answers 200 and 2 GB, which say nothing", .delivered) { connection, _ in try connection.flood() },
-        Attack("answers 200 and 2 GB, which ought to say something", backOff, format: .segment(writeKey: "k")) {
+        Attack("responds with 200 and 2 GB that the format ignores", .delivered) { connection, _ in
+            try connection.flood()
+        },
+        Attack("responds with 200 and 2 GB that the format must read", backOff, format: .segment(writeKey: "k")) {
             connection, _ in
             try connection.flood()
         },
@@ -158,8 +162,8 @@ extension Attack {
     private static let goOn = "HTTP/1.1 100 Continue\r\n\r\n"
 
     static let interim: [Attack] = [
-        Attack("100 that nobody asked for, then 200", .delivered, answer: goOn + HTTPAnswer.ok),
-        Attack("100 ten times, then 200", .delivered, answer: String(repeating: goOn, count: 10) + HTTPAnswer.ok),
+        Attack("100 that wasn't requested, then 200", .delivered, response: goOn + HTTPResponse.ok),
+        Attack("100 ten times, then 200", .delivered, response: String(repeating: goOn, count: 10) + HTTPResponse.ok),
         Attack("100 before the body is read, then 503", backOff) { connection, _ in
             try connection.write(goOn)
             try connection.write("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
@@ -173,20 +177,20 @@ extension Attack {
             connection.end()
         },
         Attack("100 with a length, then 200", .delivered, backOff) { connection, _ in
-            try connection.write("HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\n" + HTTPAnswer.ok)
+            try connection.write("HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\n" + HTTPResponse.ok)
             connection.end()
         },
         Attack("100, then garbage", backOff) { connection, _ in
             try connection.write(goOn + "nonsense\r\n\r\n")
             connection.end()
         },
-        Attack("101 to a protocol that nobody asked for", backOff) { connection, _ in
+        Attack("101 to a protocol that wasn't requested", backOff) { connection, _ in
             try connection.write("HTTP/1.1 101 Switching\r\nUpgrade: tls\r\n\r\n")
             connection.end()
         },
     ]
 
-    /// What `Retry-After` says, and the seconds to wait at least; nil if it says nothing that can be understood.
+    /// A `Retry-After`, and the seconds to wait at least; nil if it is invalid.
     private static let retryAfter: [(text: String, seconds: Int?)] = [
         ("30", 30), ("0", 0), ("Thu, 01 Jan 2026 00:01:00 GMT", 60), ("Wed, 31 Dec 2025 00:00:00 GMT", 0),
         ("Fri, 01 Jan 2027 00:00:00 GMT", 3_600), ("-5", nil), ("1000000000", 3_600),
@@ -197,26 +201,26 @@ extension Attack {
         retryAfter.map { text, seconds in
             Attack(
                 "\(status) with Retry-After: \(text)", .retried(after: 500 + (seconds ?? 0) * 1_000),
-                answer: "HTTP/1.1 \(status) Later\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nRetry-After: \(text)\r\n"
+                response: "HTTP/1.1 \(status) Later\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nRetry-After: \(text)\r\n"
                     + "Content-Length: 0\r\n\r\n")
         }
     }
 
-    /// Every status, and what delivery makes of it.
+    /// Every status, and its expected result.
     static let statuses: [Attack] = (200...599).map { status in
         let fate: Fate =
             switch status {
             case 200...299: .delivered
             case 408, 425, 429, 500...: backOff
-            // Among these those by which a server that refuses all is found out.
+            case 400, 413, 422: .refused
             default: .held
             }
-        return Attack("\(status)", fate, answer: "HTTP/1.1 \(status) Odd\r\nContent-Length: 0\r\n\r\n")
+        return Attack("\(status)", fate, response: "HTTP/1.1 \(status) Odd\r\nContent-Length: 0\r\n\r\n")
     }
 }
 
 extension Connection {
-    /// 2 GB, as far as the client takes it.
+    /// Writes 2 GB, until the client closes.
     fileprivate func flood() throws {
         try write("HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n")
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)

@@ -4,16 +4,16 @@ import SluiceTesting
 
 @testable import SluiceHTTP
 
-/// A whole pipeline in virtual time, with a store on disk that outlives it, in front of a real socket.
+/// A pipeline in virtual time, with a store on disk and a real socket. The store outlives the pipeline.
 struct HostilePipeline {
     let time: VirtualTime
     let pipeline: Pipeline
     private let diagnosed: Locked<[Diagnostic]>
 
-    /// - Parameter random: what every random number is; half of the range by default, so that every wait is known.
+    /// - Parameter random: The random numbers. By default half of their range, which makes every wait predictable.
     init(
-        to url: String, storingIn directory: String, format: any WireFormat = .jsonArray,
-        deadlines: HTTPDeadlines = HTTPDeadlines(), policy: DeliveryPolicy = .standard,
+        to url: String, storingIn directory: String, format: HTTPFormat = .jsonArray,
+        timeouts: HTTPTimeouts = HTTPTimeouts(), policy: DeliveryPolicy = .standard,
         random: @escaping @Sendable () -> UInt64 = { 1 << 63 }
     ) throws {
         let diagnosed = Locked<[Diagnostic]>([])
@@ -25,7 +25,8 @@ struct HostilePipeline {
             onDiagnostic: { diagnostic in diagnosed.withLock { $0.append(diagnostic) } }
         ) {
             JSONLStore(at: directory)
-            HTTPTransport(to: url, format: format, gzip: false, deadlines: deadlines, time: time)
+            HTTPTransport(
+                to: url, format: format, configuration: .init(gzip: false, timeouts: timeouts, time: time))
         }
     }
 
@@ -36,10 +37,10 @@ struct HostilePipeline {
         for number in numbers { pipeline.track("Event", ["number": .int(Int64(number))]) }
     }
 
-    /// Delivers until nothing waits; a server that never lets it ends with the time limit of the test.
+    /// Flushes until no event is waiting. The test's time limit ends it otherwise.
     func drain() async {
         while await pipeline.flush().waiting > 0 {
-            // Not even a flush goes before the time that a server has named.
+            // A flush doesn't shorten a Retry-After.
             time.advanceToNextSleeper()
             await Task.yield()
         }

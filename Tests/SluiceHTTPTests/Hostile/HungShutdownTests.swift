@@ -4,13 +4,13 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Ending before a server that hangs", .timeLimit(.minutes(30)))
+@Suite("Shutdown while a server hangs", .timeLimit(.minutes(30)))
 struct HungShutdownTests {
-    /// What the server has said before it falls silent, having read the request.
+    /// The beginning of the response, after which the server hangs.
     static let beginnings = ["", "HTTP/1.1 200 O", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"]
 
-    @Test("a shutdown is over by its deadline, and nothing is lost")
-    func shutdown() async throws {
+    @Test("a shutdown ends by its deadline and loses nothing")
+    func shutdownEndsByDeadline() async throws {
         let trials = Trials.count(full: 200, few: 10)
         var events = 0
         for trial in 0..<trials {
@@ -25,8 +25,8 @@ struct HungShutdownTests {
                 arrived.add(request?.body.count ?? 0)
                 try connection.waitForClose()
             }
-            let folder = try TemporaryFolder()
-            let subject = try HostilePipeline(to: server.url, storingIn: folder.path)
+            let directory = try TemporaryDirectory()
+            let subject = try HostilePipeline(to: server.url, storingIn: directory.path)
             subject.track(0..<count)
             let flush = Task { await subject.pipeline.flush() }
             _ = try await arrived.next()
@@ -38,14 +38,14 @@ struct HungShutdownTests {
                 subject.time.advance(by: deadline * Double.random(in: 0..<0.9, using: &random))
                 subject.time.advance(by: end - subject.time.continuousTime())
             }
-            // No time goes on beyond the deadline: a shutdown that took any longer would not return here.
+            // The clock stops at the deadline: a shutdown that took longer would not return.
             let ledger = await ended.value
             #expect(ledger.isBalanced)
             #expect(ledger.routes[0].waiting == count)
             _ = await flush.value
 
             let good = try TrialServer()
-            let second = try HostilePipeline(to: good.url, storingIn: folder.path)
+            let second = try HostilePipeline(to: good.url, storingIn: directory.path)
             await second.drain()
             #expect(await second.pipeline.shutdown().isBalanced)
             #expect(good.all.confirmed == Array(0..<count))

@@ -3,14 +3,14 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// A server that knows the numbers of the events that it has read, and which of them it has confirmed.
+/// A server that records the numbers of the events that it has read and confirmed.
 final class TrialServer: Sendable {
     struct Books {
-        /// In the order in which they were read, whatever was answered.
+        /// In the order of arrival, whatever the response.
         var read: [Int] = []
-        /// Of those, the ones that were confirmed as far as the server knows.
+        /// The events with a response that confirms them.
         var confirmed: [Int] = []
-        /// Requests that were read whole.
+        /// Complete requests.
         var requests = 0
     }
 
@@ -20,9 +20,9 @@ final class TrialServer: Sendable {
     var url: String { server.url }
     var all: Books { books.withLock { $0 } }
 
-    /// - Parameter answer: what becomes of a request; nil is a confirmation. `number` counts the requests from zero.
+    /// - Parameter respond: The response to a request; nil confirms it. `number` counts the requests from zero.
     init(
-        _ answer: @escaping @Sendable (_ number: Int, _ numbers: [Int], _ body: String) -> Action? = { _, _, _ in nil }
+        _ respond: @escaping @Sendable (_ number: Int, _ numbers: [Int], _ body: String) -> Action? = { _, _, _ in nil }
     ) throws {
         let books = Locked(Books())
         self.books = books
@@ -33,7 +33,7 @@ final class TrialServer: Sendable {
                     defer { books.requests += 1 }
                     return books.requests
                 }
-                if let action = answer(index, numbers, request.text) {
+                if let action = respond(index, numbers, request.text) {
                     if action.keeps { books.withLock { $0.read += numbers } }
                     try action.act(connection)
                 } else {
@@ -41,15 +41,15 @@ final class TrialServer: Sendable {
                         books.read += numbers
                         books.confirmed += numbers
                     }
-                    try connection.write(HTTPAnswer.ok)
+                    try connection.write(HTTPResponse.ok)
                 }
             }
         }
     }
 
-    /// Anything but a confirmation.
+    /// A response other than a confirmation.
     struct Action: Sendable {
-        /// Whether the server has the events nevertheless.
+        /// Whether the server stores the events nevertheless.
         var keeps = false
         let act: @Sendable (Connection) throws -> Void
 
@@ -58,7 +58,7 @@ final class TrialServer: Sendable {
             self.act = act
         }
 
-        static func answer(_ status: Int, _ headers: String = "") -> Action {
+        static func status(_ status: Int, _ headers: String = "") -> Action {
             Action { try $0.write("HTTP/1.1 \(status) No\r\n\(headers)Content-Length: 0\r\n\r\n") }
         }
     }

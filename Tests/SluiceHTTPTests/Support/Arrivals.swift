@@ -1,6 +1,6 @@
 import Sluice
 
-/// What comes from the threads of a server, for a test to wait for.
+/// A queue from a server's threads to a test.
 final class Arrivals<Element: Sendable>: Sendable {
     private let elements = Locked<[Element]>([])
     private let stream: AsyncStream<Element>
@@ -15,10 +15,10 @@ final class Arrivals<Element: Sendable>: Sendable {
         continuation.yield(element)
     }
 
-    /// All that has come so far.
+    /// All elements so far.
     var all: [Element] { elements.withLock { $0 } }
 
-    /// Waits for one more. Not for two tasks at the same time.
+    /// Waits for the next element. Only one task can wait.
     func next() async throws -> Element {
         for await element in stream { return element }
         throw CancellationError()

@@ -3,7 +3,7 @@ import Sluice
 @testable import SluiceHTTP
 
 extension Batch {
-    /// One of events with these bytes.
+    /// A batch whose events have these bytes.
     static func of(_ lines: String..., id: UInt64 = 1) -> Batch {
         Batch(
             id: ID(rawValue: id),
@@ -12,7 +12,7 @@ extension Batch {
 
     static var small: Batch { .of(#"{"n":1}"#) }
 
-    /// Larger than what the buffers of a connection hold.
+    /// A batch that doesn't fit into the buffers of a connection.
     static var large: Batch {
         let line = "\"" + String(repeating: "x", count: 62_000) + "\""
         return Batch(
@@ -21,28 +21,29 @@ extension Batch {
     }
 }
 
-extension HTTPAnswer {
+extension HTTPResponse {
     static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 }
 
-extension HTTPDeadlines {
-    /// For servers that keep a client waiting for ever.
-    static let short = HTTPDeadlines(connect: .milliseconds(100), total: .milliseconds(100))
+extension HTTPTimeouts {
+    /// For servers that never respond.
+    static let short = HTTPTimeouts(connect: .milliseconds(100), total: .milliseconds(100))
 }
 
-/// A transport whose system is ready; throws where there is no usable libcurl.
+/// An open transport. Throws if there is no usable libcurl.
 func openTransport(
-    to url: String, format: any WireFormat = .jsonArray, headers: [String: String] = [:],
-    deadlines: HTTPDeadlines = HTTPDeadlines(), sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
+    to url: String, format: HTTPFormat = .jsonArray, headers: [String: String] = [:],
+    timeouts: HTTPTimeouts = HTTPTimeouts(), sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
 ) throws -> HTTPTransport {
-    let transport = HTTPTransport(to: url, format: format, headers: headers, deadlines: deadlines, sign: sign)
+    let transport = HTTPTransport(
+        to: url, format: format, headers: headers, configuration: .init(timeouts: timeouts, sign: sign))
     try transport.open()
     return transport
 }
 
-/// The system's client, ready.
-func openClient(_ deadlines: HTTPDeadlines = HTTPDeadlines()) throws -> any HTTPClient {
-    let client = SystemClient(deadlines)
+/// The system's client, open.
+func openClient() throws -> any HTTPClient {
+    let client = SystemClient(HTTPTimeouts())
     try client.open()
     return client
 }

@@ -3,13 +3,14 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// Every format, with a secret wherever one can be.
+/// Every format, with a secret wherever the format takes one.
 struct FormatSample: Sendable, CustomTestStringConvertible {
     let name: String
-    let format: any WireFormat
-    /// Such as a host would write it.
+    let format: HTTPFormat
+    /// As a host would write it.
     let url: String
 
+    var wire: any WireFormat { format.wire }
     var testDescription: String { name }
 
     static let secret = "s3cr3t-key"
@@ -24,7 +25,7 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
             "https://host:8443/"),
         FormatSample(
             "clickHouseLegacy",
-            .clickHouse(table: "e`v\\s", database: "my db", user: "writer", password: secret, server: .legacy),
+            .clickHouseLegacy(table: "e`v\\s", database: "my db", user: "writer", password: secret),
             "https://host:8123/?input_format_import_nested_json=1"),
         FormatSample("elasticsearch", .elasticsearch(index: "events"), "https://host:9200"),
         FormatSample("otlp", .otlp(service: "shop"), "https://host:4318"),
@@ -50,7 +51,7 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
         return sample
     }
 
-    private init(_ name: String, _ format: any WireFormat, _ url: String) {
+    private init(_ name: String, _ format: HTTPFormat, _ url: String) {
         self.name = name
         self.format = format
         self.url = url
@@ -61,13 +62,13 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
         _ batch: Batch, sentAt sendTime: Timestamp = Timestamp(milliseconds: 1_767_225_660_000)
     ) throws -> HTTPRequest {
         var request = HTTPRequest(url: url, sendTime: sendTime)
-        try format.encode(batch, into: &request)
+        try wire.encode(batch, into: &request)
         return request
     }
 }
 
 extension Batch {
-    /// One event with everything, one with next to nothing, and one of a person who has not logged in.
+    /// An event with every field, an event with required fields only, and an event of a person who isn't logged in.
     static func allKinds() throws -> Batch {
         try Batch(id: ID(rawValue: 9), events: [Event.full, .bare, .anonymous].map { try EventLine($0) })
     }

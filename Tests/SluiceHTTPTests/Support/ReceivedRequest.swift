@@ -1,8 +1,8 @@
 import Foundation
 
-/// A request as a server has read it.
+/// A request that a server has read.
 struct ReceivedRequest: Sendable {
-    /// The number of the connection on which it came.
+    /// The number of its connection.
     var connection: Int
     /// From the request line to the empty line.
     var head: String

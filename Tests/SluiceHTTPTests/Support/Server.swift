@@ -9,7 +9,7 @@ import Sluice
     import Musl
 #endif
 
-/// Does to each connection what a script says, right or wrong, on a thread of the connection's own.
+/// A server that runs a script for each connection, on a thread per connection.
 final class Server: Sendable {
     private struct State {
         var isStopped = false
@@ -17,7 +17,7 @@ final class Server: Sendable {
     }
 
     let port: UInt16
-    /// The requests that scripts have read, in the order in which they came.
+    /// The requests that scripts have read, in order.
     let received: Arrivals<ReceivedRequest>
     private let listener: Int32
     private let state: Locked<State>
@@ -25,7 +25,7 @@ final class Server: Sendable {
     var url: String { "http://127.0.0.1:\(port)/events" }
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
-    /// - Parameter script: called for each connection; when it returns, the connection is closed.
+    /// - Parameter script: Called for each connection, which is closed afterwards.
     init(_ script: @escaping @Sendable (Connection) throws -> Void) throws {
         Server.avoidProxies()
         let received = Arrivals<ReceivedRequest>()
@@ -58,11 +58,11 @@ final class Server: Sendable {
         }
     }
 
-    /// Answers each request with the same bytes, and keeps the connection.
-    convenience init(answering answer: String) throws {
+    /// A server that sends the same bytes after each request and keeps the connection.
+    convenience init(responding response: String) throws {
         try self.init { connection in
             while try connection.readRequest() != nil {
-                try connection.write(answer)
+                try connection.write(response)
             }
         }
     }
@@ -73,20 +73,20 @@ final class Server: Sendable {
             return state.connections
         }
         for connection in connections { connection.shutDown() }
-        // Wakes the thread that waits in accept, on every system.
+        // Wakes the thread in accept.
         Socket.touch(port)
     }
 
-    /// A proxy of the machine's must not come between; set before any client has read its environment.
+    /// Disables proxies, before a client reads the environment.
     static func avoidProxies() { _ = proxiesAreAvoided }
     private static let proxiesAreAvoided: Void = {
         setenv("no_proxy", "*", 1)
     }()
 }
 
-/// One end of a connection, in the hands of a script.
+/// The server's end of a connection.
 final class Connection: Sendable {
-    /// 0 for the first that the server has accepted.
+    /// 0 for the first accepted connection.
     let number: Int
     let failures = Arrivals<String>()
     private let received: Arrivals<ReceivedRequest>
@@ -99,7 +99,7 @@ final class Connection: Sendable {
         self.received = received
     }
 
-    /// Waits for a whole request; nil when the client closes instead.
+    /// Waits for a complete request. Returns nil if the client closes.
     func readRequest() throws -> ReceivedRequest? {
         let end = Array("\r\n\r\n".utf8)
         var bytes = unread.withLock { $0 }
@@ -122,7 +122,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Waits for the first bytes only, and leaves the rest of the request where it is.
+    /// Waits for the first bytes and leaves the rest of the request unread.
     func readBeginning() throws {
         _ = try read(upTo: 16)
     }
@@ -135,23 +135,23 @@ final class Connection: Sendable {
         try Socket.write(bytes, to: open())
     }
 
-    /// Whether the client closes within a moment, for a server that is slow but not deaf.
+    /// Whether the client closes within this time.
     func isClosedByClient(within milliseconds: Int32) throws -> Bool {
         guard try Socket.isReadable(open(), within: milliseconds) else { return false }
         return try read().isEmpty
     }
 
-    /// Waits until the client closes, whatever it still sends.
+    /// Reads until the client closes.
     func waitForClose() throws {
         while try !read().isEmpty {}
     }
 
-    /// Says that nothing more will be written, and reads on.
+    /// Closes the writing half.
     func endWriting() throws {
         shutdown(try open(), Int32(SHUT_WR))
     }
 
-    /// Closes with an RST, which overtakes what the client has not read yet.
+    /// Closes with an RST, which discards bytes that the client hasn't read.
     func reset() throws {
         Socket.resetOnClose(try open())
         end()
@@ -176,7 +176,7 @@ final class Connection: Sendable {
         return descriptor
     }
 
-    /// Empty when the client has closed, or reset, the connection.
+    /// Returns no bytes if the client has closed or reset the connection.
     private func read(upTo count: Int = 65_536) throws -> [UInt8] {
         Socket.read(try open(), upTo: count)
     }

@@ -8,7 +8,7 @@ import Sluice
     import Musl
 #endif
 
-/// The system's sockets, as far as a test server needs them.
+/// The system calls of a test server.
 enum Socket {
     #if canImport(Glibc)
         private static let stream = Int32(SOCK_STREAM.rawValue)
@@ -16,7 +16,7 @@ enum Socket {
         private static let stream = SOCK_STREAM
     #endif
 
-    /// On the loopback interface, at a port that was free.
+    /// Listens on a free port of the loopback interface.
     static func makeListener() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, stream, 0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -31,7 +31,7 @@ enum Socket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// A port that nobody listens on, as of now.
+    /// A port without a listener.
     static func unusedPort() throws -> UInt16 {
         let (descriptor, port) = try makeListener()
         close(descriptor)
@@ -53,7 +53,7 @@ enum Socket {
         }
     }
 
-    /// Connects, and closes at once.
+    /// Connects and closes.
     static func touch(_ port: UInt16) {
         let descriptor = socket(AF_INET, stream, 0)
         var address = loopback(port: port)

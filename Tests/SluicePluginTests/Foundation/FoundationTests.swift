@@ -108,9 +108,9 @@ struct FoundationTests {
     private struct Client: HTTPClient {
         let urls = Locked<[String]>([])
 
-        func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             urls.withLock { $0.append(request.url) }
-            return HTTPAnswer(status: 200)
+            return HTTPResponse(status: 200)
         }
     }
 
@@ -120,7 +120,7 @@ struct FoundationTests {
         let url = try #require(URL(string: "https://example.org/events?a=%20b"))
         let pipeline = try Pipeline {
             MemoryStore()
-            HTTPTransport(to: url, client: client)
+            HTTPTransport(to: url, configuration: .init(client: client))
         }
         pipeline.track("Event")
         let ledger = await pipeline.shutdown(deadline: .seconds(600))
@@ -136,7 +136,7 @@ struct FoundationTests {
         let error = #expect(throws: SluiceError.self) {
             try Pipeline {
                 MemoryStore()
-                HTTPTransport(to: url, client: Client())
+                HTTPTransport(to: url, configuration: .init(client: Client()))
             }
         }
         #expect(error?.code == .invalidArgument)

@@ -5,8 +5,8 @@ extension Timestamp {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// Reads the three forms of RFC 9110, two of which are obsolete but must be read: `Sun, 06 Nov 1994 08:49:37 GMT`,
-    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Nil for anything else.
+    /// Reads the three forms that RFC 9110 requires: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`
+    /// and `Sun Nov  6 08:49:37 1994`. Returns nil for anything else.
     init?(httpDate text: String) {
         guard text.utf8.count <= 40 else { return nil }
         var words = text.lowercased().split { " ,-".contains($0) }
@@ -33,17 +33,16 @@ extension Timestamp {
             let digits = String(number)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
-        // A leap second, which HTTP may write and a timestamp does not count, is the one before.
+        // HTTP allows leap seconds, timestamps don't: use the second before.
         let date = "\(pad(year, 4))-\(pad(month + 1, 2))-\(pad(day, 2))"
         self.init("\(date)T\(pad(hour, 2)):\(pad(minute, 2)):\(pad(min(second, 59), 2)).000Z")
     }
 
     private static func number(_ text: Substring, _ width: ClosedRange<Int>) -> Int? {
-        guard width.contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int(text)
+        width.contains(text.utf8.count) && String(text).isDigits ? Int(text) : nil
     }
 
-    /// Two digits are a year of 1970…2069; the form has been obsolete since 1995.
+    /// Two digits, which are obsolete since 1995, are a year in 1970…2069.
     private static func year(_ text: Substring) -> Int? {
         if let year = number(text, 4...4) { return year }
         return number(text, 2...2).map { $0 < 70 ? 2_000 + $0 : 1_900 + $0 }

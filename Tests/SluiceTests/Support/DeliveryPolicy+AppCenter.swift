@@ -1,7 +1,7 @@
 import Sluice
 
-/// The vendors' policies, which SluiceHTTP declares. These tests don't import it.
 extension DeliveryPolicy {
+    /// The same as SluiceHTTP's preset: an interval with a range, critical events, back-off steps and three batches in flight.
     static let appCenter = DeliveryPolicy(
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
         flushIntervals: .seconds(6) ... .seconds(86_400), criticalInterval: .seconds(3),

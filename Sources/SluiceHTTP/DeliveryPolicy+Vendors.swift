@@ -1,0 +1,19 @@
+public import Sluice
+
+extension DeliveryPolicy {
+    /// The policy of Sensors Analytics' SDKs: 100 events or 15 s start a delivery, in batches of 50, one at a time.
+    public static let sensors = DeliveryPolicy(
+        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15))
+
+    /// The policy of App Center's SDKs: 50 events or 6 s start a delivery, critical events are sent within 3 s.
+    ///
+    /// You can change the interval to 6 … 86,400 s. Batches of 50 are sent up to three at a time, and therefore unordered.
+    /// Retries wait 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min.
+    public static let appCenter = DeliveryPolicy(
+        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
+        flushIntervals: .seconds(6) ... .seconds(86_400), criticalInterval: .seconds(3),
+        backOffSteps: [
+            .seconds(5) ... .seconds(10), .seconds(150) ... .seconds(300), .seconds(600) ... .seconds(1_200),
+        ],
+        maximumBatchesInFlight: 3)
+}

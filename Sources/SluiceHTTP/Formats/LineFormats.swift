@@ -1,0 +1,35 @@
+import Sluice
+
+/// A JSON array of the stored lines.
+struct JSONArrayFormat: WireFormat {
+    let acceptsGzip: Bool
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) {
+        request.setHeader("Content-Type", "application/json")
+        request.body = batch.lines(after: "[", eachWith: ",")
+        request.body[request.body.count - 1] = UInt8(ascii: "]")
+    }
+}
+
+/// The stored lines, each with a newline.
+struct NDJSONFormat: WireFormat {
+    let acceptsGzip: Bool
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) {
+        request.setHeader("Content-Type", "application/x-ndjson")
+        request.body = batch.lines()
+    }
+}
+
+extension Batch {
+    /// The stored lines, each followed by a byte.
+    func lines(after prefix: String = "", eachWith end: Unicode.Scalar = "\n") -> [UInt8] {
+        var body = Array(prefix.utf8)
+        body.reserveCapacity(byteCount + events.count + body.count)
+        for line in events {
+            body += line.bytes
+            body.append(UInt8(ascii: end))
+        }
+        return body
+    }
+}

@@ -1,0 +1,93 @@
+public import Sluice
+
+extension HTTPResponse {
+    /// The body as JSON; nil if it is incomplete or not JSON.
+    public var json: PropertyValue? {
+        guard isComplete else { return nil }
+        do {
+            return try JSONReader.value(of: body)
+        } catch {
+            return nil
+        }
+    }
+
+    /// The body as a JSON object; nil if it is anything else.
+    public var jsonObject: Properties? { json?.asObject }
+
+    /// The concatenated JSON objects of a streamed body, up to the first bytes that aren't an object.
+    var jsonObjects: [Properties] {
+        var result: [Properties] = []
+        var start = 0
+        while start < body.count {
+            guard body[start] > 0x20 else {
+                start += 1
+                continue
+            }
+            guard let end = endOfObject(at: start),
+                let object = HTTPResponse(status: 200, body: Array(body[start..<end])).jsonObject
+            else { break }
+            result.append(object)
+            start = end
+        }
+        return result
+    }
+
+    /// Counts braces outside of strings. The reader checks what they enclose.
+    private func endOfObject(at start: Int) -> Int? {
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        for index in start..<body.count {
+            switch body[index] {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\") where isInString: isEscaped = true
+            case UInt8(ascii: "\""): isInString.toggle()
+            case UInt8(ascii: "{") where !isInString: depth += 1
+            case UInt8(ascii: "}") where !isInString:
+                depth -= 1
+                if depth <= 0 { return index + 1 }
+            default: break
+            }
+        }
+        return nil
+    }
+}
+
+extension PropertyValue {
+    var asObject: Properties? {
+        guard case .object(let object) = self else { return nil }
+        return object
+    }
+
+    var asArray: PropertyArray? {
+        guard case .array(let array) = self else { return nil }
+        return array
+    }
+
+    /// An integer, or a string that contains one: some protocols don't trust JSON's numbers.
+    var asInt: Int? {
+        switch self {
+        case .int(let int): Int(exactly: int)
+        case .string(let string): Int(string)
+        default: nil
+        }
+    }
+
+    /// The indices of events in this value, which may nest them in arrays and objects. Nil if it contains anything other
+    /// than indices below `count`, because such a list can't be trusted.
+    func eventIndices(below count: Int) -> Set<Int>? {
+        let values: [PropertyValue]
+        switch self {
+        case .int(let index): return (0..<Int64(count)).contains(index) ? [Int(index)] : nil
+        case .array(let array): values = Array(array)
+        case .object(let object): values = object.map(\.value)
+        default: return nil
+        }
+        var result: Set<Int> = []
+        for value in values {
+            guard let indices = value.eventIndices(below: count) else { return nil }
+            result.formUnion(indices)
+        }
+        return result
+    }
+}

@@ -1,0 +1,115 @@
+public import Sluice
+
+extension HTTPResponse {
+    /// The verdict by the status alone, for backends that return no results for single events.
+    ///
+    /// | status | verdict |
+    /// |---|---|
+    /// | 2xx | accepted |
+    /// | 3xx | hold: a captive portal or a wrong URL; redirects aren't followed |
+    /// | 400, 422 | split: one of the events may be invalid |
+    /// | 408, 425, 429, 5xx | retry, not before ``retryAfter`` |
+    /// | 413 | split: the body is too large |
+    /// | any other 4xx | hold: wrong credentials, URL or format, for which no event should be dropped |
+    /// | any other number | retry: not a valid status |
+    public var verdict: Verdict {
+        switch status {
+        case 200...299: .accepted
+        case 300...399: .hold("the server redirects (HTTP \(status)); check the URL")
+        case 400, 422: .split(.refused("the server refused the events (HTTP \(status))"))
+        case 408, 425, 429, 500...599: .retry(after: retryAfter)
+        case 413: .split(.tooLarge)
+        case 401, 403, 407: .hold("the server refused the credentials (HTTP \(status)); check them")
+        case 404, 410: .hold("the server doesn't know the URL (HTTP \(status)); check it")
+        case 400...499: .hold("the server doesn't accept such requests (HTTP \(status)); check the URL and the format")
+        default: .retry(after: nil)
+        }
+    }
+
+    /// The duration in `Retry-After`, as seconds or a date, within 0 and 1 hour. Nil if it is missing or invalid.
+    ///
+    /// A date is compared with the response's own `Date`, or with this system's clock if there is no `Date`.
+    public var retryAfter: Duration? { retryAfter(now: SystemTime().wallTime()) }
+
+    func retryAfter(now: Timestamp) -> Duration? {
+        guard let text = header("Retry-After") else { return nil }
+        if text.isDigits {
+            // A number that overflows is longer than an hour too.
+            return .seconds(min(Int64(text) ?? .max, 3_600))
+        }
+        guard let then = Timestamp(httpDate: text) else { return nil }
+        return .milliseconds(min(max(then.milliseconds - date(or: now).milliseconds, 0), 3_600_000))
+    }
+
+    /// The duration in `X-RateLimit-Reset`, within 0 and 1 hour. Nil if it is missing or invalid.
+    ///
+    /// The header has no standard. Servers write seconds, or a Unix time in seconds or milliseconds; the magnitude shows
+    /// which.
+    func rateLimitReset(now: Timestamp = SystemTime().wallTime()) -> Duration? {
+        guard let text = header("X-RateLimit-Reset"), text.isDigits, let number = Int64(text) else { return nil }
+        let milliseconds: Int64
+        switch number {
+        case ..<100_000_000: milliseconds = number * 1_000
+        case ..<100_000_000_000: milliseconds = number * 1_000 - date(or: now).milliseconds
+        default: milliseconds = number - date(or: now).milliseconds
+        }
+        return .milliseconds(min(max(milliseconds, 0), 3_600_000))
+    }
+
+    private func date(or now: Timestamp) -> Timestamp { header("Date").flatMap { Timestamp(httpDate: $0) } ?? now }
+
+    /// The reason for retries without one. It contains nothing of the body, which may contain anything.
+    fileprivate var retryReason: String {
+        (200...299).contains(status)
+            ? "the response (HTTP \(status)) doesn't confirm that all events were accepted"
+            : "the server could not accept the events (HTTP \(status))"
+    }
+}
+
+extension Verdict {
+    /// The verdict for a 2xx that the backend can't have written, such as a captive portal's.
+    static func unrecognized(_ backend: StaticString) -> Verdict {
+        .hold("the response isn't from \(backend); check the URL and proxies")
+    }
+
+    /// The verdict for an event's own status, a number as in HTTP.
+    init(status: Int, of backend: StaticString, retryAfter: Duration?) {
+        switch status {
+        case 200...299: self = .accepted
+        case 401, 403, 404, 407, 410: self = .hold("\(backend) accepts no events (status \(status))")
+        case 408, 425, 429: self = .retry(after: retryAfter)
+        case 400...499: self = .rejected("\(backend) refused the event (status \(status))")
+        default: self = .retry(after: retryAfter)
+        }
+    }
+
+    fileprivate func explained(by response: HTTPResponse) -> Verdict {
+        guard case .retry(let after, "") = self else { return self }
+        return .retry(after: after, reason: response.retryReason)
+    }
+}
+
+extension Verdicts {
+    /// Verdicts on single events. Missing rights or a missing index usually concern every event, but beside an acceptance
+    /// they concern one, which is then rejected.
+    static func results(_ verdicts: [Verdict]) -> Verdicts {
+        guard verdicts.contains(where: { $0 == .accepted || $0 == .duplicate }) else { return .each(verdicts) }
+        return .each(
+            verdicts.map { verdict in
+                if case .hold(let reason) = verdict { .rejected(reason) } else { verdict }
+            })
+    }
+
+    /// Adds the response's status as the reason of retries without one.
+    func explained(by response: HTTPResponse) -> Verdicts {
+        switch self {
+        case .all(let verdict): .all(verdict.explained(by: response))
+        case .each(let verdicts): .each(verdicts.map { $0.explained(by: response) })
+        }
+    }
+}
+
+extension String {
+    /// Whether the text consists of ASCII digits.
+    var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
+}

@@ -1,0 +1,47 @@
+import Sluice
+
+extension WireFormat {
+    /// The reasons for which events can't be sent, by index. Each of the `candidates` is encoded alone.
+    func unsendable(in batch: Batch, of blank: HTTPRequest, where isCandidate: (EventLine) -> Bool) -> [Int: String] {
+        var result: [Int: String] = [:]
+        for (index, line) in batch.events.enumerated() where isCandidate(line) {
+            var alone = blank
+            do {
+                try encode(Batch(id: batch.id, events: [line]), into: &alone)
+                if alone.body.count > min(maximumEventBytes, maximumBodyBytes) {
+                    result[index] = "the event is larger than the backend accepts"
+                }
+            } catch {
+                // The texts of other errors may contain secrets.
+                let isUnreadable = (error as? SluiceError)?.code == .malformedLine
+                result[index] =
+                    isUnreadable
+                    ? "the stored line of the event can't be read"
+                    : "the format can't encode the event (\(type(of: error)))"
+            }
+        }
+        return result
+    }
+}
+
+extension Batch {
+    func without(_ indices: some Collection<Int>) -> Batch {
+        guard !indices.isEmpty else { return self }
+        return Batch(id: id, events: events.enumerated().filter { !indices.contains($0.offset) }.map(\.element))
+    }
+}
+
+extension Verdicts {
+    /// Verdicts on `count` events, where `self` concerns the events that are sendable.
+    func inserting(unsendable: [Int: String], of count: Int) -> Verdicts {
+        guard !unsendable.isEmpty else { return self }
+        let each: [Verdict]
+        switch self {
+        case .all(let verdict): each = Array(repeating: verdict, count: count - unsendable.count)
+        case .each(let verdicts) where verdicts.count == count - unsendable.count: each = verdicts
+        case .each: each = Array(repeating: .retry(after: nil), count: count - unsendable.count)
+        }
+        var rest = each[...]
+        return .each((0..<count).map { unsendable[$0].map { .unsendable($0) } ?? rest.removeFirst() })
+    }
+}

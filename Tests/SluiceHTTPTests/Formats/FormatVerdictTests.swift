@@ -1,0 +1,169 @@
+import Sluice
+import Testing
+
+@testable import SluiceHTTP
+
+/// A verdict on one event, without its reason.
+enum Fate: String, Sendable {
+    case accepted, duplicate, retry, rejected, unsendable, tooLarge, refused, hold
+
+    init(_ verdict: Verdict) {
+        switch verdict {
+        case .accepted: self = .accepted
+        case .duplicate: self = .duplicate
+        case .retry: self = .retry
+        case .rejected: self = .rejected
+        case .unsendable: self = .unsendable
+        case .split(.tooLarge): self = .tooLarge
+        case .split(.refused): self = .refused
+        case .hold: self = .hold
+        }
+    }
+}
+
+/// A response to a batch of three events, and the verdict on each of them.
+struct ResponseRow: Sendable, CustomTestStringConvertible {
+    let format: String
+    let status: Int
+    let headers: [(name: String, value: String)]
+    let body: String
+    let fates: [Fate]
+
+    init(_ format: String, _ status: Int, headers: [(name: String, value: String)] = [], _ fate: Fate) {
+        self.init(format, status, "", headers: headers, fate)
+    }
+
+    init(
+        _ format: String, _ status: Int, _ body: String, headers: [(name: String, value: String)] = [],
+        _ fates: Fate...
+    ) {
+        self.format = format
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.fates = fates.count == 1 ? Array(repeating: fates[0], count: 3) : fates
+    }
+
+    var testDescription: String { "\(format) \(status) \(headers.map(\.value).joined()) \(body.prefix(90))" }
+
+    func verdicts(isComplete: Bool = true) throws -> Verdicts {
+        let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8), isComplete: isComplete)
+        return try FormatSample.named(format).wire.verdicts(for: .allKinds(), from: response)
+    }
+}
+
+extension Verdicts {
+    func fates(of count: Int) -> [Fate] {
+        switch self {
+        case .all(let verdict): Array(repeating: Fate(verdict), count: count)
+        case .each(let verdicts): verdicts.map { Fate($0) }
+        }
+    }
+}
+
+@Suite("Verdicts of each format", .timeLimit(.minutes(10)))
+struct FormatVerdictTests {
+    @Test("a documented response has these verdicts", arguments: ResponseTables.all)
+    func documentedResponseHasVerdicts(row: ResponseRow) throws {
+        #expect(try row.verdicts().fates(of: 3) == row.fates)
+    }
+
+    /// Formats whose backend returns a status only.
+    static let takesAnySuccess: Set<String> = ["jsonArray", "ndjson", "fluentBit", "vector", "sensors", "segment"]
+
+    @Test("a 2xx with an unrecognized body is not an acceptance", arguments: FormatSample.all)
+    func unrecognizedBodyIsNotAccepted(sample: FormatSample) throws {
+        for body in ["<html>Sign in</html>", #"{"success":"#, "[]", "null", "\u{0}", #"{"success":false}"#] {
+            let response = HTTPResponse(status: 200, body: Array(body.utf8))
+            let fates = try Set(sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3))
+            if Self.takesAnySuccess.contains(sample.name), sample.name != "segment" {
+                #expect(fates == [.accepted])
+            } else if sample.name == "otlp", body == #"{"success":false}"# {
+                #expect(fates == [.accepted], "an object without a partial success is one")
+            } else {
+                #expect(fates == [.retry] || fates == [.hold], "\(body)")
+            }
+        }
+    }
+
+    @Test("an incomplete body is not an acceptance", arguments: ResponseTables.all.indices)
+    func incompleteBodyIsNotAccepted(row: Int) throws {
+        let row = ResponseTables.all[row]
+        // These formats don't read the body of a success.
+        guard !["loki", "datadog", "clickHouse"].contains(row.format), row.status / 100 == 2, !row.body.isEmpty,
+            !Self.takesAnySuccess.contains(row.format) || row.format == "segment", row.format != "kafkaV3"
+        else { return }
+        #expect(try Set(row.verdicts(isComplete: false).fates(of: 3)) == [.retry])
+    }
+
+    @Test("a status alone rejects no event, and only a 2xx accepts events", arguments: FormatSample.all)
+    func statusAloneRejectsNothing(sample: FormatSample) throws {
+        for status in 0...700 {
+            for body in ["", "{}", "OK", "[]", "<html>"] {
+                let response = HTTPResponse(status: status, body: Array(body.utf8))
+                let fates = try sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3)
+                #expect(!fates.contains(.rejected))
+                if fates.contains(.accepted) { #expect((200...299).contains(status)) }
+                if [301, 401, 403, 404].contains(status) { #expect(Set(fates) == [.hold]) }
+                if [429, 500, 502, 503, 504].contains(status) { #expect(Set(fates) == [.retry]) }
+                if status == 413 { #expect(Set(fates) == [.tooLarge]) }
+            }
+        }
+    }
+
+    @Test("Retry-After is used", arguments: FormatSample.all)
+    func retryAfterIsUsed(sample: FormatSample) throws {
+        let headers = [(name: "Retry-After", value: "7")]
+        for status in [429, 503] {
+            let response = HTTPResponse(status: status, headers: headers)
+            let verdicts = try sample.wire.verdicts(for: .allKinds(), from: response)
+            #expect(verdicts == .all(.retry(after: .seconds(7))))
+        }
+    }
+
+    @Test("Loki's blocked ingestion is distinguished from an unrecognized response")
+    func lokiBlockedIsNotUnrecognized() throws {
+        let reasons = try [260, 200].map { "\(try ResponseRow("loki", $0, .hold).verdicts())" }
+        #expect(reasons[0].contains("260") && !reasons[1].contains("260"))
+    }
+
+    @Test("a wrong number of results is retried")
+    func wrongCountOfResultsIsRetried() throws {
+        for (format, item) in [
+            ("elasticsearch", #"{"create":{"status":201}}"#), ("kafka", #"{"offset":1}"#),
+        ] {
+            let key = format == "kafka" ? "offsets" : "items"
+            for count in [0, 2, 4] {
+                let body = "{\"\(key)\":[" + Array(repeating: item, count: count).joined(separator: ",") + "]}"
+                #expect(try Set(ResponseRow(format, 200, body, .retry).verdicts().fates(of: 3)) == [.retry])
+            }
+        }
+    }
+
+    @Test("a result for a single event delays no other event")
+    func throttledEventsDelayNoOthers() throws {
+        func verdicts(_ format: String, _ status: Int, _ body: String, _ headers: [(name: String, value: String)] = [])
+            throws -> [Duration?]
+        {
+            let row = ResponseRow(format, status, body, headers: headers, .retry)
+            guard case .each(let each) = try row.verdicts() else { return [] }
+            return each.map { if case .retry(let after, _) = $0 { after } else { nil } }
+        }
+        let later = [(name: "Retry-After", value: "7")]
+        #expect(
+            try verdicts("elasticsearch", 200, ResponseTables.items(201, 429, 503), later)
+                == [nil, .seconds(7), .seconds(7)])
+        #expect(
+            try verdicts("kafka", 200, ResponseTables.offsets(ResponseTables.taken, #"{"error_code":2}"#, "{}"), later)
+                == [nil, .seconds(7), .seconds(7)])
+        #expect(
+            try verdicts("kafkaV3", 200, ResponseTables.report + #"{"error_code":429}{"error_code":200}"#, later)
+                == [nil, .seconds(7), nil])
+        #expect(try verdicts("amplitude", 429, #"{"throttled_events":[1]}"#) == [.zero, .seconds(30), .zero])
+        #expect(try verdicts("amplitude", 429, #"{"throttled_events":[0]}"#, later) == [.seconds(7), .zero, .zero])
+        for body in ["", "{}", #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#, #"{"throttled_events":1.5}"#]
+        {
+            #expect(try ResponseRow("amplitude", 429, body, .retry).verdicts() == .all(.retry(after: nil)))
+        }
+    }
+}
