@@ -4,18 +4,18 @@ import SluiceTesting
 import Testing
 
 @Suite struct StoreContractTests {
-    @Test("MemoryStore keeps the contract")
-    func memoryStoreKeepsContract() async throws {
+    @Test("MemoryStore passes the contract")
+    func memoryStorePasses() async throws {
         try await StoreContract.check { MemoryStore() }
     }
 
-    @Test("a faulty store without faults keeps the contract")
-    func faultyStoreWithout() async throws {
+    @Test("a faulty store without faults passes the contract")
+    func faultyStoreWithoutFaultsPasses() async throws {
         try await StoreContract.check { FaultyStore(MemoryStore()) }
     }
 
-    @Test("a store that outlives its process keeps the contract")
-    func storeOutlivesProcess() async throws {
+    @Test("a persistent store passes the contract")
+    func persistentStorePasses() async throws {
         let place = Place()
         try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false) }) {
             LastingStore(at: place, isNew: true)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("every broken promise is found", arguments: BrokenStore.Defect.allCases)
-    func everyBrokenPromise(defect: BrokenStore.Defect) async throws {
+    func everyBrokenPromiseIsFound(defect: BrokenStore.Defect) async throws {
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check { BrokenStore(defect) }
         }
@@ -31,9 +31,9 @@ import Testing
     }
 
     @Test(
-        "a store that does not outlive its process well is found",
+        "a store that doesn't survive its process well is found",
         arguments: [LastingStore.Defect.losesOne, .keepsSilent])
-    func storeDoesNot(defect: LastingStore.Defect) async throws {
+    func badlyPersistentStoreIsFound(defect: LastingStore.Defect) async throws {
         let place = Place()
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false, defect) }) {

@@ -247,9 +247,9 @@ import Testing
     ]
 
     @Test(
-        "bad input is kept, cut or dropped, and counted by cause",
+        "bad input is stored, truncated or dropped, and counted by cause",
         arguments: nan + text + names + overlong + many + moments)
-    func badInputKept(input: Input) throws {
+    func badInputIsSanitizedAndCounted(input: Input) throws {
         let store = MemoryStore()
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 0))
         let pipeline = try Pipeline(environment: .virtual(time)) {

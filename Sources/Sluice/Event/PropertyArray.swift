@@ -1,9 +1,11 @@
-/// A list of values, bounded in depth and made keepable as it is built.
+/// An array of values. Values are sanitized when you add them (see ``Sanitization``).
 public struct PropertyArray: Sendable {
     private var elements: [PropertyValue]
     private(set) var depth: UInt8 = 1
     private(set) var sanitizations: Sanitizations = []
 
+    /// Creates an array.
+    ///
     /// - Complexity: O(count).
     public init(_ elements: some Sequence<PropertyValue>) {
         self.elements = Array(elements)
@@ -12,7 +14,9 @@ public struct PropertyArray: Sendable {
         }
     }
 
-    /// - Complexity: amortised O(1).
+    /// Adds a value at the end.
+    ///
+    /// - Complexity: amortized O(1).
     public mutating func append(_ value: PropertyValue) {
         elements.append(value)
         keep(at: elements.count - 1)
@@ -32,11 +36,15 @@ public struct PropertyArray: Sendable {
 }
 
 extension PropertyArray: RandomAccessCollection, ExpressibleByArrayLiteral, Equatable {
+    /// Creates an array from a literal.
     public init(arrayLiteral elements: PropertyValue...) { self.init(elements) }
+    /// The position of the first value: 0.
     public var startIndex: Int { elements.startIndex }
+    /// The number of values.
     public var endIndex: Int { elements.endIndex }
+    /// The value at `position`.
     public subscript(position: Int) -> PropertyValue { elements[position] }
 
-    /// Arrays are equal if their elements are, whatever had to be repaired on the way.
+    /// Returns whether the elements are equal. Sanitizations aren't compared.
     public static func == (left: PropertyArray, right: PropertyArray) -> Bool { left.elements == right.elements }
 }

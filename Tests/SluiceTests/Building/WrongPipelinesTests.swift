@@ -115,8 +115,8 @@ import Testing
 
         """
 
-    @Test("every wrong pipeline is refused with the sentence that helps")
-    func everyWrongPipeline() async throws {
+    @Test("every wrong pipeline is refused with a helpful sentence")
+    func wrongPipelinesAreRefusedWithSentence() async throws {
         // All in one file, a function each: one run of the compiler finds the errors of all.
         var source = Self.preamble
         var firstLines: [Int] = []
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test("the same file without mistakes compiles")
-    func sameFileWithout() async throws {
+    func fileWithoutMistakesCompiles() async throws {
         let source =
             Self.preamble + """
                 func right(flag: Bool) throws -> Pipeline {
