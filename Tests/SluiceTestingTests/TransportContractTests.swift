@@ -38,7 +38,7 @@ import Testing
     func sendThatIgnoresCancellationIsFound() async throws {
         let deaf = DeafTransport()
         let error = await #expect(throws: SluiceError.self) {
-            try await TransportContract.check(patience: .zero) { deaf }
+            try await TransportContract.check(timeout: .zero) { deaf }
         }
         #expect(error?.code == .brokenContract)
         deaf.end()

@@ -17,30 +17,21 @@ extension PipelineBuilder {
         _Fragment(processors: [processor])
     }
 
-    public static func buildExpression(_ store: any Store) -> StoreFragment {
-        _Fragment(store: store)
-    }
+    public static func buildExpression(_ store: any Store) -> StoreFragment { _Fragment(store: store) }
 
     public static func buildExpression(_ transport: any Transport) -> TransportFragment {
         _Fragment(transport: transport)
     }
 
-    public static func buildExpression(_ route: Route) -> RouteFragment {
-        _Fragment(routes: [route])
-    }
-
-    public static func buildExpression<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> {
-        fragment
-    }
+    public static func buildExpression(_ route: Route) -> RouteFragment { _Fragment(routes: [route]) }
+    public static func buildExpression<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> { fragment }
 }
 
 // MARK: One line after another
 
 @_documentation(visibility: internal)
 extension PipelineBuilder {
-    public static func buildPartialBlock<Shape>(first: _Fragment<Shape>) -> _Fragment<Shape> {
-        first
-    }
+    public static func buildPartialBlock<Shape>(first: _Fragment<Shape>) -> _Fragment<Shape> { first }
 
     public static func buildPartialBlock(
         accumulated: ProcessorFragment, next: ProcessorFragment
@@ -77,21 +68,10 @@ extension PipelineBuilder {
 
 @_documentation(visibility: internal)
 extension PipelineBuilder {
-    public static func buildOptional(_ fragment: ProcessorFragment?) -> ProcessorFragment {
-        fragment ?? _Fragment()
-    }
-
-    public static func buildOptional(_ fragment: RouteFragment?) -> RouteFragment {
-        fragment ?? _Fragment()
-    }
-
-    public static func buildEither<Shape>(first: _Fragment<Shape>) -> _Fragment<Shape> {
-        first
-    }
-
-    public static func buildEither<Shape>(second: _Fragment<Shape>) -> _Fragment<Shape> {
-        second
-    }
+    public static func buildOptional(_ fragment: ProcessorFragment?) -> ProcessorFragment { fragment ?? _Fragment() }
+    public static func buildOptional(_ fragment: RouteFragment?) -> RouteFragment { fragment ?? _Fragment() }
+    public static func buildEither<Shape>(first: _Fragment<Shape>) -> _Fragment<Shape> { first }
+    public static func buildEither<Shape>(second: _Fragment<Shape>) -> _Fragment<Shape> { second }
 
     public static func buildArray(_ fragments: [ProcessorFragment]) -> ProcessorFragment {
         fragments.reduce(_Fragment()) { $0.with($1) }
@@ -101,9 +81,7 @@ extension PipelineBuilder {
         fragments.reduce(_Fragment()) { $0.with($1) }
     }
 
-    public static func buildLimitedAvailability<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> {
-        fragment
-    }
+    public static func buildLimitedAvailability<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> { fragment }
 }
 
 // MARK: The end of the block
@@ -120,7 +98,5 @@ extension PipelineBuilder {
         _PipelinePlan(processors: fragment.processors, routes: fragment.routes)
     }
 
-    public static func buildFinalResult<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> {
-        fragment
-    }
+    public static func buildFinalResult<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> { fragment }
 }

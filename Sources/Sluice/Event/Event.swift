@@ -19,17 +19,7 @@ public struct Event: Sendable {
     /// The sanitizations that plugins reported, each once.
     package private(set) var reportedSanitizations: [Sanitization] = []
 
-    /// Creates an event. ``Pipeline/track(_:_:priority:configure:)`` does this for you.
-    ///
-    /// - Parameters:
-    ///   - id: The unique id.
-    ///   - name: The name.
-    ///   - time: The wall time at which the event happened.
-    ///   - priority: How urgent the event is.
-    ///   - distinctID: The user's id for the receiver.
-    ///   - anonymousID: The id of a user who hasn't logged in.
-    ///   - loginID: The id of a user who has logged in.
-    ///   - properties: The properties.
+    /// Creates an event, as ``Pipeline/track(_:_:priority:configure:)`` does for you.
     public init(
         id: EventID,
         name: String,
@@ -89,7 +79,7 @@ extension Event {
     mutating func sanitize() -> Sanitizations {
         var sanitizations = properties.bounds.sanitizations
         if name.utf8.count > Event.maximumNameBytes {
-            name = name.cut(toBytes: Event.maximumNameBytes)
+            name = name.truncated(toBytes: Event.maximumNameBytes)
             sanitizations.insert(.truncatedName)
         }
         if Event.dropOverlong(&distinctID) { sanitizations.insert(.droppedID) }

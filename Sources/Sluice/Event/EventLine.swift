@@ -7,11 +7,7 @@ public struct EventLine: Sendable, Equatable {
     /// The priority of the event.
     public let priority: Event.Priority
 
-    /// Creates a line from bytes that a store has kept.
-    ///
-    /// - Parameters:
-    ///   - bytes: The bytes of a line.
-    ///   - priority: The priority that the line had.
+    /// Creates a line from the bytes and the priority that a store has kept.
     public init(bytes: ArraySlice<UInt8>, priority: Event.Priority) {
         self.bytes = bytes
         self.priority = priority

@@ -75,7 +75,7 @@ public struct Properties: Sendable {
             switch (index(of: name, isASCII: isASCII), newValue) {
             case (let index?, let value?):
                 pairs[index].1 = value
-                keep(at: index)
+                sanitize(at: index)
             case (let index?, nil):
                 pairs.remove(at: index)
                 if index < blockStart { blockStart -= 1 }
@@ -124,20 +124,20 @@ public struct Properties: Sendable {
             return
         }
         pairs.append((name, value))
-        keep(at: pairs.count - 1)
+        sanitize(at: pairs.count - 1)
     }
 
-    private mutating func keep(at index: Int) {
+    private mutating func sanitize(at index: Int) {
         pairs[index].1 = pairs[index].1.sanitized(&bounds.sanitizations)
         bounds.add(pairs[index].0, pairs[index].1)
     }
 
-    func cut(toDepth limit: Int, _ wasCut: inout Bool) -> Properties {
+    func truncated(toDepth limit: Int, _ sanitizations: inout Sanitizations) -> Properties {
         var result = self
         result.copyOutBlock()
         result.bounds.depth = 1
         for index in result.pairs.indices {
-            let value = result.pairs[index].1.cut(toDepth: limit - 1, &wasCut)
+            let value = result.pairs[index].1.truncated(toDepth: limit - 1, &sanitizations)
             result.pairs[index].1 = value
             result.bounds.depth = Swift.max(result.bounds.depth, UInt8(value.depth + 1))
         }
@@ -151,7 +151,7 @@ extension Properties {
     private mutating func sanitize() {
         if hasDuplicates() { pairs = uniquePairs() }
         for index in pairs.indices {
-            keep(at: index)
+            sanitize(at: index)
         }
         removeOverlongNames()
     }

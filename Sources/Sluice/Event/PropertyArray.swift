@@ -10,7 +10,7 @@ public struct PropertyArray: Sendable {
     public init(_ elements: some Sequence<PropertyValue>) {
         self.elements = Array(elements)
         for index in self.elements.indices {
-            keep(at: index)
+            sanitize(at: index)
         }
     }
 
@@ -19,18 +19,18 @@ public struct PropertyArray: Sendable {
     /// - Complexity: amortized O(1).
     public mutating func append(_ value: PropertyValue) {
         elements.append(value)
-        keep(at: elements.count - 1)
+        sanitize(at: elements.count - 1)
     }
 
-    private mutating func keep(at index: Int) {
+    private mutating func sanitize(at index: Int) {
         let value = elements[index].sanitized(&sanitizations)
         elements[index] = value
         depth = Swift.max(depth, UInt8(value.depth + 1))
     }
 
-    func cut(toDepth limit: Int, _ wasCut: inout Bool) -> PropertyArray {
-        var result = PropertyArray(elements.map { $0.cut(toDepth: limit - 1, &wasCut) })
-        result.sanitizations.formUnion(sanitizations)
+    func truncated(toDepth limit: Int, _ sanitizations: inout Sanitizations) -> PropertyArray {
+        var result = PropertyArray(elements.map { $0.truncated(toDepth: limit - 1, &sanitizations) })
+        result.sanitizations.formUnion(self.sanitizations)
         return result
     }
 }

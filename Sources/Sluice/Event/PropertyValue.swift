@@ -49,7 +49,7 @@ extension PropertyValue {
         switch self {
         case .string(let string) where string.utf8.count > PropertyValue.maximumStringBytes:
             sanitizations.insert(.truncatedString)
-            return .string(string.cut(toBytes: PropertyValue.maximumStringBytes))
+            return .string(string.truncated(toBytes: PropertyValue.maximumStringBytes))
         case .double(let double) where !double.isFinite:
             sanitizations.insert(.nonFiniteNumber)
             return .null
@@ -63,23 +63,19 @@ extension PropertyValue {
         default:
             return self
         }
-        guard depth >= PropertyValue.maximumDepth else { return self }
-        var wasCut = false
-        let result = cut(toDepth: PropertyValue.maximumDepth - 1, &wasCut)
-        if wasCut { sanitizations.insert(.truncatedDepth) }
-        return result
+        return truncated(toDepth: PropertyValue.maximumDepth - 1, &sanitizations)
     }
 
     /// Replaces values below `limit` by null. No container is deeper than ``maximumDepth``, which bounds the recursion.
-    func cut(toDepth limit: Int, _ wasCut: inout Bool) -> PropertyValue {
+    func truncated(toDepth limit: Int, _ sanitizations: inout Sanitizations) -> PropertyValue {
         guard depth > limit else { return self }
         guard limit > 0 else {
-            wasCut = true
+            sanitizations.insert(.truncatedDepth)
             return .null
         }
         switch self {
-        case .array(let array): return .array(array.cut(toDepth: limit, &wasCut))
-        case .object(let object): return .object(object.cut(toDepth: limit, &wasCut))
+        case .array(let array): return .array(array.truncated(toDepth: limit, &sanitizations))
+        case .object(let object): return .object(object.truncated(toDepth: limit, &sanitizations))
         default: return self
         }
     }
@@ -107,7 +103,7 @@ extension PropertyValue: ExpressibleByStringLiteral, ExpressibleByStringInterpol
 
 extension String {
     /// Returns the longest prefix of whole Unicode scalars that fits into `limit` bytes of UTF-8.
-    package func cut(toBytes limit: Int) -> String {
+    package func truncated(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)
         while end > startIndex, utf8[end] & 0b1100_0000 == 0b1000_0000 {

@@ -3,12 +3,8 @@
 /// It rejects invalid UTF-8, duplicate names, lone surrogates, integers beyond 64 bits, trailing bytes, and values below
 /// ``PropertyValue/maximumDepth``, which also bounds its recursion.
 package struct JSONReader {
-    private let bytes: UnsafeBufferPointer<UInt8>
+    private let bytes: [UInt8]
     private var position = 0
-
-    private init(_ bytes: UnsafeBufferPointer<UInt8>) {
-        self.bytes = bytes
-    }
 
     /// Reads one document.
     ///
@@ -33,19 +29,12 @@ package struct JSONReader {
         _ bytes: some Collection<UInt8>,
         _ body: (inout JSONReader) throws(SluiceError) -> Content
     ) throws(SluiceError) -> Content {
-        let bytes = ContiguousArray(bytes)
-        let result = bytes.withUnsafeBufferPointer { buffer in
-            // A typed throw can't pass through the standard library's rethrowing closures.
-            Result { () throws(SluiceError) -> Content in
-                var reader = JSONReader(buffer)
-                reader.skipSpace()
-                let content = try body(&reader)
-                reader.skipSpace()
-                guard reader.position == buffer.count else { throw reader.error("more than one value") }
-                return content
-            }
-        }
-        return try result.get()
+        var reader = JSONReader(bytes: Array(bytes))
+        reader.skipSpace()
+        let content = try body(&reader)
+        reader.skipSpace()
+        guard reader.position == reader.bytes.count else { throw reader.error("more than one value") }
+        return content
     }
 
     private func error(_ problem: String) -> SluiceError {
@@ -172,7 +161,7 @@ package struct JSONReader {
         let mark: StaticString = #"\u005a""#
         if end + mark.utf8CodeUnitCount <= bytes.count,
             mark.withUTF8Buffer({ bytes[end...].starts(with: $0) }),
-            let date = Timestamp(digits: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+            let date = bytes[start..<end].withUnsafeBufferPointer({ Timestamp(digits: $0) })
         {
             position = end + mark.utf8CodeUnitCount
             return .date(date)

@@ -14,6 +14,8 @@
 /// iOS 18, and was measured to be bimodal on Linux with 16 or more threads. The lock isn't recursive: don't call a host's
 /// closure or another plugin from `withLock`.
 // @unchecked: the state is reachable only through withLock, which holds the mutex.
+// @usableFromInline: the compiler doesn't inline the methods of a package class into other modules without it.
+@usableFromInline
 package final class Locked<State>: @unchecked Sendable {
     #if canImport(Darwin)
         private typealias Primitive = os_unfair_lock

@@ -39,12 +39,7 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
     /// The underlying error, if there is one.
     public var cause: (any Error)?
 
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - code: The kind of the error.
-    ///   - message: The problem and how to solve it. Don't include secrets or event contents.
-    ///   - cause: The underlying error.
+    /// Creates an error with a message about the problem and how to solve it, without secrets and event contents.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

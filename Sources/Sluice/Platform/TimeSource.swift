@@ -31,11 +31,7 @@ public struct PipelineEnvironment: Sendable {
     /// Returns 64 uniformly distributed bits, for event ids and jitter. It is called from any thread.
     public var random: @Sendable () -> UInt64
 
-    /// Creates an environment.
-    ///
-    /// - Parameters:
-    ///   - time: The clocks.
-    ///   - random: Returns 64 uniformly distributed bits; can be called from any thread.
+    /// Creates an environment, by default that of the operating system.
     public init(
         time: any TimeSource = SystemTime(),
         random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom
