@@ -14,7 +14,7 @@ import Testing
     static let hasRealLog = FileManager.default.fileExists(atPath: realLog.path)
 
     /// Lines with all that is odd: an escaped quote, bytes as escapes, raw bytes that are not UTF-8, a cut last field,
-    /// no size, a user, another time zone, a request that is none, a leap day, a carriage return.
+    /// no size, a user, another time zone, an invalid request, a leap day, a carriage return.
     static let oddLines: [[UInt8]] = [
         Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 203023 "http://x/" "Moz\"illa\\""#.utf8),
         Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 5 "http://\xe4\xe5.\xf0/" "b""#.utf8),

@@ -62,6 +62,7 @@ final class BrokenStore: Store {
         var lent: [Batch.ID: Batch] = [:]
         var released: [Batch] = []
         var handedOut = 0
+        var rejected = 0
     }
     private let state = Locked(State())
 
@@ -118,6 +119,11 @@ final class BrokenStore: Store {
         }
     }
 
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        if defect == .keepsRejected { state.withLock { $0.rejected += events.count } }
+        base.reject(events, in: batch)
+    }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if defect == .neverForgets { return base.release(batch) }
         try base.settle(batch)
@@ -140,6 +146,7 @@ final class BrokenStore: Store {
         var backlog = base.backlog
         if defect == .emptiesOnClose, state.withLock({ $0.isClosed }) { return Backlog(events: 0, bytes: 0) }
         if defect == .overcountsBacklog, backlog.events > 0 { backlog.events += 1 }
+        backlog.events += state.withLock { $0.rejected }
         if defect == .overlooksHandedOut { backlog.events = max(0, backlog.events - state.withLock { $0.handedOut }) }
         return backlog
     }
@@ -152,12 +159,12 @@ final class BrokenStore: Store {
     }
 }
 
-/// What a store leaves behind.
+/// The storage of a persistent store.
 final class Place: Sendable {
     let lines = Locked<[EventLine]>([])
 }
 
-/// Keeps its lines in a place that outlives it.
+/// A store whose lines survive it.
 final class LastingStore: Store {
     enum Defect { case none, losesOne, keepsSilent }
 

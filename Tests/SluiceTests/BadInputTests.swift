@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-/// What becomes of each bad input: the one table.
+/// The result of each bad input.
 @Suite struct BadInputTests {
     /// One bad input.
     struct Input: Sendable, CustomTestStringConvertible {
@@ -272,7 +272,7 @@ import Testing
         case .refused(let reason): #expect(lines.isEmpty && route.dropped == [reason: 1] && ledger.dropped.isEmpty)
         }
 
-        // Whatever it was, the next event passes.
+        // The next event passes after any of them.
         pipeline.track("after")
         #expect(pipeline.ledger.routes.first?.stored == lines.count + 1)
     }

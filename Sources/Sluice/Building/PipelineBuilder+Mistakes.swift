@@ -5,14 +5,11 @@
 
 @_documentation(visibility: internal)
 extension PipelineBuilder {
-    @available(
-        *, unavailable,
-        message: "this line is no stage: a pipeline's block takes processors, a store, a transport and routes"
-    )
+    @available(*, unavailable, message: "this line isn't a stage: write processors, a store, a transport or routes")
     @_disfavoredOverload
     public static func buildExpression<Value>(_ value: Value) -> ProcessorFragment { _Fragment() }
 
-    @available(*, unavailable, message: "an empty block: a pipeline needs at least a store and, after it, a transport")
+    @available(*, unavailable, message: "an empty block: write a store and, after it, a transport")
     public static func buildBlock() -> StoreAndTransportFragment { _Fragment() }
 }
 
@@ -20,75 +17,56 @@ extension PipelineBuilder {
 
 @_documentation(visibility: internal)
 extension PipelineBuilder {
-    @available(
-        *, unavailable, message: "a transport without a store: put a store, such as MemoryStore(), before the transport"
-    )
+    @available(*, unavailable, message: "a transport without a store: put one before it, such as MemoryStore()")
     public static func buildPartialBlock(
         accumulated: ProcessorFragment, next: TransportFragment
     ) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(*, unavailable, message: "a processor after the store would see no event: put it before the store")
+    @available(*, unavailable, message: "a processor after the store: put it before the store")
     @_disfavoredOverload
     public static func buildPartialBlock<Shape>(
         accumulated: _Fragment<Shape>, next: ProcessorFragment
     ) -> _Fragment<Shape> { _Fragment() }
 
-    @available(*, unavailable, message: "two stores in one route: keep one, or give each its own Route(\"name\") { … }")
+    @available(*, unavailable, message: "two stores in one route: keep one, or write a Route for each")
     @_disfavoredOverload
     public static func buildPartialBlock<Shape>(
         accumulated: _Fragment<Shape>, next: StoreFragment
     ) -> _Fragment<Shape> { _Fragment() }
 
-    @available(*, unavailable, message: "two stores in one route: keep one, or give each its own Route(\"name\") { … }")
+    @available(*, unavailable, message: "two stores in one route: keep one, or write a Route for each")
     @_disfavoredOverload
     public static func buildPartialBlock<Shape>(
         accumulated: _Fragment<Shape>, next: StoreAndTransportFragment
     ) -> _Fragment<Shape> { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "two transports in one route: keep one, or give each a store in its own Route(\"name\") { … }"
-    )
+    @available(*, unavailable, message: "two transports in one route: keep one, or write a Route for each")
     public static func buildPartialBlock(
         accumulated: StoreAndTransportFragment, next: TransportFragment
     ) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a line after a transport that no store stands before: put a store before the transport"
-    )
+    @available(*, unavailable, message: "a transport without a store: put one before it, such as MemoryStore()")
     public static func buildPartialBlock<Shape>(
         accumulated: TransportFragment, next: _Fragment<Shape>
     ) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
-    )
+    @available(*, unavailable, message: "a store beside routes: put it and its transport into a Route")
     @_disfavoredOverload
     public static func buildPartialBlock<Shape>(
         accumulated: _Fragment<Shape>, next: RouteFragment
     ) -> RouteFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
-    )
+    @available(*, unavailable, message: "a store beside routes: put it and its transport into a Route")
     public static func buildPartialBlock<Shape>(
         accumulated: RouteFragment, next: _Fragment<Shape>
     ) -> RouteFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a processor after a route would see no event: put it before the routes, or into one of them"
-    )
+    @available(*, unavailable, message: "a processor after a route: put it before the routes or into one of them")
     public static func buildPartialBlock(
         accumulated: RouteFragment, next: ProcessorFragment
     ) -> RouteFragment { _Fragment() }
 
-    @available(
-        *, unavailable, message: "a transport beside routes: put it, after a store, into a Route(\"name\") { … } too"
-    )
+    @available(*, unavailable, message: "a transport beside routes: put it into a Route, after a store")
     public static func buildPartialBlock(
         accumulated: RouteFragment, next: TransportFragment
     ) -> RouteFragment { _Fragment() }
@@ -98,34 +76,22 @@ extension PipelineBuilder {
 
 @_documentation(visibility: internal)
 extension PipelineBuilder {
-    @available(
-        *, unavailable, message: "a store in an `if` without `else`: say in an `else` where events are kept otherwise"
-    )
+    @available(*, unavailable, message: "a store in an `if` without `else`: add an `else` with a store")
     @_disfavoredOverload
     public static func buildOptional<Shape>(_ fragment: _Fragment<Shape>?) -> _Fragment<Shape> { _Fragment() }
 
-    @available(
-        *, unavailable, message: "a transport in an `if` without `else`: say in an `else` where events go otherwise"
-    )
+    @available(*, unavailable, message: "a transport in an `if` without `else`: add an `else` with a transport")
     public static func buildOptional(_ fragment: TransportFragment?) -> TransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "the branches of this `if` or `switch` end differently: let each end with the same kind of stage"
-    )
+    @available(*, unavailable, message: "the branches of an `if` or `switch` must end with the same kind of stage")
     @_disfavoredOverload
     public static func buildEither<Shape>(first: _Fragment<Shape>) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "the branches of this `if` or `switch` end differently: let each end with the same kind of stage"
-    )
+    @available(*, unavailable, message: "the branches of an `if` or `switch` must end with the same kind of stage")
     @_disfavoredOverload
     public static func buildEither<Shape>(second: _Fragment<Shape>) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable, message: "stores and transports in a `for`: only processors and routes may come in any number"
-    )
+    @available(*, unavailable, message: "a store or transport in a `for`: only processors and routes can be repeated")
     @_disfavoredOverload
     public static func buildArray<Shape>(_ fragments: [_Fragment<Shape>]) -> StoreAndTransportFragment { _Fragment() }
 }

@@ -69,22 +69,16 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
 
     package init?(text: UnsafeBufferPointer<UInt8>) {
         guard text.count == EventID.textLength else { return nil }
-        var halves: (UInt64, UInt64) = (0, 0)
-        var digits = 0
+        var halves: (high: UInt64, low: UInt64) = (0, 0)
         for (offset, character) in text.enumerated() {
             if EventID.hyphens.contains(offset) {
                 guard character == UInt8(ascii: "-") else { return nil }
                 continue
             }
             guard let digit = hexadecimalDigit(character) else { return nil }
-            if digits < 16 {
-                halves.0 = halves.0 << 4 | UInt64(digit)
-            } else {
-                halves.1 = halves.1 << 4 | UInt64(digit)
-            }
-            digits += 1
+            halves = (halves.high << 4 | halves.low >> 60, halves.low << 4 | UInt64(digit))
         }
-        self.init(high: halves.0, low: halves.1)
+        self.init(high: halves.high, low: halves.low)
     }
 }
 

@@ -31,7 +31,8 @@ enum JSONEscaping {
         case 0x0A: Array(#"\n"#.utf8)
         case 0x0C: Array(#"\f"#.utf8)
         case 0x0D: Array(#"\r"#.utf8)
-        case ..<0x20: Array(#"\u00"#.utf8) + [hexadecimal(byte >> 4), hexadecimal(byte & 15)]
+        case ..<0x20:
+            Array(#"\u00"#.utf8) + withUnsafeBytes(of: hexadecimalDigits(UInt32(byte)).bigEndian) { $0.suffix(2) }
         default: nil
         }
     }
@@ -51,9 +52,5 @@ enum JSONEscaping {
         let borrowed =
             ((word &- ones &* 0x20) & ~word) | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
         return borrowed & 0x8080_8080_8080_8080 != 0
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }

@@ -3,7 +3,7 @@ import SluiceMemory
 import SluiceStdout
 import Testing
 
-/// Pipelines in every form that a host may write: that they compile is half of the test, their order the other half.
+/// Pipelines in every form that a host can write. They have to compile and to keep their order.
 @Suite struct RightPipelinesTests {
     /// Appends its mark to the property `marks` of every event.
     struct Mark: Processor {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// What one event looks like in `store` after it has passed the pipeline.
+    /// The marks of one event in `store` after it has passed the pipeline.
     func marks(of pipeline: Pipeline, in store: MemoryStore) throws -> [PropertyValue?] {
         pipeline.pauseDelivery()
         pipeline.track("Event")
@@ -231,7 +231,7 @@ import Testing
     }
 }
 
-/// Accepts everything, and forgets it.
+/// Accepts everything.
 struct NullTransport: Transport {
     func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
 }

@@ -3,7 +3,7 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// What is written can be read, by this package and by any other reader.
+/// Lines can be read by this package and by any other JSON reader.
 @Suite struct EventLineTests {
     static let seeds = Array(UInt64(1)...40)
     static let eventsPerSeed = 100

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sluice
 
-/// `Properties` has a fast path for what is plain and a block for what is shared: neither may be seen from outside.
+/// `Properties` has a fast path for plain values and a block for shared ones. Neither may be visible from outside.
 @Suite struct PropertiesTests {
     /// Everything that can be asked of a list.
     private func check(_ properties: Properties, _ model: PropertyModel, _ comment: Comment? = nil) throws {
@@ -82,7 +82,7 @@ import Testing
                 if source.number(below: 4) == 0 { copies.append((properties, model)) }
             }
         }
-        // What happened to one list has changed no other.
+        // A change of one list must not affect another.
         for (properties, model) in copies { try check(properties, model, "a copy") }
     }
 

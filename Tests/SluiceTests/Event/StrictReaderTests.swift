@@ -2,7 +2,7 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// What is not exactly one of this package's lines is refused, and nothing makes the reader crash.
+/// Bytes that aren't exactly a canonical line are refused, and nothing makes the reader crash.
 @Suite struct StrictReaderTests {
     private func read(_ bytes: some Collection<UInt8>, _ priority: Event.Priority = .normal) throws -> Event {
         try EventLine(bytes: ArraySlice(bytes), priority: priority).event()
@@ -147,7 +147,7 @@ import Testing
             }
             do {
                 let event = try read(bytes, line.priority)
-                // What was read must be an event like any other: it can be written, and read again.
+                // The event must be like any other: it can be written and read again.
                 #expect(try EventLine(event).event() == event)
             } catch let error as SluiceError {
                 #expect(error.code == .malformedLine)

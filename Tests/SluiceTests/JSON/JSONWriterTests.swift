@@ -30,7 +30,7 @@ import Testing
         return result + "\""
     }
 
-    /// Eight bytes are looked at in one step: each byte has to be found in each place, whatever stands beside it.
+    /// The writer checks eight bytes in one step. It has to find each byte in each place, with any neighbors.
     @Test(
         "each escaped character and its neighbors are right in each place of a string",
         arguments: [1, 3, 4, 5, 7, 8, 9, 17])
@@ -113,7 +113,7 @@ import Testing
         #expect(written { $0.raw([UInt8]()) } == "")
     }
 
-    /// What fits is written whole; of what does not, no more than the limit is kept.
+    /// Returns nil if the limit was reached.
     @Test("every write keeps the limit to the byte")
     func everyWriteKeepsLimit() {
         let bodies: [(inout JSONWriter) -> Void] = [

@@ -3,7 +3,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// Pipelines that cannot be built: what is thrown, and what is left behind.
+/// Pipelines that can't be built: the error that is thrown and the stages that are closed.
 @Suite(.timeLimit(.minutes(10))) struct BuildTests {
     final class Plugin: Processor {
         func process(_ event: inout Event) -> Disposition { .keep }

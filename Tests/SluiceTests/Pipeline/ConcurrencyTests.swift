@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Does what a host can do, at random, `count` times.
+    /// Calls random methods of the pipeline `count` times.
     static func disturb(_ pipeline: Pipeline, _ count: Int, _ random: () -> UInt64) async {
         for _ in 0..<count {
             switch random() % 8 {

@@ -20,7 +20,7 @@ import Testing
         var areGone: Bool { plugin == nil && own == nil && store == nil && transport == nil }
     }
 
-    /// What the loop is doing when the pipeline goes.
+    /// The state of delivery when the pipeline is released.
     enum Moment: CaseIterable { case idle, waiting, backingOff, sending, paused, flushing }
 
     private func pipeline(_ moment: Moment, _ time: VirtualTime) async throws -> Stages {

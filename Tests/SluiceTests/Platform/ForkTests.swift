@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sluice
 
-/// What is remembered of the process and what is drawn in stock must not be taken over by the child of a `fork`.
+/// The child of a `fork` must not use the parent's cached process id and random numbers.
 @Suite(.timeLimit(.minutes(10))) struct ForkTests {
     private typealias Fork = @convention(c) () -> Int32
 

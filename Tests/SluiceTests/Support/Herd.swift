@@ -4,16 +4,15 @@ import Testing
 
 @testable import Sluice
 
-/// Many clients that come back to one server after an outage: real state machines, everything else simulated, in steps of
-/// a tenth of a second.
+/// Many clients that return to one server after an outage: real state machines in a simulation with steps of 100 ms.
 struct Herd {
     struct Scenario: Sendable, CustomTestStringConvertible {
         var clients = 10_000
         /// Batches that wait in each client when the outage ends.
         let batches: Int
-        /// Batches a second; the server refuses at once what is beyond it.
+        /// Batches per second. The server refuses the rest.
         let capacity: Int
-        /// What the server asks for as it refuses.
+        /// The delay that the server asks for when it refuses.
         var retryAfter: Duration?
 
         var testDescription: String {
