@@ -79,12 +79,9 @@ extension EventLine {
         let idText = try fields.takeString("id")
         guard let id = EventID(idText) else { throw EventLine.malformed("no id") }
         guard case .int(let time) = fields.removeValue(forKey: "time") else { throw EventLine.malformed("no time") }
-        var priority = Event.Priority.normal
-        if let word = fields.removeValue(forKey: "priority") {
-            guard word == .string("critical") else { throw EventLine.malformed("an unknown priority") }
-            priority = .critical
+        guard fields.removeValue(forKey: "priority") == (priority == .critical ? .string("critical") : nil) else {
+            throw EventLine.malformed("a priority other than its store's")
         }
-        guard priority == self.priority else { throw EventLine.malformed("a priority other than its store's") }
         guard case .object(let properties) = fields.removeValue(forKey: "properties") else {
             throw EventLine.malformed("no properties")
         }

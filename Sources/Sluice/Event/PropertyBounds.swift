@@ -81,23 +81,16 @@ extension Properties {
 
     /// An upper bound for the length of strings, if ``isFlat``.
     package var longestStringBytes: Int { Int(bounds.longestString) }
-}
 
-extension [(String, PropertyValue)] {
-    fileprivate func hasName(among names: CaseInsensitiveNames) -> Bool {
-        withUnsafeBufferPointer { pairs in
-            for index in pairs.indices where names.contains(pairs[index].0) { return true }
-            return false
-        }
-    }
-}
-
-extension Properties {
     /// Returns whether a name in the list itself, not in its objects, is one of `names`.
     package func hasName(among names: CaseInsensitiveNames) -> Bool {
         if bounds.nameBits & names.bits == 0 { return false }
-        if pairs.hasName(among: names) { return true }
+        if Properties.hasName(pairs, among: names) { return true }
         guard let block, block.bounds.nameBits & names.bits != 0 else { return false }
-        return block.pairs.hasName(among: names)
+        return Properties.hasName(block.pairs, among: names)
+    }
+
+    private static func hasName(_ pairs: [Pair], among names: CaseInsensitiveNames) -> Bool {
+        pairs.withUnsafeBufferPointer { pairs in pairs.indices.contains { names.contains(pairs[$0].0) } }
     }
 }
