@@ -149,11 +149,10 @@ public struct Properties: Sendable {
 
 extension Properties {
     private mutating func sanitize() {
-        if hasDuplicates() { pairs = uniquePairs() }
-        for index in pairs.indices {
-            sanitize(at: index)
-        }
-        removeOverlongNames()
+        let unsanitized = hasDuplicates() ? uniquePairs() : pairs
+        pairs = []
+        pairs.reserveCapacity(unsanitized.count)
+        for (name, value) in unsanitized { append(name, value) }
     }
 
     private func hasDuplicates() -> Bool {
@@ -177,12 +176,6 @@ extension Properties {
             }
         }
         return result
-    }
-
-    private mutating func removeOverlongNames() {
-        let count = pairs.count
-        pairs.removeAll { $0.0.utf8.count > Event.maximumNameBytes }
-        if pairs.count < count { bounds.sanitizations.insert(.droppedProperty) }
     }
 }
 

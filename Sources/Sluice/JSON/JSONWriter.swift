@@ -53,11 +53,9 @@ public struct JSONWriter: Sendable {
         case .date(let date): self.date(date)
         case .array(let array):
             raw("[")
-            var isFirst = true
-            for element in array {
+            for (index, element) in array.enumerated() {
                 if isOverfull { return }
-                if !isFirst { raw(",") }
-                isFirst = false
+                if index > 0 { raw(",") }
                 self.value(element)
             }
             raw("]")
@@ -96,14 +94,14 @@ public struct JSONWriter: Sendable {
     /// Writes an integer of any width.
     public mutating func integer(_ value: some BinaryInteger) {
         if let value = Int64(exactly: value) { return digits(of: value) }
-        ascii(value.description)
+        raw(value.description.utf8)
     }
 
     /// Writes a double with the fewest digits that read back as the same double, and always with a point or an exponent,
     /// which distinguish it from an integer.
     package mutating func number(_ value: Double) {
         guard value.isFinite else { return raw("null") }
-        if !decimal(value) { ascii(value.description) }
+        if !decimal(value) { raw(value.description.utf8) }
     }
 
     /// Writes a string in quotes, and escapes quotes, backslashes and control characters.
@@ -176,10 +174,6 @@ public struct JSONWriter: Sendable {
             }
         }
         return true
-    }
-
-    private mutating func ascii(_ text: String) {
-        withUTF8(of: text) { writer, utf8 in writer.append(utf8) }
     }
 
     /// Passes the bytes of a string to `body`. Only a string bridged from Objective-C is copied.
