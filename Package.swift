@@ -23,7 +23,7 @@ let libraries: [Target] = [
     .target(name: "SluiceTesting", dependencies: ["Sluice"]),
 ]
 
-/// What the libraries share or need from C; not for hosts.
+/// Code that the libraries share or need from C; not for hosts.
 let internals: [Target] = [
     .target(name: "SluiceFiles", dependencies: ["Sluice"]),
     .target(name: "CSluiceJSONL"),
@@ -59,7 +59,7 @@ let tests: [Target] = [
         dependencies: plugins + examples.map { Target.Dependency.target(name: $0.name) }),
 ]
 
-// The privacy manifests are resources, for which SwiftPM links Foundation: on Linux nobody asks for them.
+// The privacy manifests are resources, and SwiftPM links Foundation for resources. Linux doesn't need them.
 for target in libraries + internals where ["Sluice", "SluiceFiles", "SluiceIdentity"].contains(target.name) {
     #if os(macOS)
         target.resources = [.process("PrivacyInfo.xcprivacy")]

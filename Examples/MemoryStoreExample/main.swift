@@ -1,11 +1,11 @@
-// A store in memory is bounded: when it is full, the oldest of the lowest priority make room, and are counted.
+// A memory store is bounded. When it is full, the oldest events of the lowest priority are evicted and counted.
 //
 //     swift run MemoryStoreExample
 
 import Sluice
 import SluiceMemory
 
-/// Prints the names of what it is sent.
+/// Prints the names of the events.
 struct PrintNames: Transport {
     func send(_ batch: Batch) async throws -> Verdicts {
         for line in batch.events { print("  delivered \(try line.event().name)") }
@@ -19,7 +19,7 @@ let pipeline = try Pipeline {
     PrintNames()
 }
 
-pipeline.pauseDelivery()  // As if there were no network for a while.
+pipeline.pauseDelivery()  // As if the network were down.
 pipeline.track("Crash", priority: .critical)
 for number in 1...20 { pipeline.track("Scroll \(number)") }
 print("\(store.backlog.events) events wait, in \(store.backlog.bytes) of 1000 bytes")

@@ -1,4 +1,4 @@
-// The whole of Sluice in one sitting: a short session of a make-believe shop, and the account of its events.
+// A tour of Sluice: a short session of a fictitious shop, and the ledger of its events.
 //
 //     swift run QuickStart
 
@@ -14,7 +14,7 @@ import SluiceStdout
 
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-quickstart-\(UUID().uuidString)").path
 
-/// One life of the shop's app: its plugins, and the pipeline that it puts together from them.
+/// The shop's app: its plugins and their pipeline.
 struct Shop {
     let identity = Identity(persistedIn: .file(folder + "/state"))
     let timers = DurationTimer()
@@ -56,7 +56,7 @@ shop.pipeline.signal(.didEnterBackground)
 print("(\(shop.pipeline.ledger.routes[0].waiting) event waits on disk)")
 let first = await shop.pipeline.shutdown()
 
-title("A push message wakes the app: what waited is delivered, and it knows that nobody looks")
+title("A push message wakes the app: waiting events are delivered, and new ones are marked as passive")
 let wokenShop = try Shop()
 wokenShop.pipeline.signal(.launched(.passive))
 wokenShop.pipeline.track("OrderShipped", ["parcels": 1])
@@ -67,13 +67,13 @@ func row(_ cells: [String]) -> String {
     cells.map { $0.padding(toLength: 11, withPad: " ", startingAt: 0) }.joined()
 }
 print(row(["", "tracked", "recovered", "delivered", "waiting", "rejected", "dropped"]))
-for (life, ledger) in [("first life", first), ("second", second)] {
+for (launch, ledger) in [("launch 1", first), ("launch 2", second)] {
     let route = ledger.routes[0]
     let counts = [
         ledger.tracked, route.recovered, route.delivered, route.waiting, route.rejected,
         ledger.dropped.total + route.dropped.total,
     ]
-    print(row([life] + counts.map(String.init)))
+    print(row([launch] + counts.map(String.init)))
     precondition(ledger.isBalanced)
 }
 precondition(first.routes[0].waiting == second.routes[0].recovered && second.routes[0].waiting == 0)

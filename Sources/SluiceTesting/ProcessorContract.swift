@@ -1,16 +1,15 @@
 public import Sluice
 
-/// What every ``Sluice/Processor`` promises, checked on one.
+/// Checks your ``Sluice/Processor`` against the promises of the protocol.
 public enum ProcessorContract {
-    /// Puts the processor into a pipeline and tracks what careless code trips over, also from several threads at once
-    /// and between signals.
+    /// Puts the processor into a pipeline, and tracks unusual events from several threads and between signals.
     ///
-    /// It promises: not to crash; that every event is either stored, as a line that can be read back, or dropped with a
-    /// reason; that it does not multiply events; and that it takes every signal, at any time.
+    /// The processor must not crash, must keep each event or drop it with a reason, must not duplicate events, and must
+    /// accept every signal at any time.
     ///
-    /// - Parameter make: makes the processor, or a new one for each call.
-    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what `make`
-    ///   and the building of the pipeline throw.
+    /// - Parameter make: Makes the processor.
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors thrown by `make` and by
+    ///   building the pipeline.
     public static func check(_ make: () throws -> some Processor) async throws {
         let processor = try make()
         let store = KeepingStore()

@@ -1,6 +1,6 @@
 import Sluice
 
-/// Events and lines for the contracts to work with.
+/// Events and lines for the contracts.
 enum Samples {
     static func event(_ number: Int, priority: Event.Priority = .normal, properties: Properties = [:]) -> Event {
         var properties = properties
@@ -20,7 +20,7 @@ enum Samples {
         return lines
     }
 
-    /// Names and properties that a careless processor trips over.
+    /// Names and properties that a processor might not expect.
     static let hostile: [(name: String, properties: Properties)] = [
         ("", [:]),
         ("Plain", ["amount": 12.5, "count": 3, "flag": true, "nothing": nil]),
@@ -40,7 +40,7 @@ enum Samples {
     ]
 }
 
-/// Keeps everything and hands out nothing.
+/// A store that keeps all events and returns no batch.
 final class KeepingStore: Store {
     private let lines = Locked<[EventLine]>([])
 

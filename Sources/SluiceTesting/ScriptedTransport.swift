@@ -1,18 +1,20 @@
 public import Sluice
 
-/// A transport that answers by a script and remembers what it was sent.
+/// A transport that follows your script and records the batches that it is given.
 ///
 /// ```swift
-/// let transport = ScriptedTransport([.answer(.all(.retry(after: nil)))])  // once a failure, then acceptance
+/// let transport = ScriptedTransport([.answer(.all(.retry(after: nil)))])  // One failure, then acceptance.
 /// ```
 ///
-/// Safe from any thread.
+/// You can use it from any thread.
 public final class ScriptedTransport: Transport {
-    /// What one send comes to.
+    /// The result of one send.
     public enum Step: Sendable {
+        /// Returns verdicts.
         case answer(Verdicts)
+        /// Throws an error.
         case failure(SluiceError)
-        /// Nothing, until the task is cancelled or ``ScriptedTransport/release(_:)`` is called.
+        /// Waits until the task is cancelled or ``ScriptedTransport/release(_:)`` is called.
         case hang
     }
 
@@ -29,16 +31,17 @@ public final class ScriptedTransport: Transport {
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
+    /// The largest batch that this transport asks for.
     public let maximumBatchSize: BatchSize
     private let step: @Sendable (_ send: Int, _ batch: Batch) -> Step
     private let state = Locked(State())
 
-    /// Answers by a list, and then always in the same way.
+    /// Creates a transport that follows a list.
     ///
     /// - Parameters:
-    ///   - steps: what the first sends come to.
-    ///   - last: what all later ones come to; by default they are accepted.
-    ///   - maximumBatchSize: what the transport asks the loop to keep to.
+    ///   - steps: The results of the first sends.
+    ///   - last: The result of all later sends.
+    ///   - maximumBatchSize: The largest batch that the transport asks for.
     public convenience init(
         _ steps: [Step] = [], then last: Step = .answer(.all(.accepted)),
         maximumBatchSize: BatchSize = BatchSize(events: .max, bytes: .max)
@@ -46,7 +49,11 @@ public final class ScriptedTransport: Transport {
         self.init(maximumBatchSize: maximumBatchSize) { send, _ in steps.indices.contains(send) ? steps[send] : last }
     }
 
-    /// Answers by a function of the number of the send, from zero, and the batch.
+    /// Creates a transport that calls a function.
+    ///
+    /// - Parameters:
+    ///   - maximumBatchSize: The largest batch that the transport asks for.
+    ///   - step: Returns the result for the number of the send, starting at zero, and its batch.
     public init(
         maximumBatchSize: BatchSize = BatchSize(events: .max, bytes: .max),
         answering step: @escaping @Sendable (_ send: Int, _ batch: Batch) -> Step
@@ -55,19 +62,19 @@ public final class ScriptedTransport: Transport {
         self.step = step
     }
 
-    // MARK: What happened
+    // MARK: Recorded sends
 
-    /// All batches that were sent, whatever was answered.
+    /// All batches that were sent, with any result.
     public var batches: [Batch] { state.withLock { $0.batches } }
 
-    /// The events that were accepted, in that order.
+    /// Returns the accepted events, in the order of their acceptance.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line is none.
+    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line isn't canonical.
     public func accepted() throws -> [Event] {
         try state.withLock { $0.accepted }.map { try $0.event() }
     }
 
-    /// Returns as soon as `count` batches have been sent.
+    /// Waits until `count` batches have been sent.
     public func waitForSends(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -79,7 +86,7 @@ public final class ScriptedTransport: Transport {
         }
     }
 
-    /// Lets all sends that hang come to `verdicts`.
+    /// Lets all sends that hang return `verdicts`.
     public func release(_ verdicts: Verdicts) {
         let hanging = state.withLock { state in
             defer { state.hanging = [] }
@@ -90,6 +97,7 @@ public final class ScriptedTransport: Transport {
 
     // MARK: Transport
 
+    /// Records the batch and follows the script.
     public func send(_ batch: Batch) async throws -> Verdicts {
         let (index, watchers) = state.withLock { state in
             state.batches.append(batch)

@@ -1,14 +1,14 @@
 public import Sluice
 
-/// Numbers that look random and are the same for the same seed: SplitMix64 (Steele, Lea and Flood, 2014).
-public struct SeededRandom: RandomNumberGenerator, Sendable {
+/// A random number generator that repeats its numbers for the same seed: SplitMix64 (Steele, Lea and Flood, 2014).
+package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         state = seed
     }
 
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -18,7 +18,12 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension PipelineEnvironment {
-    /// Virtual time and seeded randomness: with the same calls in the same order, everything is the same again.
+    /// Creates an environment whose results repeat when you make the same calls in the same order.
+    ///
+    /// - Parameters:
+    ///   - time: The clocks.
+    ///   - seed: The seed of the random numbers.
+    /// - Returns: The environment.
     public static func virtual(_ time: VirtualTime, seed: UInt64 = 0) -> PipelineEnvironment {
         let random = Locked(SeededRandom(seed: seed))
         return PipelineEnvironment(time: time, random: { random.withLock { $0.next() } })

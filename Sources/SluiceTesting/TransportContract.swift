@@ -1,20 +1,19 @@
 public import Sluice
 
-/// What every ``Sluice/Transport`` promises, checked on one.
+/// Checks your ``Sluice/Transport`` against the promises of the protocol.
 public enum TransportContract {
-    /// Sends single events, full batches, the same batch twice and several at once, and cancels a send.
+    /// Sends single events, full batches, the same batch twice and several concurrently, and cancels a send.
     ///
-    /// It promises: one verdict for each event, or one for all; to return after a cancellation; and to take any number
-    /// of sends, also at the same time. Let the receiver accept, refuse or hang: the promises are the same.
+    /// The transport must return one verdict for each event, or one for all, return after a cancellation, and allow
+    /// concurrent sends. The receiver can accept, refuse or hang.
     ///
     /// - Parameters:
-    ///   - patience: how long a cancelled send may take to return before it counts as hanging: 10 s by default. It
-    ///     passes only if the promise is broken.
-    ///   - make: makes the transport.
-    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what `make`
-    ///   and ``Sluice/Transport/open()`` throw.
+    ///   - timeout: The time that a cancelled send has to return.
+    ///   - make: Makes the transport.
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors thrown by `make` and
+    ///   ``Sluice/Transport/open()``.
     public static func check(
-        patience: Duration = .seconds(10), _ make: () throws -> some Transport
+        timeout: Duration = .seconds(10), _ make: () throws -> some Transport
     ) async throws {
         let transport = try make()
         try transport.open()
@@ -30,7 +29,7 @@ public enum TransportContract {
             }
             try await group.waitForAll()
         }
-        try await cancel(full, transport, patience)
+        try await cancel(full, transport, timeout)
     }
 
     private static func send(_ batch: Batch, by transport: some Transport) async throws {
@@ -38,7 +37,7 @@ public enum TransportContract {
         do {
             verdicts = try await transport.send(batch)
         } catch {
-            return  // A thrown error is a verdict too: a retry of all.
+            return  // A thrown error is a valid result: all events are retried.
         }
         if case .each(let list) = verdicts {
             try require(
@@ -46,8 +45,8 @@ public enum TransportContract {
         }
     }
 
-    /// The send runs in a task of its own: one that hangs must not take this check with it.
-    private static func cancel(_ batch: Batch, _ transport: some Transport, _ patience: Duration) async throws {
+    /// The send has its own task, so that one that hangs can't stop this check.
+    private static func cancel(_ batch: Batch, _ transport: some Transport, _ timeout: Duration) async throws {
         let (returns, continuation) = AsyncStream.makeStream(of: Bool.self)
         let sending = Task {
             _ = try await transport.send(batch)
@@ -57,7 +56,7 @@ public enum TransportContract {
             continuation.yield(true)
         }
         let alarm = Task {
-            try await ContinuousClock().sleep(for: patience)
+            try await ContinuousClock().sleep(for: timeout)
             continuation.yield(false)
         }
         sending.cancel()
@@ -65,6 +64,6 @@ public enum TransportContract {
         let hasReturned = await iterator.next() ?? false
         waiting.cancel()
         alarm.cancel()
-        try require(hasReturned, "a cancelled send did not return: it must, or a shutdown abandons it")
+        try require(hasReturned, "a cancelled send didn't return: a shutdown would have to abandon it")
     }
 }

@@ -8,14 +8,14 @@
     import Bionic
 #endif
 
-/// How often the package's own tests try what is random: a few times, or with `SLUICE_TRIALS=full` in the environment as
-/// often as the documented figures were found.
+/// The number of trials of this package's randomized tests: a few, or with `SLUICE_TRIALS=full` in the environment as many
+/// as the documented figures are based on.
 package enum Trials {
     package static let isFull = getenv("SLUICE_TRIALS").map { String(cString: $0) } == "full"
 
     package static func count(full: Int, few: Int) -> Int { isFull ? full : few }
 
-    /// Prints a figure for the documentation, in a full run only.
+    /// Prints a figure for the documentation in a full run.
     package static func report(_ figure: @autoclosure () -> String) {
         if isFull { print(figure()) }
     }

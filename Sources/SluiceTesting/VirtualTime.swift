@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Clocks that stand still until a test moves them, so that hours pass at once and every run is the same.
+/// Clocks that stand still until you move them, so that a test can let hours pass and repeats exactly.
 ///
 /// ```swift
 /// let time = VirtualTime()
@@ -8,7 +8,7 @@ public import Sluice
 /// time.advance(by: .seconds(15))
 /// ```
 ///
-/// Safe from any thread.
+/// You can use it from any thread.
 public final class VirtualTime: TimeSource {
     private struct Sleeper {
         let id: UInt64
@@ -28,37 +28,37 @@ public final class VirtualTime: TimeSource {
         var sleepers: [Sleeper] = []
         var watchers: [Watcher] = []
         var lastID: UInt64 = 0
-        /// Cancelled before they had fallen asleep.
+        /// Sleeps that were cancelled before they began.
         var cancelled: Set<UInt64> = []
     }
 
     private let state: Locked<State>
 
-    /// - Parameter wallTime: what the wall clock shows at first: 2026-01-01T00:00:00.000Z by default. The monotonic
-    ///   clocks start at zero.
+    /// Creates clocks. The wall clock starts at `wallTime`, the monotonic clocks start at zero.
+    ///
+    /// - Parameter wallTime: The first wall time, 2026-01-01T00:00:00.000Z by default.
     public init(wallTime: Timestamp = Timestamp(milliseconds: 1_767_225_600_000)) {
         state = Locked(State(wall: wallTime))
     }
 
     // MARK: Moving the clocks
 
-    /// Lets time pass on all three clocks. Those who sleep are woken, in the order of their deadlines; their tasks then
-    /// run when the system gets to them, and find the clocks at the end of the step.
+    /// Advances all three clocks. Sleepers are woken in the order of their deadlines, after the clocks have moved.
     public func advance(by duration: Duration) {
         pass(duration, suspended: false)
     }
 
-    /// Lets time pass while the machine sleeps: the suspending clock stands still.
+    /// Advances the wall clock and the continuous clock, as if the machine slept.
     public func suspendMachine(for duration: Duration) {
         pass(duration, suspended: true)
     }
 
-    /// Sets the wall clock, as a user or the network may; the monotonic clocks know nothing of it.
+    /// Sets the wall clock, as a user or the network can. The monotonic clocks don't change.
     public func setWallTime(_ time: Timestamp) {
         state.withLock { $0.wall = time }
     }
 
-    /// Advances to the earliest deadline that somebody sleeps for; does nothing if nobody sleeps.
+    /// Advances to the earliest deadline, if there is a sleeper.
     public func advanceToNextSleeper() {
         let wait = state.withLock { state in
             state.sleepers.map(\.deadline).min().map { $0 - state.continuous }
@@ -82,18 +82,18 @@ public final class VirtualTime: TimeSource {
 
     // MARK: Watching the sleepers
 
-    /// The deadlines that are slept for at present, ascending.
+    /// The deadlines of all sleepers, ascending.
     public var deadlines: [Duration] {
         state.withLock { $0.sleepers.map(\.deadline).sorted() }
     }
 
-    /// Returns as soon as somebody sleeps for a deadline that lies within `range` of the continuous clock: the way to
-    /// wait for a task to have nothing more to do until then.
+    /// Waits until there is a sleeper with a deadline in `range`. Use this to wait until a task has nothing more to do
+    /// before that time.
     public func waitForSleeper(within range: some RangeExpression<Duration> & Sendable) async {
         await watch { deadlines in deadlines.contains { range.contains($0) } }
     }
 
-    /// Returns as soon as somebody sleeps.
+    /// Waits until there is a sleeper.
     public func waitForSleeper() async {
         await watch { !$0.isEmpty }
     }
@@ -111,12 +111,18 @@ public final class VirtualTime: TimeSource {
 
     // MARK: TimeSource
 
+    /// Returns the wall time that you set.
     public func wallTime() -> Timestamp { state.withLock { $0.wall } }
 
+    /// Returns the time that passed while the machine was awake.
     public func suspendingTime() -> Duration { state.withLock { $0.suspending } }
 
+    /// Returns the time that passed.
     public func continuousTime() -> Duration { state.withLock { $0.continuous } }
 
+    /// Waits until you move the continuous clock to `deadline`.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(until deadline: Duration) async throws {
         let id = state.withLock { state in
             state.lastID += 1

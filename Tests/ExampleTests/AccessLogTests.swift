@@ -14,7 +14,7 @@ import Testing
     static let hasRealLog = FileManager.default.fileExists(atPath: realLog.path)
 
     /// Lines with all that is odd: an escaped quote, bytes as escapes, raw bytes that are not UTF-8, a cut last field,
-    /// no size, a user, another time zone, a request that is none, a leap day, a carriage return.
+    /// no size, a user, another time zone, an invalid request, a leap day, a carriage return.
     static let oddLines: [[UInt8]] = [
         Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 203023 "http://x/" "Moz\"illa\\""#.utf8),
         Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 5 "http://\xe4\xe5.\xf0/" "b""#.utf8),
@@ -28,9 +28,9 @@ import Testing
     static let strangeLines = ["", "hello", #"1.2.3.4 - - [17/Foo/2015:10:05:03 +0000] "GET" 200 1 "-" "-""#]
 
     @Test(
-        "10,000 real lines come out once, in order, field for field",
+        "10,000 real lines are delivered once, in order, field by field",
         .enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
-    func n10000Real() async throws {
+    func realLinesAreDeliveredOnceInOrder() async throws {
         let result = try await Program.run("AccessLog", [Self.realLog.path, "--to", "stdout"])
         #expect(result.status == 0, "\(result.errors)")
         let log = try Data(contentsOf: Self.realLog).split(separator: UInt8(ascii: "\n")).map { Array($0) }
@@ -40,9 +40,9 @@ import Testing
     }
 
     @Test(
-        "the same through a store on disk, which is empty afterwards",
+        "the same lines pass through a store on disk, which is empty afterwards",
         .enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
-    func sameThroughStore() async throws {
+    func realLinesPassThroughDiskStore() async throws {
         let folder = TemporaryFolder()
         let store = folder.url.appending(path: "store").path
         let log = try Data(contentsOf: Self.realLog)
@@ -53,8 +53,8 @@ import Testing
         #expect(again.status == 0 && again.lines.isEmpty, "\(again.errors)")
     }
 
-    @Test("odd lines come out field for field, strange ones are counted and shown")
-    func oddLinesCome() async throws {
+    @Test("odd lines are delivered field by field, invalid ones are counted and printed")
+    func oddLinesAreDeliveredAndInvalidOnesCounted() async throws {
         let strange = Self.strangeLines.map { Array($0.utf8) }
         let input = Data((Self.oddLines + strange).joined(separator: [0x0A]))
         let result = try await Program.run("AccessLog", ["-"], input: input)
@@ -64,8 +64,8 @@ import Testing
         #expect(result.errors.contains("line 8 is not in the combined format: hello"))
     }
 
-    @Test("what cannot be delivered waits for the next run")
-    func whatCannotDelivered() async throws {
+    @Test("events that can't be delivered wait for the next run")
+    func undeliveredEventsWaitForNextRun() async throws {
         let folder = TemporaryFolder()
         let store = folder.url.appending(path: "store").path
         let input = Data(Self.oddLines.joined(separator: [0x0A]))
@@ -80,19 +80,19 @@ import Testing
     }
 
     @Test(
-        "what cannot work is refused with a usage line",
+        "wrong arguments are refused with a usage line",
         arguments: [
             ["--nonsense"], ["/no/such/file"], ["-", "--to", "gopher://x"], ["-", "--store"],
             ["-", "--store", "/dev/null"],
         ])
-    func whatCannotWork(arguments: [String]) async throws {
+    func wrongArgumentsPrintUsage(arguments: [String]) async throws {
         let result = try await Program.run("AccessLog", arguments)
         #expect(result.status == 64)
         #expect(result.errors.contains("usage: AccessLog"))
     }
 
-    @Test("what cannot be read is no success")
-    func whatCannotRead() async throws {
+    @Test("unreadable input ends with a failure")
+    func unreadableInputFails() async throws {
         let folder = TemporaryFolder()
         let result = try await Program.run("AccessLog", [folder.url.path])
         #expect(result.status == 66, "\(result.errors)")

@@ -4,8 +4,8 @@ import SluiceTesting
 import Testing
 
 @Suite struct FaultyStoreTests {
-    @Test("it remembers what it kept, and not what it refused")
-    func remembersWhatKept() async throws {
+    @Test("it records the events that it stored, and not those that it refused")
+    func recordsStoredEventsOnly() async throws {
         let store = FaultyStore(MemoryStore()) { operation, number in
             operation == .append && number == 1 ? SluiceError(.storageFull, "full") : nil
         }

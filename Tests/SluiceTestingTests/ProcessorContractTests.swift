@@ -23,20 +23,20 @@ import Testing
         }
     }
 
-    @Test("processors that keep or drop keep the contract")
-    func processorsKeepOr() async throws {
+    @Test("processors that keep or drop events pass the contract")
+    func keepingAndDroppingProcessorsPass() async throws {
         try await ProcessorContract.check { Keep() }
         try await ProcessorContract.check { DropAll() }
     }
 
     @Test("a drop without a reason is found")
-    func dropWithoutReason() async throws {
+    func dropWithoutReasonIsFound() async throws {
         let error = await #expect(throws: SluiceError.self) { try await ProcessorContract.check { DropWithoutName() } }
         #expect(error?.code == .brokenContract)
     }
 
     @Test("an event that loses its id is found")
-    func eventLosesId() async throws {
+    func eventWithoutItsIDIsFound() async throws {
         let error = await #expect(throws: SluiceError.self) { try await ProcessorContract.check { SameID() } }
         #expect(error?.code == .brokenContract)
     }

@@ -4,18 +4,18 @@ import SluiceTesting
 import Testing
 
 @Suite struct StoreContractTests {
-    @Test("MemoryStore keeps the contract")
-    func memoryStoreKeepsContract() async throws {
+    @Test("MemoryStore passes the contract")
+    func memoryStorePasses() async throws {
         try await StoreContract.check { MemoryStore() }
     }
 
-    @Test("a faulty store without faults keeps the contract")
-    func faultyStoreWithout() async throws {
+    @Test("a faulty store without faults passes the contract")
+    func faultyStoreWithoutFaultsPasses() async throws {
         try await StoreContract.check { FaultyStore(MemoryStore()) }
     }
 
-    @Test("a store that outlives its process keeps the contract")
-    func storeOutlivesProcess() async throws {
+    @Test("a persistent store passes the contract")
+    func persistentStorePasses() async throws {
         let place = Place()
         try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false) }) {
             LastingStore(at: place, isNew: true)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("every broken promise is found", arguments: BrokenStore.Defect.allCases)
-    func everyBrokenPromise(defect: BrokenStore.Defect) async throws {
+    func everyBrokenPromiseIsFound(defect: BrokenStore.Defect) async throws {
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check { BrokenStore(defect) }
         }
@@ -31,9 +31,9 @@ import Testing
     }
 
     @Test(
-        "a store that does not outlive its process well is found",
+        "a store that doesn't survive its process well is found",
         arguments: [LastingStore.Defect.losesOne, .keepsSilent])
-    func storeDoesNot(defect: LastingStore.Defect) async throws {
+    func badlyPersistentStoreIsFound(defect: LastingStore.Defect) async throws {
         let place = Place()
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false, defect) }) {
@@ -62,6 +62,7 @@ final class BrokenStore: Store {
         var lent: [Batch.ID: Batch] = [:]
         var released: [Batch] = []
         var handedOut = 0
+        var rejected = 0
     }
     private let state = Locked(State())
 
@@ -118,6 +119,11 @@ final class BrokenStore: Store {
         }
     }
 
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        if defect == .keepsRejected { state.withLock { $0.rejected += events.count } }
+        base.reject(events, in: batch)
+    }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if defect == .neverForgets { return base.release(batch) }
         try base.settle(batch)
@@ -140,6 +146,7 @@ final class BrokenStore: Store {
         var backlog = base.backlog
         if defect == .emptiesOnClose, state.withLock({ $0.isClosed }) { return Backlog(events: 0, bytes: 0) }
         if defect == .overcountsBacklog, backlog.events > 0 { backlog.events += 1 }
+        backlog.events += state.withLock { $0.rejected }
         if defect == .overlooksHandedOut { backlog.events = max(0, backlog.events - state.withLock { $0.handedOut }) }
         return backlog
     }
@@ -152,12 +159,12 @@ final class BrokenStore: Store {
     }
 }
 
-/// What a store leaves behind.
+/// The storage of a persistent store.
 final class Place: Sendable {
     let lines = Locked<[EventLine]>([])
 }
 
-/// Keeps its lines in a place that outlives it.
+/// A store whose lines survive it.
 final class LastingStore: Store {
     enum Defect { case none, losesOne, keepsSilent }
 

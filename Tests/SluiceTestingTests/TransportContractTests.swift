@@ -5,40 +5,40 @@ import SluiceTesting
 import Testing
 
 @Suite struct TransportContractTests {
-    @Test("StdoutTransport keeps the contract")
-    func stdoutTransportKeepsContract() async throws {
+    @Test("StdoutTransport passes the contract")
+    func stdoutTransportPasses() async throws {
         let null = try FileHandle(forWritingTo: URL(filePath: "/dev/null"))
         try await TransportContract.check { StdoutTransport(descriptor: null.fileDescriptor) }
     }
 
-    @Test("StdoutTransport onto a closed descriptor keeps the contract")
-    func stdoutTransportOntoClosed() async throws {
+    @Test("StdoutTransport passes the contract with a closed descriptor")
+    func stdoutTransportPassesOnClosedDescriptor() async throws {
         try await TransportContract.check { StdoutTransport(descriptor: -1) }
     }
 
     @Test(
-        "ScriptedTransport keeps the contract, whatever it answers",
+        "ScriptedTransport passes the contract with every response",
         arguments: [
             ScriptedTransport.Step.answer(.all(.accepted)), .answer(.all(.hold("no"))),
             .failure(SluiceError(.shutDown, "no")),
         ])
-    func scriptedTransportKeepsContract(step: ScriptedTransport.Step) async throws {
+    func scriptedTransportPassesForEveryResponse(step: ScriptedTransport.Step) async throws {
         try await TransportContract.check { ScriptedTransport(then: step) }
     }
 
     @Test("a wrong number of verdicts is found")
-    func wrongNumberVerdicts() async throws {
+    func wrongNumberOfVerdictsIsFound() async throws {
         let error = await #expect(throws: SluiceError.self) {
             try await TransportContract.check { ScriptedTransport(then: .answer(.each([.accepted]))) }
         }
         #expect(error?.code == .brokenContract)
     }
 
-    @Test("a send that does not return when it is cancelled is found")
-    func sendDoesNot() async throws {
+    @Test("a send that doesn't return when it is cancelled is found")
+    func sendThatIgnoresCancellationIsFound() async throws {
         let deaf = DeafTransport()
         let error = await #expect(throws: SluiceError.self) {
-            try await TransportContract.check(patience: .zero) { deaf }
+            try await TransportContract.check(timeout: .zero) { deaf }
         }
         #expect(error?.code == .brokenContract)
         deaf.end()

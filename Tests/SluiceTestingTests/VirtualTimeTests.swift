@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct VirtualTimeTests {
     @Test("clocks stand still until they are moved")
-    func clocksStandStill() {
+    func clocksStandStillUntilMoved() {
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_000))
         time.advance(by: .milliseconds(1_500))
         #expect(time.wallTime() == Timestamp(milliseconds: 2_500))
@@ -12,8 +12,8 @@ import Testing
         #expect(time.suspendingTime() == .milliseconds(1_500))
     }
 
-    @Test("the suspending clock stands while the machine sleeps, and no monotonic one knows of a set wall clock")
-    func suspendingClockStands() {
+    @Test("the suspending clock stands still while the machine sleeps, and setting the wall clock moves only it")
+    func clocksAreIndependent() {
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 0))
         time.suspendMachine(for: .seconds(60))
         time.setWallTime(Timestamp(milliseconds: -5))
@@ -22,8 +22,8 @@ import Testing
         #expect(time.wallTime() == Timestamp(milliseconds: -5))
     }
 
-    @Test("sleepers are woken when their deadline has come, and not before")
-    func sleepersWokenWhen() async throws {
+    @Test("sleepers wake at their deadlines, and not before")
+    func sleepersWakeAtTheirDeadlines() async throws {
         let time = VirtualTime()
         let sleeper = Task { try await time.sleep(until: .seconds(10)) }
         await time.waitForSleeper()
@@ -35,12 +35,13 @@ import Testing
         #expect(time.deadlines.isEmpty)
     }
 
-    @Test("a deadline that has passed is no sleep")
-    func deadlinePassedNo() async throws {
+    @Test("a sleep until a deadline that has passed returns immediately")
+    func passedDeadlineReturnsImmediately() async throws {
         try await VirtualTime().sleep(until: .zero)
     }
 
-    @Test("a cancelled sleep ends at once, whenever the cancellation comes", arguments: 0..<50) func cancelledSleepEnds(
+    @Test("a cancelled sleep ends immediately, whenever the cancellation comes", arguments: 0..<50)
+    func cancelledSleepEndsImmediately(
         round: Int
     ) async {
         let time = VirtualTime()

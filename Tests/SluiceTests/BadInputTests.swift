@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-/// What becomes of each bad input: the one table.
+/// The result of each bad input.
 @Suite struct BadInputTests {
     /// One bad input.
     struct Input: Sendable, CustomTestStringConvertible {
@@ -247,9 +247,9 @@ import Testing
     ]
 
     @Test(
-        "bad input is kept, cut or dropped, and counted by cause",
+        "bad input is stored, truncated or dropped, and counted by cause",
         arguments: nan + text + names + overlong + many + moments)
-    func badInputKept(input: Input) throws {
+    func badInputIsSanitizedAndCounted(input: Input) throws {
         let store = MemoryStore()
         let time = VirtualTime(wallTime: Timestamp(milliseconds: 0))
         let pipeline = try Pipeline(environment: .virtual(time)) {
@@ -272,7 +272,7 @@ import Testing
         case .refused(let reason): #expect(lines.isEmpty && route.dropped == [reason: 1] && ledger.dropped.isEmpty)
         }
 
-        // Whatever it was, the next event passes.
+        // The next event passes after any of them.
         pipeline.track("after")
         #expect(pipeline.ledger.routes.first?.stored == lines.count + 1)
     }

@@ -49,7 +49,7 @@ public final class Pipeline: Sendable {
         maximumEventBytes: Int = 1_000_000,
         environment: PipelineEnvironment = PipelineEnvironment(),
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in },
-        @PipelineBuilder _ stages: () throws -> PipelinePlan
+        @PipelineBuilder _ stages: () throws -> _PipelinePlan
     ) throws {
         guard maximumEventBytes > 0 else {
             throw SluiceError(.invalidArgument, "maximumEventBytes must be 1 or more, and is \(maximumEventBytes)")

@@ -1,201 +1,129 @@
-// What does not fit together is an unavailable overload: the compiler then says the sentence that helps, where it
-// would else speak of types. The sentences say all by themselves, because the compiler's caret is often on the
-// block's opening brace.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Lines that don't fit together select an unavailable overload, so that the compiler prints a helpful sentence instead
+// of type names. Each sentence must be understandable without its position, because the compiler often points at the
+// opening brace of the block. `@_disfavoredOverload` marks the general cases, which have narrower ones beside them.
 
+@_documentation(visibility: internal)
 extension PipelineBuilder {
-    @available(
-        *, unavailable,
-        message: "this line is no stage: a pipeline's block takes processors, a store, a transport and routes"
-    )
+    @available(*, unavailable, message: "this line isn't a stage: write processors, a store, a transport or routes")
     @_disfavoredOverload
-    public static func buildExpression<Value>(_ value: Value) -> ProcessorFragment { Fragment() }
+    public static func buildExpression<Value>(_ value: Value) -> ProcessorFragment { _Fragment() }
 
-    @available(*, unavailable, message: "an empty block: a pipeline needs at least a store and, after it, a transport")
-    public static func buildBlock() -> StoreAndTransportFragment { Fragment() }
+    @available(*, unavailable, message: "an empty block: write a store and, after it, a transport")
+    public static func buildBlock() -> StoreAndTransportFragment { _Fragment() }
 }
 
 // MARK: One line after another
 
+@_documentation(visibility: internal)
 extension PipelineBuilder {
-    @available(
-        *, unavailable, message: "a transport without a store: put a store, such as MemoryStore(), before the transport"
-    )
+    @available(*, unavailable, message: "a transport without a store: put one before it, such as MemoryStore()")
     public static func buildPartialBlock(
         accumulated: ProcessorFragment, next: TransportFragment
-    ) -> StoreAndTransportFragment { Fragment() }
+    ) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable, message: "a processor after the store would see no event: put it before the store"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreFragment, next: ProcessorFragment
-    ) -> StoreFragment { Fragment() }
+    @available(*, unavailable, message: "a processor after the store: put it before the store")
+    @_disfavoredOverload
+    public static func buildPartialBlock<Shape>(
+        accumulated: _Fragment<Shape>, next: ProcessorFragment
+    ) -> _Fragment<Shape> { _Fragment() }
 
-    @available(
-        *, unavailable, message: "two stores in one route: keep one, or give each its own Route(\"name\") { … }"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreFragment, next: StoreFragment
-    ) -> StoreFragment { Fragment() }
+    @available(*, unavailable, message: "two stores in one route: keep one, or write a Route for each")
+    @_disfavoredOverload
+    public static func buildPartialBlock<Shape>(
+        accumulated: _Fragment<Shape>, next: StoreFragment
+    ) -> _Fragment<Shape> { _Fragment() }
 
-    @available(
-        *, unavailable, message: "two stores in one route: keep one, or give each its own Route(\"name\") { … }"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreFragment, next: StoreAndTransportFragment
-    ) -> StoreAndTransportFragment { Fragment() }
+    @available(*, unavailable, message: "two stores in one route: keep one, or write a Route for each")
+    @_disfavoredOverload
+    public static func buildPartialBlock<Shape>(
+        accumulated: _Fragment<Shape>, next: StoreAndTransportFragment
+    ) -> _Fragment<Shape> { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreFragment, next: RouteFragment
-    ) -> RouteFragment { Fragment() }
-
-    @available(
-        *, unavailable, message: "a processor after the store would see no event: put it before the store"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreAndTransportFragment, next: ProcessorFragment
-    ) -> StoreAndTransportFragment { Fragment() }
-
-    @available(
-        *, unavailable, message: "two stores in one route: keep one, or give each its own Route(\"name\") { … }"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreAndTransportFragment, next: StoreFragment
-    ) -> StoreAndTransportFragment { Fragment() }
-
-    @available(
-        *, unavailable, message: "two stores in one route: keep one, or give each its own Route(\"name\") { … }"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreAndTransportFragment, next: StoreAndTransportFragment
-    ) -> StoreAndTransportFragment { Fragment() }
-
-    @available(
-        *, unavailable,
-        message: "two transports in one route: keep one, or give each a store in its own Route(\"name\") { … }"
-    )
+    @available(*, unavailable, message: "two transports in one route: keep one, or write a Route for each")
     public static func buildPartialBlock(
         accumulated: StoreAndTransportFragment, next: TransportFragment
-    ) -> StoreAndTransportFragment { Fragment() }
+    ) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
-    )
-    public static func buildPartialBlock(
-        accumulated: StoreAndTransportFragment, next: RouteFragment
-    ) -> RouteFragment { Fragment() }
-
-    @available(
-        *, unavailable,
-        message: "a line after a transport that no store stands before: put a store before the transport"
-    )
+    @available(*, unavailable, message: "a transport without a store: put one before it, such as MemoryStore()")
     public static func buildPartialBlock<Shape>(
-        accumulated: TransportFragment, next: Fragment<Shape>
-    ) -> StoreAndTransportFragment { Fragment() }
+        accumulated: TransportFragment, next: _Fragment<Shape>
+    ) -> StoreAndTransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a processor after a route would see no event: put it before the routes, or into one of them"
-    )
+    @available(*, unavailable, message: "a store beside routes: put it and its transport into a Route")
+    @_disfavoredOverload
+    public static func buildPartialBlock<Shape>(
+        accumulated: _Fragment<Shape>, next: RouteFragment
+    ) -> RouteFragment { _Fragment() }
+
+    @available(*, unavailable, message: "a store beside routes: put it and its transport into a Route")
+    public static func buildPartialBlock<Shape>(
+        accumulated: RouteFragment, next: _Fragment<Shape>
+    ) -> RouteFragment { _Fragment() }
+
+    @available(*, unavailable, message: "a processor after a route: put it before the routes or into one of them")
     public static func buildPartialBlock(
         accumulated: RouteFragment, next: ProcessorFragment
-    ) -> RouteFragment { Fragment() }
+    ) -> RouteFragment { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
-    )
-    public static func buildPartialBlock(
-        accumulated: RouteFragment, next: StoreFragment
-    ) -> RouteFragment { Fragment() }
-
-    @available(
-        *, unavailable,
-        message: "a store beside routes: put the store and its transport into a Route(\"name\") { … } too"
-    )
-    public static func buildPartialBlock(
-        accumulated: RouteFragment, next: StoreAndTransportFragment
-    ) -> RouteFragment { Fragment() }
-
-    @available(
-        *, unavailable, message: "a transport beside routes: put it, after a store, into a Route(\"name\") { … } too"
-    )
+    @available(*, unavailable, message: "a transport beside routes: put it into a Route, after a store")
     public static func buildPartialBlock(
         accumulated: RouteFragment, next: TransportFragment
-    ) -> RouteFragment { Fragment() }
+    ) -> RouteFragment { _Fragment() }
 }
 
 // MARK: Control flow
 
+@_documentation(visibility: internal)
 extension PipelineBuilder {
-    @available(
-        *, unavailable, message: "a store in an `if` without `else`: say in an `else` where events are kept otherwise"
-    )
-    public static func buildOptional(_ fragment: StoreFragment?) -> StoreFragment { Fragment() }
-
-    @available(
-        *, unavailable, message: "a store in an `if` without `else`: say in an `else` where events are kept otherwise"
-    )
-    public static func buildOptional(_ fragment: StoreAndTransportFragment?) -> StoreAndTransportFragment { Fragment() }
-
-    @available(
-        *, unavailable, message: "a transport in an `if` without `else`: say in an `else` where events go otherwise"
-    )
-    public static func buildOptional(_ fragment: TransportFragment?) -> TransportFragment { Fragment() }
-
-    @available(
-        *, unavailable,
-        message: "the branches of this `if` or `switch` end differently: let each end with the same kind of stage"
-    )
+    @available(*, unavailable, message: "a store in an `if` without `else`: add an `else` with a store")
     @_disfavoredOverload
-    public static func buildEither<Shape>(first: Fragment<Shape>) -> StoreAndTransportFragment { Fragment() }
+    public static func buildOptional<Shape>(_ fragment: _Fragment<Shape>?) -> _Fragment<Shape> { _Fragment() }
 
-    @available(
-        *, unavailable,
-        message: "the branches of this `if` or `switch` end differently: let each end with the same kind of stage"
-    )
-    @_disfavoredOverload
-    public static func buildEither<Shape>(second: Fragment<Shape>) -> StoreAndTransportFragment { Fragment() }
+    @available(*, unavailable, message: "a transport in an `if` without `else`: add an `else` with a transport")
+    public static func buildOptional(_ fragment: TransportFragment?) -> TransportFragment { _Fragment() }
 
-    @available(
-        *, unavailable, message: "stores and transports in a `for`: only processors and routes may come in any number"
-    )
+    @available(*, unavailable, message: "the branches of an `if` or `switch` must end with the same kind of stage")
     @_disfavoredOverload
-    public static func buildArray<Shape>(_ fragments: [Fragment<Shape>]) -> StoreAndTransportFragment { Fragment() }
+    public static func buildEither<Shape>(first: _Fragment<Shape>) -> StoreAndTransportFragment { _Fragment() }
+
+    @available(*, unavailable, message: "the branches of an `if` or `switch` must end with the same kind of stage")
+    @_disfavoredOverload
+    public static func buildEither<Shape>(second: _Fragment<Shape>) -> StoreAndTransportFragment { _Fragment() }
+
+    @available(*, unavailable, message: "a store or transport in a `for`: only processors and routes can be repeated")
+    @_disfavoredOverload
+    public static func buildArray<Shape>(_ fragments: [_Fragment<Shape>]) -> StoreAndTransportFragment { _Fragment() }
 }
 
 // MARK: The end of the block
 
+@_documentation(visibility: internal)
 extension PipelineBuilder {
     @available(*, unavailable, message: "no store: end the block with a store and, after it, a transport")
-    public static func buildFinalResult(_ fragment: ProcessorFragment) -> PipelinePlan {
-        PipelinePlan(processors: [], routes: [])
+    public static func buildFinalResult(_ fragment: ProcessorFragment) -> _PipelinePlan {
+        _PipelinePlan(processors: [], routes: [])
     }
 
     @available(*, unavailable, message: "no transport: put one after the store, such as StdoutTransport()")
-    public static func buildFinalResult(_ fragment: StoreFragment) -> PipelinePlan {
-        PipelinePlan(processors: [], routes: [])
+    public static func buildFinalResult(_ fragment: StoreFragment) -> _PipelinePlan {
+        _PipelinePlan(processors: [], routes: [])
     }
 
     @available(*, unavailable, message: "no store: put one before the transport, such as MemoryStore()")
-    public static func buildFinalResult(_ fragment: TransportFragment) -> PipelinePlan {
-        PipelinePlan(processors: [], routes: [])
+    public static func buildFinalResult(_ fragment: TransportFragment) -> _PipelinePlan {
+        _PipelinePlan(processors: [], routes: [])
     }
 
     @available(*, unavailable, message: "no store: end the block with a store and, after it, a transport")
-    public static func buildFinalResult(_ fragment: ProcessorFragment) -> RoutePlan { RoutePlan(fragment: Fragment()) }
+    public static func buildFinalResult(_ fragment: ProcessorFragment) -> StoreAndTransportFragment { _Fragment() }
 
     @available(*, unavailable, message: "no transport: put one after the store, such as StdoutTransport()")
-    public static func buildFinalResult(_ fragment: StoreFragment) -> RoutePlan { RoutePlan(fragment: Fragment()) }
+    public static func buildFinalResult(_ fragment: StoreFragment) -> StoreAndTransportFragment { _Fragment() }
 
     @available(*, unavailable, message: "no store: put one before the transport, such as MemoryStore()")
-    public static func buildFinalResult(_ fragment: TransportFragment) -> RoutePlan { RoutePlan(fragment: Fragment()) }
+    public static func buildFinalResult(_ fragment: TransportFragment) -> StoreAndTransportFragment { _Fragment() }
 
     @available(*, unavailable, message: "a route in a route: put routes beside each other, in the pipeline's block")
-    public static func buildFinalResult(_ fragment: RouteFragment) -> RoutePlan { RoutePlan(fragment: Fragment()) }
+    public static func buildFinalResult(_ fragment: RouteFragment) -> StoreAndTransportFragment { _Fragment() }
 }

@@ -1,49 +1,37 @@
-/// Puts together the block of a ``Pipeline`` or a ``Route``, and lets only what can work compile.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The compiler calls these functions; they are hidden from the documentation.
+
+/// Builds the block of a ``Pipeline`` or a ``Route``. Only pipelines that can work compile.
 ///
-/// Lines are processors first, then either one store and one transport, or any number of ``Route``s. `if`/`else`,
-/// `switch`, `for`, `#if`, `#available`, `try` and fragments from a host's own `@PipelineBuilder` functions may stand
-/// wherever the lines in them may.
+/// Write processors first, then either one store and one transport, or any number of ``Route``s. You can use
+/// `if`/`else`, `switch`, `for`, `#if`, `#available` and `try`, and call your own `@PipelineBuilder` functions: see
+/// ``ProcessorFragment``, ``StoreAndTransportFragment`` and ``RouteFragment``.
 @resultBuilder
-public enum PipelineBuilder {
-    // MARK: Lines
+public enum PipelineBuilder {}
 
-    public static func buildExpression(_ processor: some Processor) -> ProcessorFragment {
-        Fragment(processors: [processor])
-    }
+// MARK: Lines
 
+@_documentation(visibility: internal)
+extension PipelineBuilder {
     public static func buildExpression(_ processor: any Processor) -> ProcessorFragment {
-        Fragment(processors: [processor])
+        _Fragment(processors: [processor])
     }
 
-    public static func buildExpression(_ store: some Store) -> StoreFragment {
-        Fragment(store: store)
-    }
-
-    public static func buildExpression(_ store: any Store) -> StoreFragment {
-        Fragment(store: store)
-    }
-
-    public static func buildExpression(_ transport: some Transport) -> TransportFragment {
-        Fragment(transport: transport)
-    }
+    public static func buildExpression(_ store: any Store) -> StoreFragment { _Fragment(store: store) }
 
     public static func buildExpression(_ transport: any Transport) -> TransportFragment {
-        Fragment(transport: transport)
+        _Fragment(transport: transport)
     }
 
-    public static func buildExpression(_ route: Route) -> RouteFragment {
-        Fragment(routes: [route])
-    }
+    public static func buildExpression(_ route: Route) -> RouteFragment { _Fragment(routes: [route]) }
+    public static func buildExpression<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> { fragment }
+}
 
-    public static func buildExpression<Shape>(_ fragment: Fragment<Shape>) -> Fragment<Shape> {
-        fragment
-    }
+// MARK: One line after another
 
-    // MARK: One line after another
-
-    public static func buildPartialBlock<Shape>(first: Fragment<Shape>) -> Fragment<Shape> {
-        first
-    }
+@_documentation(visibility: internal)
+extension PipelineBuilder {
+    public static func buildPartialBlock<Shape>(first: _Fragment<Shape>) -> _Fragment<Shape> { first }
 
     public static func buildPartialBlock(
         accumulated: ProcessorFragment, next: ProcessorFragment
@@ -74,54 +62,41 @@ public enum PipelineBuilder {
     public static func buildPartialBlock(accumulated: RouteFragment, next: RouteFragment) -> RouteFragment {
         accumulated.with(next)
     }
+}
 
-    // MARK: Control flow
+// MARK: Control flow
 
-    public static func buildOptional(_ fragment: ProcessorFragment?) -> ProcessorFragment {
-        fragment ?? Fragment()
-    }
-
-    public static func buildOptional(_ fragment: RouteFragment?) -> RouteFragment {
-        fragment ?? Fragment()
-    }
-
-    public static func buildEither<Shape>(first: Fragment<Shape>) -> Fragment<Shape> {
-        first
-    }
-
-    public static func buildEither<Shape>(second: Fragment<Shape>) -> Fragment<Shape> {
-        second
-    }
+@_documentation(visibility: internal)
+extension PipelineBuilder {
+    public static func buildOptional(_ fragment: ProcessorFragment?) -> ProcessorFragment { fragment ?? _Fragment() }
+    public static func buildOptional(_ fragment: RouteFragment?) -> RouteFragment { fragment ?? _Fragment() }
+    public static func buildEither<Shape>(first: _Fragment<Shape>) -> _Fragment<Shape> { first }
+    public static func buildEither<Shape>(second: _Fragment<Shape>) -> _Fragment<Shape> { second }
 
     public static func buildArray(_ fragments: [ProcessorFragment]) -> ProcessorFragment {
-        fragments.reduce(Fragment()) { $0.with($1) }
+        fragments.reduce(_Fragment()) { $0.with($1) }
     }
 
     public static func buildArray(_ fragments: [RouteFragment]) -> RouteFragment {
-        fragments.reduce(Fragment()) { $0.with($1) }
+        fragments.reduce(_Fragment()) { $0.with($1) }
     }
 
-    public static func buildLimitedAvailability<Shape>(_ fragment: Fragment<Shape>) -> Fragment<Shape> {
-        fragment
-    }
+    public static func buildLimitedAvailability<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> { fragment }
+}
 
-    // MARK: The end of the block
+// MARK: The end of the block
 
-    public static func buildFinalResult(_ fragment: StoreAndTransportFragment) -> PipelinePlan {
+@_documentation(visibility: internal)
+extension PipelineBuilder {
+    public static func buildFinalResult(_ fragment: StoreAndTransportFragment) -> _PipelinePlan {
         var route = fragment
         route.processors = []
-        return PipelinePlan(processors: fragment.processors, routes: [Route("main", nil, route)])
+        return _PipelinePlan(processors: fragment.processors, routes: [Route("main", nil, route)])
     }
 
-    public static func buildFinalResult(_ fragment: RouteFragment) -> PipelinePlan {
-        PipelinePlan(processors: fragment.processors, routes: fragment.routes)
+    public static func buildFinalResult(_ fragment: RouteFragment) -> _PipelinePlan {
+        _PipelinePlan(processors: fragment.processors, routes: fragment.routes)
     }
 
-    public static func buildFinalResult(_ fragment: StoreAndTransportFragment) -> RoutePlan {
-        RoutePlan(fragment: fragment)
-    }
-
-    public static func buildFinalResult<Shape>(_ fragment: Fragment<Shape>) -> Fragment<Shape> {
-        fragment
-    }
+    public static func buildFinalResult<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> { fragment }
 }

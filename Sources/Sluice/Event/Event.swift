@@ -1,20 +1,25 @@
-/// One thing that happened: what a host tracks, what processors change and what a store keeps.
+/// One event: tracked by a host, changed by processors and kept by a store.
 public struct Event: Sendable {
-    /// Minted once, when the event is tracked; the same in every retry, and so the key for deduplication.
+    /// The unique id, created when the event is tracked. It is the same in every retry, so receivers can deduplicate by it.
     public let id: EventID
-    /// Never empty by the time it is stored; at most ``maximumNameBytes`` of UTF-8.
+    /// The name, at most ``maximumNameBytes`` long. Events with an empty name aren't stored.
     public var name: String
-    /// When it happened, by the wall clock of the host.
+    /// The host's wall time at which the event happened.
     public var time: Timestamp
+    /// How urgent the event is.
     public var priority: Priority
-    /// Who did it, as the backend is to know them: the login id, or the anonymous id before a login.
+    /// The user's id for the receiver: the login id, or the anonymous id before a login.
     public var distinctID: String?
+    /// The id of a user who hasn't logged in.
     public var anonymousID: String?
+    /// The id of a user who has logged in.
     public var loginID: String?
+    /// The properties, in order.
     public var properties: Properties
-    /// What plugins have cut, each cause once.
+    /// The sanitizations that plugins reported, each once.
     package private(set) var reportedSanitizations: [Sanitization] = []
 
+    /// Creates an event, as ``Pipeline/track(_:_:priority:configure:)`` does for you.
     public init(
         id: EventID,
         name: String,
@@ -35,20 +40,23 @@ public struct Event: Sendable {
         self.properties = properties
     }
 
-    /// How urgent an event is, and how dear: critical ones are sent first and evicted last.
+    /// How urgent an event is. Critical events are sent first and evicted last.
     public enum Priority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
+        /// The default.
         case normal
+        /// Sent before normal events and evicted after them.
         case critical
 
+        /// Returns whether `left` is less urgent than `right`.
         public static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// The longest name of an event or a property, and the longest id, in bytes of UTF-8.
+    /// The longest name of an event or a property, and the longest user id, in bytes of UTF-8.
     public static let maximumNameBytes = 1_024
 }
 
 extension Event: Equatable {
-    /// Events are equal if what is stored of them is, whatever had to be cut on the way.
+    /// Returns whether the stored parts of both events are equal. Sanitizations aren't compared.
     public static func == (left: Event, right: Event) -> Bool {
         left.id == right.id && left.name == right.name && left.time == right.time && left.priority == right.priority
             && left.distinctID == right.distinctID && left.anonymousID == right.anonymousID
@@ -57,23 +65,21 @@ extension Event: Equatable {
 }
 
 extension Event {
-    /// Has the ledger count that a processor cut something from this event.
+    /// Counts a sanitization of this event in the ledger. Call this in a processor that truncated or dropped something.
     ///
-    /// It is counted once the event has passed the last processor of the pipeline, or of the route that the reporting
-    /// one stands in: also if the event is dropped after that, with an empty name or by a store. An event that a
-    /// processor drops before counts nothing.
+    /// A sanitization counts once for each event, or once for each route that reports it first. It is counted after the
+    /// last processor, even if a store then drops the event. It isn't counted if a processor drops the event.
     ///
-    /// - Parameter sanitization: what was done. A cause counts once for each event, however often it is reported; once for
-    ///   each route if it is first reported there.
+    /// - Parameter sanitization: The kind of the change.
     public mutating func report(_ sanitization: Sanitization) {
         if !reportedSanitizations.contains(sanitization) { reportedSanitizations.append(sanitization) }
     }
 
-    /// Cuts what could not be stored, and returns all that was cut on the event's way to here.
+    /// Truncates or drops the parts that can't be stored. Returns all sanitizations of the event so far.
     mutating func sanitize() -> Sanitizations {
         var sanitizations = properties.bounds.sanitizations
         if name.utf8.count > Event.maximumNameBytes {
-            name = name.cut(toBytes: Event.maximumNameBytes)
+            name = name.truncated(toBytes: Event.maximumNameBytes)
             sanitizations.insert(.truncatedName)
         }
         if Event.dropOverlong(&distinctID) { sanitizations.insert(.droppedID) }

@@ -1,32 +1,34 @@
-/// A UUID of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, a counter of 12 bits and 62 random bits.
+/// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits.
 ///
-/// Ids minted by one pipeline ascend in the order of their minting, as bytes and as text.
+/// The ids of one pipeline ascend in the order in which they were created, as bytes and as text.
 public struct EventID: Sendable, Hashable, Comparable {
-    /// The first and the last 64 bits, big-endian.
+    /// The first 64 bits.
     public let high: UInt64
+    /// The last 64 bits.
     public let low: UInt64
 
     /// The number of ASCII characters in ``description``.
     public static let textLength = 36
 
-    /// - Precondition: none; an id of any version is taken as it is.
+    /// Creates an id from the bits of a UUID of any version.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// A UUID of version 4: of what is no event, but has the same 128 bits and the same spelling.
+    /// Creates a version 4 UUID, for ids of other things than events.
     package static func random(_ random: () -> UInt64) -> EventID {
         EventID(high: random() & ~0xF000 | 4 << 12, low: random() >> 2 | 0b10 << 62)
     }
 
+    /// Returns whether `left` comes before `right`, as bytes and as text.
     public static func < (left: EventID, right: EventID) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension EventID: CustomStringConvertible, LosslessStringConvertible {
-    /// The 36 characters of the canonical form, in lower case.
+    /// The canonical form in lower case.
     public var description: String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: EventID.textLength) { buffer in
             write(into: buffer)
@@ -34,7 +36,7 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
         }
     }
 
-    /// Reads the canonical form in either case; nil for anything else.
+    /// Reads the canonical form in upper or lower case. Returns nil for any other.
     public init?(_ description: String) {
         var description = description
         let id = description.withUTF8 { EventID(text: $0) }
@@ -67,33 +69,27 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
 
     package init?(text: UnsafeBufferPointer<UInt8>) {
         guard text.count == EventID.textLength else { return nil }
-        var halves: (UInt64, UInt64) = (0, 0)
-        var digits = 0
+        var halves: (high: UInt64, low: UInt64) = (0, 0)
         for (offset, character) in text.enumerated() {
             if EventID.hyphens.contains(offset) {
                 guard character == UInt8(ascii: "-") else { return nil }
                 continue
             }
             guard let digit = hexadecimalDigit(character) else { return nil }
-            if digits < 16 {
-                halves.0 = halves.0 << 4 | UInt64(digit)
-            } else {
-                halves.1 = halves.1 << 4 | UInt64(digit)
-            }
-            digits += 1
+            halves = (halves.high << 4 | halves.low >> 60, halves.low << 4 | UInt64(digit))
         }
-        self.init(high: halves.0, low: halves.1)
+        self.init(high: halves.high, low: halves.low)
     }
 }
 
-/// The eight digits of a number in lower case, the first in the highest byte.
+/// Returns the eight digits of a number in lower case, the first in the highest byte.
 package func hexadecimalDigits(_ value: UInt32) -> UInt64 {
-    // Each half byte into a byte of its own.
+    // Spread the half bytes, one to each byte.
     var digits = UInt64(value)
     digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
     digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
     digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
-    // Six more than ten and above carries into the next half: those are letters, which stand 39 behind the digits.
+    // Adding six to ten or more carries into the upper half: these become letters, 39 characters after the digits.
     let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
 }
@@ -107,19 +103,19 @@ func hexadecimalDigit(_ character: UInt8) -> UInt8? {
     }
 }
 
-/// Mints ids that ascend although the clock has only milliseconds and may be set back.
+/// Creates ids that ascend although the clock counts milliseconds and can be set back.
 struct EventIDGenerator: Sendable {
     private var millisecond: Int64 = .min
     private var counter: UInt64 = 0
 
-    /// A clock that was set back by more than this is believed: else all ids of a day could share one millisecond.
+    /// A clock set back by more than this is followed. Otherwise all ids of a day could share one millisecond.
     private static let tolerance: Int64 = 10_000
 
     mutating func next(at time: Timestamp, random: () -> UInt64) -> EventID {
         let now = min(max(time.milliseconds, 0), 1 << 48 - 1)
         if now > millisecond || now < millisecond - EventIDGenerator.tolerance {
             millisecond = now
-            // The top bit stays free, so that at least 2,048 ids fit before the millisecond must be run ahead.
+            // The top bit stays free, so that at least 2,048 ids fit before the millisecond has to run ahead.
             counter = random() & 0x7FF
         } else {
             counter += 1

@@ -1,18 +1,19 @@
-/// An event as its one canonical line of JSON: what stores keep and transports send.
+/// An event as one canonical line of JSON: stores keep it, and transports send it.
 ///
-/// The line is a JSON object without a newline, inside or behind it. Lines of one batch may share one buffer.
+/// The line is a JSON object without a newline in it or after it. The lines of a batch can share one buffer.
 public struct EventLine: Sendable, Equatable {
-    /// UTF-8, starting with `{"id":"` and ending with `}`.
+    /// The UTF-8 of the line, from `{"id":"` to `}`.
     public let bytes: ArraySlice<UInt8>
+    /// The priority of the event.
     public let priority: Event.Priority
 
-    /// For stores, when they read back what they were given.
+    /// Creates a line from the bytes and the priority that a store has kept.
     public init(bytes: ArraySlice<UInt8>, priority: Event.Priority) {
         self.bytes = bytes
         self.priority = priority
     }
 
-    /// The event's id, read from the line's fixed place for it; nil if the bytes are no canonical line.
+    /// The event's id, read without the rest of the line. Nil if the bytes aren't a canonical line.
     public var id: EventID? {
         let start = bytes.startIndex + EventLine.idPrefix.count
         guard bytes.count >= EventLine.idPrefix.count + EventID.textLength,
@@ -21,5 +22,94 @@ public struct EventLine: Sendable, Equatable {
         return bytes[start..<start + EventID.textLength].withUnsafeBufferPointer { EventID(text: $0) }
     }
 
-    static let idPrefix = Array(#"{"id":""#.utf8)
+    private static let idPrefix = Array(#"{"id":""#.utf8)
+}
+
+extension EventLine {
+    /// Encodes an event as its canonical line:
+    /// `{"id":…,"event":…,"time":…,"priority":"critical","distinct_id":…,"anonymous_id":…,"login_id":…,"properties":{…}}`
+    ///
+    /// A normal priority and user ids that are nil are omitted.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - limit: The maximum length in bytes.
+    /// - Throws: ``SluiceError/Code/eventTooLarge`` if the line would be longer than `limit`.
+    public init(_ event: borrowing Event, limit: Int = .max) throws(SluiceError) {
+        var writer = JSONWriter(capacity: EventLine.estimate(event.properties), limit: limit)
+        writer.raw(#"{"id":"#)
+        writer.id(event.id)
+        writer.raw(#","event":"#)
+        writer.string(event.name)
+        writer.raw(#","time":"#)
+        writer.integer(event.time.milliseconds)
+        if event.priority == .critical { writer.raw(#","priority":"critical""#) }
+        if let id = event.distinctID {
+            writer.raw(#","distinct_id":"#)
+            writer.string(id)
+        }
+        if let id = event.anonymousID {
+            writer.raw(#","anonymous_id":"#)
+            writer.string(id)
+        }
+        if let id = event.loginID {
+            writer.raw(#","login_id":"#)
+            writer.string(id)
+        }
+        writer.raw(#","properties":"#)
+        writer.object(event.properties)
+        writer.raw("}")
+        guard !writer.isOverfull else {
+            throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
+        }
+        self.init(bytes: writer.written, priority: event.priority)
+    }
+
+    /// A capacity that is nearly always enough and rarely much too large.
+    private static func estimate(_ properties: Properties) -> Int {
+        320 + properties.pairs.count * 48 + (properties.block?.json.count ?? 0)
+    }
+
+    /// Decodes the event.
+    ///
+    /// - Throws: ``SluiceError/Code/malformedLine`` if this isn't exactly a canonical line: the JSON is broken, a key is
+    ///   missing, unknown or of the wrong type, or the priority differs from ``priority``.
+    public func event() throws(SluiceError) -> Event {
+        var fields = try JSONReader.fields(of: bytes)
+        let idText = try fields.takeString("id")
+        guard let id = EventID(idText) else { throw EventLine.malformed("no id") }
+        guard case .int(let time) = fields.removeValue(forKey: "time") else { throw EventLine.malformed("no time") }
+        guard fields.removeValue(forKey: "priority") == (priority == .critical ? .string("critical") : nil) else {
+            throw EventLine.malformed("a priority other than its store's")
+        }
+        guard case .object(let properties) = fields.removeValue(forKey: "properties") else {
+            throw EventLine.malformed("no properties")
+        }
+        let event = Event(
+            id: id,
+            name: try fields.takeString("event"),
+            time: Timestamp(milliseconds: time),
+            priority: priority,
+            distinctID: try fields.takeOptionalString("distinct_id"),
+            anonymousID: try fields.takeOptionalString("anonymous_id"),
+            loginID: try fields.takeOptionalString("login_id"),
+            properties: properties)
+        guard fields.isEmpty else { throw EventLine.malformed("unknown keys") }
+        return event
+    }
+
+    fileprivate static func malformed(_ reason: String) -> SluiceError {
+        SluiceError(.malformedLine, "not a canonical event line: \(reason)")
+    }
+}
+
+extension [String: PropertyValue] {
+    fileprivate mutating func takeString(_ name: String) throws(SluiceError) -> String {
+        guard case .string(let string) = removeValue(forKey: name) else { throw EventLine.malformed("no \(name)") }
+        return string
+    }
+
+    fileprivate mutating func takeOptionalString(_ name: String) throws(SluiceError) -> String? {
+        self[name] == nil ? nil : try takeString(name)
+    }
 }

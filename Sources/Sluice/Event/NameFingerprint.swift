@@ -1,19 +1,19 @@
-/// What one look at the bytes of a property's name tells.
+/// The length of a property's name and one bit of a hash, computed in one pass over its bytes.
 struct NameFingerprint {
-    /// In bytes of UTF-8.
+    /// The length in bytes of UTF-8.
     let length: Int
     let isASCII: Bool
-    /// One bit of 64, which is the same for the same name: a set of them tells most other names from its own.
+    /// One of 64 bits, equal for equal names. If a union of bits doesn't contain it, no name in the union is equal.
     ///
-    /// Names that begin with a letter never share it with those that begin with a mark such as `$`, and it does not
-    /// depend on the case of an ASCII letter.
+    /// It doesn't depend on the case of ASCII letters. Names that begin with a letter never share a bit with names that
+    /// begin with a symbol such as `$`.
     let bit: UInt64
 
     @inline(__always)
     init(_ name: borrowing String) {
-        // Every native string lends its bytes; one of Objective-C has to be asked in another way.
-        let traits = name.utf8.withContiguousStorageIfAvailable { NameFingerprint(utf8: $0) }
-        self = traits ?? Array(name.utf8).withUnsafeBufferPointer { NameFingerprint(utf8: $0) }
+        // A string bridged from Objective-C has no contiguous storage.
+        let fingerprint = name.utf8.withContiguousStorageIfAvailable { NameFingerprint(utf8: $0) }
+        self = fingerprint ?? Array(name.utf8).withUnsafeBufferPointer { NameFingerprint(utf8: $0) }
     }
 
     @inline(__always)
@@ -28,7 +28,7 @@ struct NameFingerprint {
     private static func isASCII(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
         let bytes = UnsafeRawBufferPointer(utf8)
         guard bytes.count >= 8 else { return bytes.allSatisfy { $0 < 0x80 } }
-        // The last eight, some of which are looked at again below.
+        // The last eight bytes, which overlap with the loop's.
         var union = bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
         var offset = 0
         while offset < bytes.count - 8 {
@@ -43,9 +43,36 @@ extension String {
     @inline(__always)
     var isASCII: Bool { NameFingerprint(self).isASCII }
 
-    /// The same as `==` if both are ASCII; most that differ do so in their lengths.
+    /// Equivalent to `==` if both are ASCII. Most different names differ in length.
     @inline(__always)
     func isSameASCII(as other: String) -> Bool {
         utf8.count == other.utf8.count && self == other
     }
+}
+
+/// A set of names that are compared without regard to the case of ASCII letters.
+package struct CaseInsensitiveNames: Sendable {
+    private let names: [[UInt8]]
+    /// The union of the fingerprints' bits.
+    let bits: UInt64
+
+    package init(_ names: [String]) {
+        self.names = names.map { $0.utf8.map(lowercased) }
+        bits = names.reduce(0) { $0 | NameFingerprint($1).bit }
+    }
+
+    @inline(__always)
+    package func contains(_ name: borrowing String) -> Bool {
+        bits & NameFingerprint(name).bit != 0 && isAmong(copy name)
+    }
+
+    @inline(never)
+    private func isAmong(_ name: String) -> Bool {
+        names.contains { $0.count == name.utf8.count && zip($0, name.utf8).allSatisfy { $0 == lowercased($1) } }
+    }
+}
+
+/// Changes only ASCII, because other letters have no case that is the same in every language.
+private func lowercased(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
 }

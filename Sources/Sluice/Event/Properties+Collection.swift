@@ -1,7 +1,10 @@
 extension Properties: RandomAccessCollection {
+    /// The position of the first property: 0.
     public var startIndex: Int { 0 }
+    /// The number of properties.
     public var endIndex: Int { pairs.count + (block?.pairs.count ?? 0) }
 
+    /// The property at `position`.
     public subscript(position: Int) -> Property {
         let pair = pair(at: position)
         return Property(pair.0, pair.1)
@@ -13,7 +16,7 @@ extension Properties: RandomAccessCollection {
         return inBlock < block.pairs.count ? block.pairs[inBlock] : pairs[position - block.pairs.count]
     }
 
-    /// Lends each name and value in order: a ``Property`` of its own would cost two pairs of reference counts.
+    /// Passes each name and value to `body` in order, without the reference counting that a ``Property`` costs.
     @inlinable
     @inline(__always)
     package func forEachPair(_ body: (borrowing String, borrowing PropertyValue) -> Void) {
@@ -33,9 +36,9 @@ extension Properties: RandomAccessCollection {
 }
 
 extension Properties: Equatable {
-    /// Equal if the same names have the same values, in whatever order.
+    /// Returns whether both lists have equal values for the same names, in any order.
     ///
-    /// - Complexity: O(count) if the order is the same, O(count²) if not.
+    /// - Complexity: O(count) if the order is the same, O(count²) otherwise.
     public static func == (left: Properties, right: Properties) -> Bool {
         guard left.count == right.count else { return false }
         return left.indices.allSatisfy { index in

@@ -1,34 +1,40 @@
 /// A name and a typed value.
 public struct Property: Sendable, Equatable {
+    /// The name.
     public var name: String
+    /// The value.
     public var value: PropertyValue
 
+    /// Creates a property.
     public init(_ name: String, _ value: PropertyValue) {
         self.name = name
         self.value = value
     }
 }
 
-/// An event's properties, or an object among them: names in the order of their first setting, each once.
+/// The properties of an event, or an object among them: unique names in the order in which you first set them.
 ///
-/// Whatever is put in is made keepable at once (see ``Sanitization``), so a value in here can always be written as JSON,
-/// and no nesting is deep enough to exhaust a stack. Of a name given twice, the later value stands.
+/// Values are sanitized when you add them (see ``Sanitization``), so they can always be written as JSON, and no nesting is
+/// deep enough to exhaust the stack. If you give a name twice, the later value is used.
 public struct Properties: Sendable {
-    // Pairs rather than Property: the array of a dictionary literal is then taken over as it is, without a copy.
+    // Pairs instead of Property, so that the array of a dictionary literal is used without a copy.
     @usableFromInline typealias Pair = (String, PropertyValue)
 
-    /// All but those of ``block``.
+    /// All pairs except those of ``block``.
     @usableFromInline var pairs: [Pair]
-    /// Shared with other lists, see Properties+Sharing.swift.
+    /// Pairs that other lists share.
     @usableFromInline var block: SharedProperties?
-    /// How many of ``pairs`` stand before the block.
+    /// The number of ``pairs`` before the block.
     @usableFromInline var blockStart = 0
     var bounds = PropertyBounds()
 
+    /// Creates an empty list.
     public init() {
         pairs = []
     }
 
+    /// Creates a list of names and values.
+    ///
     /// - Complexity: O(count).
     public init(_ pairs: some Sequence<(String, PropertyValue)>) {
         self.pairs = Array(pairs)
@@ -39,22 +45,21 @@ public struct Properties: Sendable {
         }
     }
 
-    /// The same properties as in a dictionary, which has no order: they are ordered by their names, so that the same
-    /// dictionary always gives the same JSON.
+    // Disfavored, because a literal would be a dictionary, which has no order and traps on a name given twice.
+    /// Creates a list from a dictionary, sorted by name, so that equal dictionaries result in equal JSON.
     ///
     /// - Complexity: O(count × log count).
-    // A literal would be taken for a dictionary, which has no order and traps on a name given twice.
     @_disfavoredOverload
     public init(_ dictionary: [String: PropertyValue]) {
         self.init(dictionary.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 
-    /// The same properties: a literal in parentheses is one, with its names in the order in which they are written.
+    /// Creates a copy. This initializer makes `Properties([…])` a literal of properties, in the order of its names.
     public init(_ properties: Properties) {
         self = properties
     }
 
-    /// The value under `name`; setting nil removes it, and setting ``PropertyValue/null`` writes a null.
+    /// The value for `name`. Set nil to remove it, or ``PropertyValue/null`` to keep a null.
     ///
     /// - Complexity: O(count).
     public subscript(name: String) -> PropertyValue? {
@@ -70,7 +75,7 @@ public struct Properties: Sendable {
             switch (index(of: name, isASCII: isASCII), newValue) {
             case (let index?, let value?):
                 pairs[index].1 = value
-                keep(at: index)
+                sanitize(at: index)
             case (let index?, nil):
                 pairs.remove(at: index)
                 if index < blockStart { blockStart -= 1 }
@@ -82,31 +87,33 @@ public struct Properties: Sendable {
         }
     }
 
-    /// Adds those of `others` whose names are not taken yet: what the event says itself takes precedence.
+    /// Adds the properties of `others` whose names aren't in this list. Existing values are kept.
     ///
     /// - Complexity: O(count × others.count).
     public mutating func addDefaults(_ others: Properties) {
         if share(others) { return }
-        let (own, ownBlock, ownSummary) = (pairs.count, block, bounds)
+        let (own, ownBlock, ownBounds) = (pairs.count, block, bounds)
         pairs.reserveCapacity(own + others.count)
         others.forEachPair { name, value in
             let isASCII = name.isASCII
             let isTaken =
-                pairs[..<own].index(of: name, isASCII: isASCII, ownSummary) != nil
+                pairs[..<own].index(of: name, isASCII: isASCII, ownBounds) != nil
                 || ownBlock?.index(of: name, isASCII: isASCII) != nil
             if !isTaken { pairs.append((name, value)) }
         }
-        // The others are keepable already.
+        // The others have been sanitized.
         bounds.formUnion(others.bounds)
     }
 
-    /// Removes every property for which `shouldRemove` says so.
+    /// Removes the properties for which `shouldRemove` returns true.
+    ///
+    /// - Throws: Errors thrown by `shouldRemove`.
     public mutating func removeAll(where shouldRemove: (Property) throws -> Bool) rethrows {
         copyOutBlock()
         try pairs.removeAll { try shouldRemove(Property($0.0, $0.1)) }
     }
 
-    /// Among the own pairs.
+    /// Searches `pairs`, not the block.
     private func index(of name: String, isASCII: Bool) -> Int? {
         pairs[...].index(of: name, isASCII: isASCII, bounds)
     }
@@ -117,20 +124,20 @@ public struct Properties: Sendable {
             return
         }
         pairs.append((name, value))
-        keep(at: pairs.count - 1)
+        sanitize(at: pairs.count - 1)
     }
 
-    private mutating func keep(at index: Int) {
+    private mutating func sanitize(at index: Int) {
         pairs[index].1 = pairs[index].1.sanitized(&bounds.sanitizations)
         bounds.add(pairs[index].0, pairs[index].1)
     }
 
-    func cut(toDepth limit: Int, _ wasCut: inout Bool) -> Properties {
+    func truncated(toDepth limit: Int, _ sanitizations: inout Sanitizations) -> Properties {
         var result = self
         result.copyOutBlock()
         result.bounds.depth = 1
         for index in result.pairs.indices {
-            let value = result.pairs[index].1.cut(toDepth: limit - 1, &wasCut)
+            let value = result.pairs[index].1.truncated(toDepth: limit - 1, &sanitizations)
             result.pairs[index].1 = value
             result.bounds.depth = Swift.max(result.bounds.depth, UInt8(value.depth + 1))
         }
@@ -138,19 +145,18 @@ public struct Properties: Sendable {
     }
 }
 
-// MARK: What is not plain
+// MARK: Sanitizing
 
 extension Properties {
     private mutating func sanitize() {
-        if hasDuplicates() { pairs = uniquePairs() }
-        for index in pairs.indices {
-            keep(at: index)
-        }
-        removeOverlongNames()
+        let unsanitized = hasDuplicates() ? uniquePairs() : pairs
+        pairs = []
+        pairs.reserveCapacity(unsanitized.count)
+        for (name, value) in unsanitized { append(name, value) }
     }
 
     private func hasDuplicates() -> Bool {
-        // Comparing all with all beats hashing while there are few.
+        // For few names, comparing all pairs is faster than hashing.
         guard pairs.count <= 12 else { return Set(pairs.lazy.map(\.0)).count < pairs.count }
         for index in pairs.indices.dropFirst() where pairs[..<index].contains(where: { $0.0 == pairs[index].0 }) {
             return true
@@ -171,18 +177,10 @@ extension Properties {
         }
         return result
     }
-
-    private mutating func removeOverlongNames() {
-        let count = pairs.count
-        pairs.removeAll { $0.0.utf8.count > Event.maximumNameBytes }
-        if pairs.count < count { bounds.sanitizations.insert(.droppedProperty) }
-    }
 }
 
 extension ArraySlice where Element == Properties.Pair {
-    /// - Parameters:
-    ///   - isASCII: whether the name is.
-    ///   - bounds: of these pairs, or of these and others.
+    /// `isASCII` is whether `name` is ASCII; `bounds` are the bounds of at least these pairs.
     func index(of name: String, isASCII: Bool, _ bounds: PropertyBounds) -> Int? {
         guard isASCII, bounds.hasOnlyASCIINames else { return firstIndex { $0.0 == name } }
         guard bounds.nameBits & NameFingerprint(name).bit != 0 else { return nil }
@@ -191,5 +189,6 @@ extension ArraySlice where Element == Properties.Pair {
 }
 
 extension Properties: ExpressibleByDictionaryLiteral {
+    /// Creates a list from a literal such as `["amount": 12.5, "sku": "A-7"]`.
     public init(dictionaryLiteral elements: (String, PropertyValue)...) { self.init(elements) }
 }

@@ -1,15 +1,15 @@
-/// What is known of a list of properties without looking at them. All of it holds after removals too, as an upper bound.
+/// Upper bounds for a list of properties, known without a pass over them. Removals don't lower them.
 struct PropertyBounds: Sendable {
-    /// Levels of arrays and objects, the list's own included.
+    /// The levels of arrays and objects, including the list.
     var depth: UInt8 = 1
     var sanitizations: Sanitizations = []
-    /// Names of ASCII are the same if their bytes are; of others, Unicode knows several spellings of the same.
+    /// ASCII names are equal only if their bytes are. Other names can be equal in several Unicode spellings.
     var hasOnlyASCIINames = true
-    /// The bits of all names, by which most lists can be told to have none in common.
+    /// The union of ``NameFingerprint/bit``, which shows for most lists that they have no name in common.
     var nameBits: UInt64 = 0
-    /// In bytes of UTF-8.
+    /// The longest name in bytes of UTF-8.
     var longestName: UInt16 = 0
-    /// Of the strings that stand in the list itself, in bytes of UTF-8.
+    /// The longest string in the list itself, not in its arrays and objects, in bytes of UTF-8.
     var longestString: UInt32 = 0
 
     init() {}
@@ -23,7 +23,7 @@ struct PropertyBounds: Sendable {
         longestString = max(longestString, other.longestString)
     }
 
-    /// Takes in a pair that is keepable.
+    /// Adds a sanitized pair.
     mutating func add(_ name: String, _ value: PropertyValue) {
         depth = max(depth, UInt8(value.depth + 1))
         let name = NameFingerprint(name)
@@ -35,9 +35,9 @@ struct PropertyBounds: Sendable {
 }
 
 extension PropertyBounds {
-    /// The bounds of pairs that can be kept as they are; nil if any needs a closer look.
+    /// The bounds of pairs that need no sanitization: unique ASCII names and scalars, as in nearly every list.
     ///
-    /// That is nearly never: names of ASCII, each once, and scalars. One pass, which copies nothing, finds out.
+    /// Nil if sanitization may be necessary. One pass without a copy finds out.
     init?(plain pairs: [(String, PropertyValue)]) {
         guard pairs.count <= 32 else { return nil }
         let bounds = pairs.withUnsafeBufferPointer { PropertyBounds(plain: $0) }
@@ -70,34 +70,27 @@ extension PropertyBounds {
 }
 
 extension Properties {
-    /// Levels of arrays and objects, the list's own included.
+    /// The levels of arrays and objects, including the list.
     package var nesting: Int { Int(bounds.depth) }
 
-    /// Whether there is certainly no array and no object among the values.
+    /// Whether no value is an array or an object.
     package var isFlat: Bool { bounds.depth == 1 }
 
-    /// No name is longer.
+    /// An upper bound for the length of names.
     package var longestNameBytes: Int { Int(bounds.longestName) }
 
-    /// If ``isFlat``, no string is longer.
+    /// An upper bound for the length of strings, if ``isFlat``.
     package var longestStringBytes: Int { Int(bounds.longestString) }
-}
 
-extension [(String, PropertyValue)] {
-    fileprivate func hasName(among names: CaseInsensitiveNames) -> Bool {
-        withUnsafeBufferPointer { pairs in
-            for index in pairs.indices where names.contains(pairs[index].0) { return true }
-            return false
-        }
-    }
-}
-
-extension Properties {
-    /// Whether any name in the list itself is one of `names`.
+    /// Returns whether a name in the list itself, not in its objects, is one of `names`.
     package func hasName(among names: CaseInsensitiveNames) -> Bool {
         if bounds.nameBits & names.bits == 0 { return false }
-        if pairs.hasName(among: names) { return true }
+        if Properties.hasName(pairs, among: names) { return true }
         guard let block, block.bounds.nameBits & names.bits != 0 else { return false }
-        return block.pairs.hasName(among: names)
+        return Properties.hasName(block.pairs, among: names)
+    }
+
+    private static func hasName(_ pairs: [Pair], among names: CaseInsensitiveNames) -> Bool {
+        pairs.withUnsafeBufferPointer { pairs in pairs.indices.contains { names.contains(pairs[$0].0) } }
     }
 }

@@ -1,35 +1,41 @@
-/// The typed value of a ``Property``; Swift's literals work wherever one is expected.
+/// The typed value of a ``Property``. You can write it as a Swift literal.
 ///
-/// A value by itself may be anything. As soon as it enters a ``Properties`` or a ``PropertyArray`` it is made
-/// keepable: see ``Sanitization`` for what is cut then, and how it is counted.
-public enum PropertyValue: Sendable {
+/// Values are sanitized when you add them to ``Properties`` or a ``PropertyArray``: see ``Sanitization``.
+public enum PropertyValue: Sendable, Equatable {
+    /// A string of up to ``maximumStringBytes``.
     case string(String)
+    /// An integer.
     case int(Int64)
+    /// A finite number.
     case double(Double)
+    /// True or false.
     case bool(Bool)
-    /// A moment, kept to the millisecond and told apart from a string that looks like one.
+    /// A date in milliseconds. It stays distinct from a string with the same characters.
     case date(Timestamp)
+    /// An array.
     case array(PropertyArray)
-    // Indirect, so that a value is no larger than a string: there are few objects, and many values.
+    // Indirect, so that a value isn't larger than a string: objects are rare.
+    /// An object.
     indirect case object(Properties)
+    /// A JSON null.
     case null
 }
 
 extension PropertyValue {
-    /// An integer of any width. One that a signed 64-bit integer cannot hold becomes the nearest double.
+    /// Creates a value from any integer. One that doesn't fit into 64 bits becomes the nearest double.
     @_disfavoredOverload
     @inlinable
     public static func int(_ value: some BinaryInteger) -> PropertyValue {
         Int64(exactly: value).map { .int($0) } ?? .double(Double(value))
     }
 
-    /// How many levels of arrays and objects a value may have: deeper ones are cut, from the outside in.
+    /// The maximum number of levels of arrays and objects. Deeper values become null.
     public static let maximumDepth = 32
 
-    /// The longest string that is kept whole, in bytes of UTF-8.
+    /// The longest string in bytes of UTF-8. Longer strings are truncated.
     public static let maximumStringBytes = 65_536
 
-    /// Levels of arrays and objects; 0 for a scalar. An upper bound after removals.
+    /// The levels of arrays and objects, 0 for a scalar. After removals, an upper bound.
     var depth: Int {
         switch self {
         case .array(let array): Int(array.depth)
@@ -38,12 +44,12 @@ extension PropertyValue {
         }
     }
 
-    /// This value as it may stand inside a container; adds to `sanitizations` what had to be cut for it.
+    /// Returns this value as a container can hold it, and adds the changes to `sanitizations`.
     func sanitized(_ sanitizations: inout Sanitizations) -> PropertyValue {
         switch self {
         case .string(let string) where string.utf8.count > PropertyValue.maximumStringBytes:
             sanitizations.insert(.truncatedString)
-            return .string(string.cut(toBytes: PropertyValue.maximumStringBytes))
+            return .string(string.truncated(toBytes: PropertyValue.maximumStringBytes))
         case .double(let double) where !double.isFinite:
             sanitizations.insert(.nonFiniteNumber)
             return .null
@@ -57,40 +63,20 @@ extension PropertyValue {
         default:
             return self
         }
-        guard depth >= PropertyValue.maximumDepth else { return self }
-        var wasCut = false
-        let result = cut(toDepth: PropertyValue.maximumDepth - 1, &wasCut)
-        if wasCut { sanitizations.insert(.truncatedDepth) }
-        return result
+        return truncated(toDepth: PropertyValue.maximumDepth - 1, &sanitizations)
     }
 
-    /// Recursion is bounded here: no container is ever deeper than ``maximumDepth``.
-    func cut(toDepth limit: Int, _ wasCut: inout Bool) -> PropertyValue {
+    /// Replaces values below `limit` by null. No container is deeper than ``maximumDepth``, which bounds the recursion.
+    func truncated(toDepth limit: Int, _ sanitizations: inout Sanitizations) -> PropertyValue {
         guard depth > limit else { return self }
         guard limit > 0 else {
-            wasCut = true
+            sanitizations.insert(.truncatedDepth)
             return .null
         }
         switch self {
-        case .array(let array): return .array(array.cut(toDepth: limit, &wasCut))
-        case .object(let object): return .object(object.cut(toDepth: limit, &wasCut))
+        case .array(let array): return .array(array.truncated(toDepth: limit, &sanitizations))
+        case .object(let object): return .object(object.truncated(toDepth: limit, &sanitizations))
         default: return self
-        }
-    }
-}
-
-extension PropertyValue: Equatable {
-    public static func == (left: PropertyValue, right: PropertyValue) -> Bool {
-        switch (left, right) {
-        case (.string(let left), .string(let right)): left == right
-        case (.int(let left), .int(let right)): left == right
-        case (.double(let left), .double(let right)): left == right
-        case (.bool(let left), .bool(let right)): left == right
-        case (.date(let left), .date(let right)): left == right
-        case (.array(let left), .array(let right)): left == right
-        case (.object(let left), .object(let right)): left == right
-        case (.null, .null): true
-        default: false
         }
     }
 }
@@ -99,18 +85,25 @@ extension PropertyValue: ExpressibleByStringLiteral, ExpressibleByStringInterpol
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// Creates an integer.
     public init(integerLiteral value: Int64) { self = .int(value) }
+    /// Creates a number.
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// Creates a boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// Creates a null.
     public init(nilLiteral: ()) { self = .null }
+    /// Creates an array.
     public init(arrayLiteral elements: PropertyValue...) { self = .array(PropertyArray(elements)) }
+    /// Creates an object.
     public init(dictionaryLiteral elements: (String, PropertyValue)...) { self = .object(Properties(elements)) }
 }
 
 extension String {
-    /// The longest prefix of whole Unicode scalars that fits into `limit` bytes of UTF-8.
-    package func cut(toBytes limit: Int) -> String {
+    /// Returns the longest prefix of whole Unicode scalars that fits into `limit` bytes of UTF-8.
+    package func truncated(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)
         while end > startIndex, utf8[end] & 0b1100_0000 == 0b1000_0000 {

@@ -1,32 +1,40 @@
-/// What had to be cut from an event so that it could be kept. The ledger counts, for each cause, the events it befell:
-/// those that no processor has dropped, whether or not they were stored in the end.
+/// A change that made an event storable: a value was truncated or dropped.
 ///
-/// Plugins add causes of their own, `extension Sanitization { static let cutTitle = Sanitization(rawValue: "cutTitle") }`, and
-/// report them by ``Event/report(_:)``.
+/// The ledger counts the events with each sanitization. Events that a processor drops aren't counted.
+///
+/// You can add your own, and report it with ``Event/report(_:)``:
+///
+/// ```swift
+/// extension Sanitization {
+///     static let truncatedTitle = Sanitization(rawValue: "truncatedTitle")
+/// }
+/// ```
 public struct Sanitization: RawRepresentable, Sendable, Hashable {
+    /// The name in the ledger.
     public let rawValue: String
 
+    /// Creates a sanitization of your own.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
     /// Arrays and objects below ``PropertyValue/maximumDepth`` became null.
     public static let truncatedDepth = Sanitization(rawValue: "truncatedDepth")
-    /// A string lost what lay beyond ``PropertyValue/maximumStringBytes``, or a plugin's limit.
+    /// A string was truncated to ``PropertyValue/maximumStringBytes`` or a plugin's limit.
     public static let truncatedString = Sanitization(rawValue: "truncatedString")
-    /// NaN or an infinity, which JSON cannot write, became null.
+    /// A NaN or infinity, which JSON can't represent, became null.
     public static let nonFiniteNumber = Sanitization(rawValue: "nonFiniteNumber")
-    /// A date outside ``Timestamp/writable`` became null.
+    /// A date outside ``Timestamp/writable`` became null, or an event's time was clamped to that range.
     public static let unwritableDate = Sanitization(rawValue: "unwritableDate")
-    /// A property was left out: its name is longer than ``Event/maximumNameBytes``, or a plugin's limit forbids it.
+    /// A property was dropped because its name is longer than ``Event/maximumNameBytes`` or a plugin's limit forbids it.
     public static let droppedProperty = Sanitization(rawValue: "droppedProperty")
-    /// The event's name lost what lay beyond ``Event/maximumNameBytes``, or a plugin's limit.
+    /// The event's name was truncated to ``Event/maximumNameBytes`` or a plugin's limit.
     public static let truncatedName = Sanitization(rawValue: "truncatedName")
-    /// An id longer than ``Event/maximumNameBytes`` was removed: a cut one could be another user's.
+    /// A user id longer than ``Event/maximumNameBytes`` was dropped. A truncated id could be another user's.
     public static let droppedID = Sanitization(rawValue: "droppedID")
 }
 
-/// The core's own ``Sanitization``s in one byte, carried by the values which were repaired.
+/// A set of the core's own ``Sanitization``s in one byte, kept beside the values that they changed.
 struct Sanitizations: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -38,13 +46,13 @@ struct Sanitizations: OptionSet, Sendable {
     static let truncatedName = Sanitizations(rawValue: 32)
     static let droppedID = Sanitizations(rawValue: 64)
 
-    private static let table: [(Sanitizations, Sanitization)] = [
-        (.truncatedDepth, .truncatedDepth), (.truncatedString, .truncatedString), (.nonFiniteNumber, .nonFiniteNumber),
-        (.unwritableDate, .unwritableDate), (.droppedProperty, .droppedProperty), (.truncatedName, .truncatedName),
-        (.droppedID, .droppedID),
+    /// In the order of the bits.
+    private static let all: [Sanitization] = [
+        .truncatedDepth, .truncatedString, .nonFiniteNumber, .unwritableDate, .droppedProperty, .truncatedName,
+        .droppedID,
     ]
 
     var causes: [Sanitization] {
-        Sanitizations.table.filter { contains($0.0) }.map(\.1)
+        Sanitizations.all.enumerated().filter { rawValue & 1 << $0.offset != 0 }.map(\.element)
     }
 }

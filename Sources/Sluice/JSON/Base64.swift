@@ -1,4 +1,4 @@
-/// Bytes as text: the standard alphabet with padding (RFC 4648, 4).
+/// Base64 with the standard alphabet and padding (RFC 4648, 4).
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
@@ -22,7 +22,7 @@ package enum Base64 {
         return text
     }
 
-    /// Nil for what is not in base64.
+    /// Returns nil if the text isn't Base64.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let digits = text.suffix(2).last == padding ? text.dropLast(text.dropLast().last == padding ? 2 : 1) : text

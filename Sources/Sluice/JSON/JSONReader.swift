@@ -1,23 +1,19 @@
-/// A strict reader of JSON (RFC 8259): what it accepts, any other reader accepts, with the same meaning.
+/// A strict reader of JSON (RFC 8259). Any other reader accepts the documents that it accepts, with the same meaning.
 ///
-/// It refuses what a lenient reader lets pass: invalid UTF-8, names given twice, lone surrogates, integers beyond 64
-/// bits, trailing bytes, and nesting below ``PropertyValue/maximumDepth``. It recurses no deeper than that.
-public struct JSONReader {
-    private let bytes: UnsafeBufferPointer<UInt8>
+/// It rejects invalid UTF-8, duplicate names, lone surrogates, integers beyond 64 bits, trailing bytes, and values below
+/// ``PropertyValue/maximumDepth``, which also bounds its recursion.
+package struct JSONReader {
+    private let bytes: [UInt8]
     private var position = 0
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>) {
-        self.bytes = bytes
-    }
-
-    /// Reads one whole document.
+    /// Reads one document.
     ///
-    /// - Throws: ``SluiceError/Code/malformedLine`` with the offset of the first byte that is wrong.
-    public static func value(of bytes: some Collection<UInt8>) throws(SluiceError) -> PropertyValue {
+    /// - Throws: ``SluiceError/Code/malformedLine`` with the offset of the first wrong byte.
+    package static func value(of bytes: some Collection<UInt8>) throws(SluiceError) -> PropertyValue {
         try read(bytes) { (reader) throws(SluiceError) in try reader.value(depth: 0) }
     }
 
-    /// Reads one object whose own level does not count for the depth: its values may be as deep as any others.
+    /// Reads one object. Its own level doesn't count toward the depth.
     static func fields(of bytes: some Collection<UInt8>) throws(SluiceError) -> [String: PropertyValue] {
         try read(bytes) { (reader) throws(SluiceError) in
             guard reader.isAt("{") else { throw reader.error("no object") }
@@ -33,23 +29,16 @@ public struct JSONReader {
         _ bytes: some Collection<UInt8>,
         _ body: (inout JSONReader) throws(SluiceError) -> Content
     ) throws(SluiceError) -> Content {
-        let bytes = ContiguousArray(bytes)
-        let result = bytes.withUnsafeBufferPointer { buffer in
-            // A typed throw cannot pass through the standard library's rethrowing closures.
-            Result { () throws(SluiceError) -> Content in
-                var reader = JSONReader(buffer)
-                reader.skipSpace()
-                let content = try body(&reader)
-                reader.skipSpace()
-                guard reader.position == buffer.count else { throw reader.error("more than one value") }
-                return content
-            }
-        }
-        return try result.get()
+        var reader = JSONReader(bytes: Array(bytes))
+        reader.skipSpace()
+        let content = try body(&reader)
+        reader.skipSpace()
+        guard reader.position == reader.bytes.count else { throw reader.error("more than one value") }
+        return content
     }
 
-    private func error(_ what: String) -> SluiceError {
-        SluiceError(.malformedLine, "not JSON that can be read: \(what) at byte \(position)")
+    private func error(_ problem: String) -> SluiceError {
+        SluiceError(.malformedLine, "not JSON that can be read: \(problem) at byte \(position)")
     }
 
     private mutating func skipSpace() {
@@ -58,14 +47,14 @@ public struct JSONReader {
         }
     }
 
-    private mutating func skip(_ character: UInt8) -> Bool {
-        guard position < bytes.count, bytes[position] == character else { return false }
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard isAt(character) else { return false }
         position += 1
         return true
     }
 
     private mutating func expect(_ character: Unicode.Scalar) throws(SluiceError) {
-        guard skip(UInt8(ascii: character)) else { throw error("no \(character)") }
+        guard skip(character) else { throw error("no \(character)") }
     }
 
     private mutating func value(depth: Int) throws(SluiceError) -> PropertyValue {
@@ -101,53 +90,52 @@ public struct JSONReader {
     }
 
     private mutating func pairs(depth: Int) throws(SluiceError) -> [(String, PropertyValue)] {
-        position += 1
         var pairs: [(String, PropertyValue)] = []
-        skipSpace()
-        if !skip(UInt8(ascii: "}")) {
-            repeat {
-                skipSpace()
-                guard isAt("\"") else { throw error("no name") }
-                let name = try string()
-                skipSpace()
-                try expect(":")
-                skipSpace()
-                pairs.append((name, try value(depth: depth)))
-                skipSpace()
-            } while skip(UInt8(ascii: ","))
-            try expect("}")
+        try list(until: "}") { (reader) throws(SluiceError) in
+            guard reader.isAt("\"") else { throw reader.error("no name") }
+            let name = try reader.string()
+            reader.skipSpace()
+            try reader.expect(":")
+            reader.skipSpace()
+            pairs.append((name, try reader.value(depth: depth)))
         }
         return pairs
     }
 
     private mutating func array(depth: Int) throws(SluiceError) -> PropertyArray {
         guard depth <= PropertyValue.maximumDepth else { throw error("too deep a nesting") }
-        position += 1
         var elements: [PropertyValue] = []
-        skipSpace()
-        if !skip(UInt8(ascii: "]")) {
-            repeat {
-                skipSpace()
-                elements.append(try value(depth: depth))
-                skipSpace()
-            } while skip(UInt8(ascii: ","))
-            try expect("]")
-        }
+        try list(until: "]") { (reader) throws(SluiceError) in elements.append(try reader.value(depth: depth)) }
         return PropertyArray(elements)
+    }
+
+    /// Reads elements between commas, from the opening bracket through the closing one.
+    private mutating func list(
+        until end: Unicode.Scalar, _ element: (inout JSONReader) throws(SluiceError) -> Void
+    ) throws(SluiceError) {
+        position += 1
+        skipSpace()
+        if skip(end) { return }
+        repeat {
+            skipSpace()
+            try element(&self)
+            skipSpace()
+        } while skip(",")
+        try expect(end)
     }
 
     private mutating func number() throws(SluiceError) -> PropertyValue {
         let start = position
-        _ = skip(UInt8(ascii: "-"))
-        if !skip(UInt8(ascii: "0")) { try digits() }
+        _ = skip("-")
+        if !skip("0") { try digits() }
         var isInteger = true
-        if skip(UInt8(ascii: ".")) {
+        if skip(".") {
             isInteger = false
             try digits()
         }
-        if skip(UInt8(ascii: "e")) || skip(UInt8(ascii: "E")) {
+        if skip("e") || skip("E") {
             isInteger = false
-            if !skip(UInt8(ascii: "+")) { _ = skip(UInt8(ascii: "-")) }
+            if !skip("+") { _ = skip("-") }
             try digits()
         }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
@@ -173,7 +161,7 @@ public struct JSONReader {
         let mark: StaticString = #"\u005a""#
         if end + mark.utf8CodeUnitCount <= bytes.count,
             mark.withUTF8Buffer({ bytes[end...].starts(with: $0) }),
-            let date = Timestamp(digits: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+            let date = bytes[start..<end].withUnsafeBufferPointer({ Timestamp(digits: $0) })
         {
             position = end + mark.utf8CodeUnitCount
             return .date(date)
@@ -204,7 +192,7 @@ public struct JSONReader {
         return result
     }
 
-    /// Decoding repairs, and a repair changes the bytes: so equal bytes mean valid UTF-8.
+    /// Returns nil if decoding changes the bytes, because they are invalid UTF-8.
     private func validated(_ source: some Collection<UInt8>) -> String? {
         let string = String(decoding: source, as: UTF8.self)
         return string.utf8.count == source.count && string.utf8.elementsEqual(source) ? string : nil
@@ -230,7 +218,7 @@ public struct JSONReader {
     private mutating func escapedScalar() throws(SluiceError) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)
-        if (0xD800...0xDBFF).contains(first), skip(UInt8(ascii: "\\")), skip(UInt8(ascii: "u")) {
+        if (0xD800...0xDBFF).contains(first), skip("\\"), skip("u") {
             let second = try codeUnit()
             guard (0xDC00...0xDFFF).contains(second) else { throw error("half a surrogate pair") }
             value = 0x10000 + (UInt32(first) - 0xD800) << 10 + UInt32(second) - 0xDC00

@@ -1,45 +1,49 @@
-/// Writes JSON into a growing buffer of bytes, bounded so that no input can make it grow without end.
+/// Writes JSON into a buffer. Use this for the request body of a wire format.
 ///
-/// It knows values, strings and raw bytes; commas, colons and braces are the caller's, by ``raw(_:)-(StaticString)``.
-/// Wire formats use it to build their envelopes.
+/// It writes values, strings and raw bytes. You write the commas, colons and braces between them, with
+/// ``raw(_:)-(StaticString)``.
 public struct JSONWriter: Sendable {
-    // Filled with zeros beyond `count`, so that writing is copying into place: Array's own append costs a call, a check
-    // of its uniqueness and one of its capacity for every comma.
+    // Filled with zeros beyond `count`, so that bytes are copied into place. Array's append would cost a call, a
+    // uniqueness check and a capacity check for every comma.
     private var buffer: [UInt8]
     private var count = 0
     private let limit: Int
 
-    /// Whether more than the limit would have been written.
-    public private(set) var isOverfull = false
+    /// Whether the limit was reached. The rest is missing then.
+    package private(set) var isOverfull = false
 
-    /// - Parameters:
-    ///   - capacity: bytes to reserve at the start.
-    ///   - limit: the most bytes that may be written.
-    public init(capacity: Int = 512, limit: Int = .max) {
+    /// Creates an empty writer.
+    public init() {
+        self.init(limit: .max)
+    }
+
+    /// Creates a writer that reserves `capacity` bytes and writes at most `limit`.
+    package init(capacity: Int = 512, limit: Int = .max) {
         self.limit = limit
         buffer = [UInt8](repeating: 0, count: max(0, min(capacity, limit)))
     }
 
-    /// What was written so far. Once ``isOverfull`` it is no longer whole.
+    /// The bytes written so far.
     ///
-    /// - Complexity: O(n), for a copy.
+    /// - Complexity: O(count).
     public var bytes: [UInt8] { Array(written) }
 
-    /// The same without a copy, for as long as nothing more is written.
+    /// The bytes without a copy, as long as nothing more is written.
     var written: ArraySlice<UInt8> { buffer[..<count] }
 
-    /// Copies UTF-8 that is JSON already.
+    /// Writes JSON as it is, such as `#"{"events":["#`.
     @inline(__always)
     public mutating func raw(_ text: StaticString) {
         text.withUTF8Buffer { append($0) }
     }
 
-    /// Copies bytes that are JSON already, such as an ``EventLine``.
+    /// Writes bytes that are JSON, such as those of an ``EventLine``.
     public mutating func raw(_ source: some Collection<UInt8>) {
         let isDone: Void? = source.withContiguousStorageIfAvailable { append($0) }
         if isDone == nil { Array(source).withUnsafeBufferPointer { append($0) } }
     }
 
+    /// Writes a value of any type. A NaN, an infinity or a date outside ``Timestamp/writable`` becomes null.
     public mutating func value(_ value: PropertyValue) {
         switch value {
         case .string(let string): self.string(string)
@@ -49,11 +53,9 @@ public struct JSONWriter: Sendable {
         case .date(let date): self.date(date)
         case .array(let array):
             raw("[")
-            var isFirst = true
-            for element in array {
+            for (index, element) in array.enumerated() {
                 if isOverfull { return }
-                if !isFirst { raw(",") }
-                isFirst = false
+                if index > 0 { raw(",") }
                 self.value(element)
             }
             raw("]")
@@ -62,6 +64,7 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Writes an object.
     public mutating func object(_ properties: Properties) {
         raw("{")
         let blockStart = properties.blockStart
@@ -74,9 +77,9 @@ public struct JSONWriter: Sendable {
         raw("}")
     }
 
-    /// - Parameter isFirst: whether nothing stands before them in the object.
+    /// `isFirst` is whether they are the first in their object.
     mutating func pairs(_ pairs: ArraySlice<Properties.Pair>, isFirst: Bool) {
-        // Lent, not copied: to write a name and a value leaves their reference counts alone.
+        // Through a pointer, because a copy of a name or a value would cost reference counting.
         pairs.withUnsafeBufferPointer { pairs in
             var isFirst = isFirst
             for index in 0..<pairs.count {
@@ -88,28 +91,29 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Writes an integer of any width.
     public mutating func integer(_ value: some BinaryInteger) {
         if let value = Int64(exactly: value) { return digits(of: value) }
-        ascii(value.description)
+        raw(value.description.utf8)
     }
 
-    /// A double in the fewest digits that read back as the same double; it always has a point or an exponent, which
-    /// tells it from an integer. Not-a-number and the infinities are null.
-    public mutating func number(_ value: Double) {
+    /// Writes a double with the fewest digits that read back as the same double, and always with a point or an exponent,
+    /// which distinguish it from an integer.
+    package mutating func number(_ value: Double) {
         guard value.isFinite else { return raw("null") }
-        if !decimal(value) { ascii(value.description) }
+        if !decimal(value) { raw(value.description.utf8) }
     }
 
-    /// A string in quotes. Escaped are the quote, the backslash and the controls below U+0020, and nothing else.
+    /// Writes a string in quotes, and escapes quotes, backslashes and control characters.
     public mutating func string(_ value: String) {
         withUTF8(of: value) { writer, utf8 in writer.quoted(utf8) }
     }
 
-    /// A moment in ISO 8601, such as `"2026-11-21T05:55:16.123\u005a"`.
+    /// Writes a date in ISO 8601, such as `"2026-11-21T05:55:16.123\u005a"`.
     ///
-    /// To every JSON reader that is the same string as with a plain Z. ``JSONReader`` knows by the escape, which
-    /// ``string(_:)`` never writes for a Z, that a date was meant.
-    public mutating func date(_ date: Timestamp) {
+    /// Every JSON reader decodes this as a string with a plain Z. ``JSONReader`` recognizes a date by the escape, which
+    /// ``string(_:)`` never writes for a Z.
+    package mutating func date(_ date: Timestamp) {
         guard Timestamp.writable.contains(date) else { return raw("null") }
         raw("\"")
         append(Timestamp.digitsLength) { date.writeDigits(into: $0) }
@@ -124,14 +128,14 @@ public struct JSONWriter: Sendable {
 
     // MARK: Pieces
 
-    /// The name of a pair with what stands around it.
+    /// Writes the name of a pair, with its comma and colon.
     private mutating func name(_ name: String, isFirst: Bool) {
         withUTF8(of: name) { writer, utf8 in writer.quoted(utf8, comma: !isFirst, colon: true) }
     }
 
     private mutating func digits(of value: Int64) {
         var length = value < 0 ? 2 : 1
-        // No magnitude has more than the 19 digits below the last bound.
+        // A magnitude has at most 19 digits, so the bound doesn't overflow before the loop ends.
         var bound: UInt64 = 10
         while value.magnitude >= bound {
             length += 1
@@ -149,10 +153,10 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Writes a number of at most four decimals, such as a price, without a search for its shortest digits: fifteen digits
-    /// that read back as the same double are the only ones, so those without trailing zeros are the fewest.
+    /// Writes a number of at most four decimals, such as a price, without a search for its shortest digits. At most one
+    /// number of fifteen digits reads back as the same double, so without trailing zeros it is the shortest.
     ///
-    /// - Returns: false if it is not such a number; nothing is written then.
+    /// - Returns: false, and writes nothing, if it is a different number.
     private mutating func decimal(_ value: Double) -> Bool {
         let scaled = (value.magnitude * 10_000).rounded()
         guard scaled >= 1, scaled < 1e15, scaled / 10_000 == value.magnitude else { return false }
@@ -172,11 +176,7 @@ public struct JSONWriter: Sendable {
         return true
     }
 
-    private mutating func ascii(_ text: String) {
-        withUTF8(of: text) { writer, utf8 in writer.append(utf8) }
-    }
-
-    /// Lends the bytes of a string where they are; only a string of Objective-C has to be copied for it.
+    /// Passes the bytes of a string to `body`. Only a string bridged from Objective-C is copied.
     @inline(__always)
     private mutating func withUTF8(
         of text: String, _ body: (inout JSONWriter, UnsafeBufferPointer<UInt8>) -> Void
@@ -187,7 +187,7 @@ public struct JSONWriter: Sendable {
         native.withUTF8 { body(&self, $0) }
     }
 
-    /// Writes text in quotes, and the comma before or the colon behind that the text is to have.
+    /// Writes text in quotes, with a comma before or a colon after it.
     @inline(__always)
     private mutating func quoted(_ utf8: UnsafeBufferPointer<UInt8>, comma: Bool = false, colon: Bool = false) {
         guard !JSONEscaping.isNeeded(in: utf8) else { return escaped(utf8, comma: comma, colon: colon) }
@@ -221,7 +221,7 @@ public struct JSONWriter: Sendable {
         append(source.count) { JSONWriter.copy(source, to: $0, at: 0) }
     }
 
-    /// Has `fill` write exactly `length` bytes to the end, if there may be as many.
+    /// Lets `fill` write exactly `length` bytes at the end, unless that exceeds the limit.
     @inline(__always)
     private mutating func append(_ length: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Void) {
         guard hasRoom(for: length) else { return }

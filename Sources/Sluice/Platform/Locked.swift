@@ -8,38 +8,28 @@
     import Bionic
 #endif
 
-/// One lock around one state: the way to share mutable state between threads, in this package and in plugins.
-///
-/// ```swift
-/// final class Counter: Processor {
-///     private let count = Locked(0)
-///
-///     func process(_ event: inout Event) -> Disposition {
-///         count.withLock { $0 += 1 }
-///         return .keep
-///     }
-/// }
-/// ```
+/// One lock around one state.
 ///
 /// It is `os_unfair_lock` on Apple's platforms and a pthread mutex elsewhere. `Synchronization.Mutex` would need
-/// iOS 18, and was measured to be bimodal on Linux with 16 or more threads.
-///
-/// The lock is not recursive: never call the host's code, or another plugin's, from inside `withLock`.
+/// iOS 18, and was measured to be bimodal on Linux with 16 or more threads. The lock isn't recursive: don't call a host's
+/// closure or another plugin from `withLock`.
 // @unchecked: the state is reachable only through withLock, which holds the mutex.
-public final class Locked<State>: @unchecked Sendable {
+// @usableFromInline: the compiler doesn't inline the methods of a package class into other modules without it.
+@usableFromInline
+package final class Locked<State>: @unchecked Sendable {
     #if canImport(Darwin)
         private typealias Primitive = os_unfair_lock
     #else
         private typealias Primitive = pthread_mutex_t
     #endif
 
-    // A stable address: a lock that Swift may move is not a lock.
+    // A lock needs a stable address.
     private let primitive: UnsafeMutablePointer<Primitive>
-    // Unchecked, because the lock is what makes every access exclusive: a second one would wait before it begins.
+    // Unchecked, because the lock makes every access exclusive.
     @usableFromInline @exclusivity(unchecked)
     var state: State
 
-    public init(_ state: State) {
+    package init(_ state: State) {
         self.state = state
         primitive = .allocate(capacity: 1)
         primitive.initialize(to: Primitive())
@@ -56,12 +46,10 @@ public final class Locked<State>: @unchecked Sendable {
         primitive.deallocate()
     }
 
-    /// Runs `body` on the state, while no other thread can.
-    ///
-    /// - Throws: what `body` throws.
-    // Compiled into its callers: a closure that the compiler cannot see into costs as much as the lock.
+    /// Runs `body` with exclusive access to the state.
+    // Inlined into callers, because calling an opaque closure costs as much as the lock.
     @inlinable
-    public func withLock<Result, Failure: Error>(
+    package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         lock()
@@ -89,12 +77,10 @@ public final class Locked<State>: @unchecked Sendable {
 }
 
 extension Locked where State == Void {
-    /// Runs `body` while no other thread is in one: a lock on what is no value, such as a file.
-    ///
-    /// - Throws: what `body` throws.
-    // Without a look at the state: the thread sanitizer takes two accesses to no bytes for a race.
+    /// Runs `body` exclusively, to protect a resource that isn't a value, such as a file.
+    // It doesn't access the state: the thread sanitizer would report two accesses to zero bytes as a race.
     @inlinable
-    public func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         lock()
         defer { unlock() }
         return try body()

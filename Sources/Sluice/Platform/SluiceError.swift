@@ -1,49 +1,52 @@
-/// Every error that this package throws: a code to switch on, a sentence that says what to do, and the cause.
-public struct SluiceError: Error, Sendable {
-    /// What kind of error it is. Plugins may add codes of their own; treat unknown ones as failures.
+/// The error type of this package: a code to switch on, a message that tells you how to solve it, and the cause.
+public struct SluiceError: Error, Sendable, CustomStringConvertible {
+    /// The kind of an error. Plugins can add their own; treat unknown codes as failures.
     public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The name of the code.
         public let rawValue: String
 
+        /// Creates a code of your own.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// The pipeline's stages do not fit together, such as a stage listed twice.
+        /// The stages of the pipeline don't fit together, such as a stage that is listed twice.
         public static let invalidPipeline = Code(rawValue: "invalidPipeline")
-        /// A parameter of a plugin is out of its range or malformed, such as a URL that is not http(s).
+        /// An argument is out of range or malformed, such as a URL that isn't http(s).
         public static let invalidArgument = Code(rawValue: "invalidArgument")
-        /// The place where something is to be kept cannot be used: missing, not writable, a symbolic link.
+        /// A storage location can't be used: it is missing, not writable or a symbolic link.
         public static let storageUnavailable = Code(rawValue: "storageUnavailable")
-        /// The store is full, and nothing in it may make room for this event.
+        /// The store is full, and can't evict anything for this event.
         public static let storageFull = Code(rawValue: "storageFull")
-        /// One event is larger than the place it should go to accepts.
+        /// The event is larger than its store or receiver accepts.
         public static let eventTooLarge = Code(rawValue: "eventTooLarge")
         /// Reading, writing or removing failed.
         public static let inputOutput = Code(rawValue: "inputOutput")
-        /// Bytes that should be one of this package's lines are not.
+        /// The bytes aren't a valid line of this package.
         public static let malformedLine = Code(rawValue: "malformedLine")
-        /// Something was used after it had been shut down.
+        /// The object was used after it had been shut down.
         public static let shutDown = Code(rawValue: "shutDown")
-        /// A library of the system that this plugin needs is not installed.
+        /// A system library that this plugin needs isn't installed.
         public static let missingLibrary = Code(rawValue: "missingLibrary")
-        /// A plugin does not keep what its protocol promises; thrown by SluiceTesting's contracts.
+        /// A plugin breaks a promise of its protocol. The contracts of SluiceTesting throw this.
         public static let brokenContract = Code(rawValue: "brokenContract")
     }
 
+    /// The kind of the error.
     public var code: Code
-    /// What went wrong and what to do about it. It never holds secrets or event contents.
+    /// The problem and how to solve it, without secrets and event contents.
     public var message: String
-    /// The error underneath, if there was one.
+    /// The underlying error, if there is one.
     public var cause: (any Error)?
 
+    /// Creates an error with a message about the problem and how to solve it, without secrets and event contents.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
-}
 
-extension SluiceError: CustomStringConvertible {
+    /// The code, the message and the cause.
     public var description: String {
         let suffix = cause.map { " (\($0))" } ?? ""
         return "\(code.rawValue): \(message)\(suffix)"

@@ -1,59 +1,56 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
-
-/// Where a pipeline and its plugins read the time: wall time for events, two monotonic clocks for intervals.
+/// The clocks of a pipeline and its plugins: wall time for events, two monotonic clocks for intervals.
+///
+/// Use ``SystemTime`` in production and `VirtualTime` of SluiceTesting in tests.
 ///
 /// ## Conforming
-/// The system's clocks are ``SystemTime``; tests use the virtual clock of SluiceTesting. A conforming type may be
-/// called from any thread. Readings of one monotonic clock never go backwards and share one unspecified origin.
+/// - Allow calls from any thread.
+/// - Never let a monotonic clock go backwards. Its origin is yours to choose.
 public protocol TimeSource: Sendable {
-    /// The wall clock. It may jump in either direction, whenever the user or the network sets it.
+    /// Returns the wall time, which may jump in either direction when the user or the network sets the clock.
     func wallTime() -> Timestamp
 
-    /// A monotonic clock that stands still while the machine sleeps.
+    /// Returns a monotonic time that stands still while the machine sleeps.
     func suspendingTime() -> Duration
 
-    /// A monotonic clock that goes on while the machine sleeps.
+    /// Returns a monotonic time that also advances while the machine sleeps.
     func continuousTime() -> Duration
 
-    /// Waits until ``continuousTime()`` has reached `deadline`; returns at once if it has.
+    /// Waits until ``continuousTime()`` has reached `deadline`.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     func sleep(until deadline: Duration) async throws
 }
 
-/// The clocks of the operating system.
-public struct SystemTime: TimeSource {
-    // Instants of the standard clocks are opaque: each process measures from its own start of use.
-    private static let continuousOrigin = ContinuousClock.now
-    private static let suspendingOrigin = SuspendingClock.now
+/// The sources of time and randomness of a pipeline.
+///
+/// The default is the operating system. Pass your own in tests, so that every run is the same.
+public struct PipelineEnvironment: Sendable {
+    /// The clocks of events and of delivery.
+    public var time: any TimeSource
 
-    public init() {}
+    /// Returns 64 uniformly distributed bits, for event ids and jitter. It is called from any thread.
+    public var random: @Sendable () -> UInt64
 
-    public func wallTime() -> Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    /// Creates an environment, by default that of the operating system.
+    public init(
+        time: any TimeSource = SystemTime(),
+        random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom
+    ) {
+        self.time = time
+        self.random = random
     }
 
-    public func suspendingTime() -> Duration {
-        SystemTime.suspendingOrigin.duration(to: .now)
-    }
+    /// The random number generator of the operating system, safe across `fork`.
+    public static let systemRandom: @Sendable () -> UInt64 = { CurrentProcess.current.random() }
+}
 
-    public func continuousTime() -> Duration {
-        SystemTime.continuousOrigin.duration(to: .now)
-    }
-
-    public func sleep(until deadline: Duration) async throws {
-        // The system's clock traps on what its integers cannot hold.
-        let deadline = min(deadline, .seconds(100 * 31_536_000))
-        try await ContinuousClock().sleep(until: SystemTime.continuousOrigin.advanced(by: deadline))
+extension Duration {
+    /// Milliseconds with three decimals, rounded to the nearest; a negative duration is 0.
+    package var inMilliseconds: Double {
+        guard self > .zero else { return 0 }
+        let (seconds, attoseconds) = components
+        let microseconds = (attoseconds + 500_000_000_000) / 1_000_000_000_000
+        // Doubles, because an integer could overflow; they are exact to the microsecond for 285 years.
+        return (Double(seconds) * 1_000_000 + Double(microseconds)) / 1_000
     }
 }

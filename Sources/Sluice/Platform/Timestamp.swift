@@ -1,25 +1,27 @@
-/// A moment of wall time: whole milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+/// A wall time in whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
 public struct Timestamp: Sendable, Hashable, Comparable {
+    /// The milliseconds since 1970-01-01T00:00:00Z.
     public var milliseconds: Int64
 
+    /// Creates a timestamp from milliseconds since 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
+    /// Returns whether `left` is earlier than `right`.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
 
-    /// The moments that a four-digit year can write: 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
+    /// The timestamps that can be written with a four-digit year: 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
     ///
-    /// A ``PropertyValue/date(_:)-swift.enum.case`` outside of it becomes null when it enters a property list.
+    /// A ``PropertyValue/date(_:)-swift.enum.case`` outside this range becomes null when you add it to ``Properties``.
     public static let writable: ClosedRange<Timestamp> =
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 }
 
 extension Timestamp: LosslessStringConvertible {
-    /// The moment as ISO 8601 in UTC with milliseconds, such as `2026-11-21T05:55:16.123Z`; years beyond
-    /// 0000…9999 are clamped to ``writable``.
+    /// ISO 8601 in UTC with milliseconds, such as `2026-11-21T05:55:16.123Z`, clamped to ``writable``.
     public var description: String {
         let clamped = min(max(self, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Timestamp.digitsLength) { buffer in
@@ -28,7 +30,7 @@ extension Timestamp: LosslessStringConvertible {
         }
     }
 
-    /// Reads what ``description`` writes, `2026-11-21T05:55:16.123Z`, and no other form; nil for anything else.
+    /// Reads the form of ``description``, `2026-11-21T05:55:16.123Z`. Returns nil for any other.
     public init?(_ description: String) {
         guard description.hasSuffix("Z") else { return nil }
         var digits = String(description.dropLast())
@@ -37,10 +39,10 @@ extension Timestamp: LosslessStringConvertible {
         self = timestamp
     }
 
-    /// The length of `2026-11-21T05:55:16.123`, which is what ``writeDigits(into:)`` fills.
+    /// The length of `2026-11-21T05:55:16.123`.
     package static let digitsLength = 23
 
-    /// Writes the moment without its zone letter; it must lie in ``writable``.
+    /// Writes the ``digitsLength`` characters before the zone letter. The timestamp must be ``writable``.
     package func writeDigits(into buffer: UnsafeMutableBufferPointer<UInt8>) {
         var days = milliseconds / 86_400_000
         var rest = milliseconds % 86_400_000
@@ -71,7 +73,7 @@ extension Timestamp: LosslessStringConvertible {
         put(rest % 1_000, width: 3, at: 20)
     }
 
-    /// Reads what ``writeDigits(into:)`` wrote; nil for anything else, such as a 30th of February.
+    /// Reads the form of ``writeDigits(into:)``. Returns nil for any other, and for dates such as a 30th of February.
     package init?(digits: UnsafeBufferPointer<UInt8>) {
         guard digits.count == Timestamp.digitsLength else { return nil }
         func number(_ offset: Int, _ width: Int) -> Int64? {
@@ -96,8 +98,8 @@ extension Timestamp: LosslessStringConvertible {
 
 /// A date of the proleptic Gregorian calendar.
 ///
-/// The arithmetic is Howard Hinnant's "chrono-compatible low-level date algorithms": years that begin in March, so
-/// that the leap day comes last, in eras of 400 years.
+/// The arithmetic is from Howard Hinnant's "chrono-compatible low-level date algorithms": years begin in March, so that
+/// the leap day comes last, and are grouped in eras of 400 years.
 struct CivilDate: Equatable {
     var year: Int64
     var month: Int64
@@ -117,7 +119,7 @@ extension CivilDate {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Nil if there is no such date.
+    /// Nil if the date doesn't exist.
     var daysSince1970: Int64? {
         guard (1...12).contains(month), (1...31).contains(day) else { return nil }
         let shiftedYear = month <= 2 ? year - 1 : year

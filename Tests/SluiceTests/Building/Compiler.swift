@@ -1,6 +1,6 @@
 import Foundation
 
-/// The Swift compiler, run on a source text against the modules that this test was built with.
+/// Runs the Swift compiler on a source text, with the modules that this test was built with.
 enum Compiler {
     struct Problem: Error, CustomStringConvertible {
         let description: String
@@ -31,7 +31,7 @@ enum Compiler {
         return errors
     }
 
-    /// Runs `swiftc` with `arguments`; returns its exit status and all it printed. Other tests go on meanwhile.
+    /// Runs `swiftc` without blocking other tests. Returns its exit status and output.
     static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let log = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString).log")
         try Data().write(to: log)

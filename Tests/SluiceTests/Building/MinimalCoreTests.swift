@@ -3,8 +3,8 @@ import Testing
 
 /// The core must run in a process without Foundation.
 @Suite struct MinimalCoreTests {
-    @Test("the core, built alone, links the standard library and the C library, and no Foundation")
-    func coreBuiltAlone() async throws {
+    @Test("the core, built alone, links the standard library and the C library, but not Foundation")
+    func coreLinksNoFoundation() async throws {
         let sources = try Repository.swiftFiles(in: "Sources/Sluice")
         #expect(sources.count > 20)
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test("no file of the core imports Foundation")
-    func noFileCore() throws {
+    func noCoreFileImportsFoundation() throws {
         for file in try Repository.swiftFiles(in: "Sources/Sluice") {
             let text = try String(contentsOf: file, encoding: .utf8)
             let imports = text.split(separator: "\n").filter { $0.contains("import ") && $0.contains("Foundation") }

@@ -3,7 +3,7 @@ import SluiceMemory
 import SluiceStdout
 import Testing
 
-/// Pipelines in every form that a host may write: that they compile is half of the test, their order the other half.
+/// Pipelines in every form that a host can write. They have to compile and to keep their order.
 @Suite struct RightPipelinesTests {
     /// Appends its mark to the property `marks` of every event.
     struct Mark: Processor {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// What one event looks like in `store` after it has passed the pipeline.
+    /// The marks of one event in `store` after it has passed the pipeline.
     func marks(of pipeline: Pipeline, in store: MemoryStore) throws -> [PropertyValue?] {
         pipeline.pauseDelivery()
         pipeline.track("Event")
@@ -45,7 +45,8 @@ import Testing
 
     func failing(_ store: MemoryStore) throws -> MemoryStore { store }
 
-    @Test("if and else choose stores and transports", arguments: [true, false]) func ifElseChoose(flag: Bool) throws {
+    @Test("if and else choose stores and transports", arguments: [true, false])
+    func ifAndElseChooseStoresAndTransports(flag: Bool) throws {
         let stores = [MemoryStore(), MemoryStore()]
         let pipeline = try Pipeline {
             Mark("a")
@@ -56,7 +57,8 @@ import Testing
         #expect(try marks(of: pipeline, in: stores[flag ? 0 : 1]) == [flag ? "ab" : "ac"])
     }
 
-    @Test("if and else choose whole ends", arguments: [true, false]) func ifElseChooseWhole(flag: Bool) throws {
+    @Test("if and else choose the whole end of a pipeline", arguments: [true, false])
+    func ifAndElseChooseTheWholeEnd(flag: Bool) throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             Mark("a")
@@ -72,7 +74,8 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == [flag ? "ab" : "a"])
     }
 
-    @Test("switch chooses", arguments: Environment.allCases) func switchChooses(environment: Environment) throws {
+    @Test("switch chooses stages", arguments: Environment.allCases)
+    func switchChoosesStages(environment: Environment) throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             switch environment {
@@ -96,7 +99,7 @@ import Testing
     }
 
     @Test("for repeats processors in order")
-    func repeatsProcessorsOrder() throws {
+    func forRepeatsProcessorsInOrder() throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             for mark in ["x", "y", "z"] { Mark(mark) }
@@ -107,8 +110,8 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == ["xyz!"])
     }
 
-    @Test("conditional compilation and availability")
-    func conditionalCompilationAvailability() throws {
+    @Test("conditional compilation and availability checks work")
+    func conditionalCompilationAndAvailabilityWork() throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             #if os(Windows)
@@ -124,7 +127,7 @@ import Testing
     }
 
     @Test("try in the block passes its error on")
-    func tryBlockPasses() throws {
+    func tryPassesErrorsOn() throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             Mark("a")
@@ -143,7 +146,8 @@ import Testing
         }
     }
 
-    @Test("fragments of the host's own", arguments: [true, false]) func fragmentsHostsOwn(flag: Bool) throws {
+    @Test("a host's own functions return fragments", arguments: [true, false])
+    func hostFunctionsReturnFragments(flag: Bool) throws {
         let store = MemoryStore()
         let pipeline = try Pipeline {
             common(flag)
@@ -162,7 +166,7 @@ import Testing
     }
 
     @Test("existentials are stages too")
-    func existentialsStagesToo() throws {
+    func existentialsAreStages() throws {
         let store = MemoryStore()
         let processors: [any Processor] = [Mark("a"), Mark("b")]
         let kept: any Store = store
@@ -175,7 +179,8 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == ["ab"])
     }
 
-    @Test("routes beside each other have processors of their own", arguments: [true, false]) func routesBesideEach(
+    @Test("routes beside each other have processors of their own", arguments: [true, false])
+    func routesHaveOwnProcessors(
         flag: Bool
     ) throws {
         let stores = [MemoryStore(), MemoryStore(), MemoryStore()]
@@ -209,8 +214,8 @@ import Testing
         }
     }
 
-    @Test("a host keeps it in a plain property")
-    func hostKeepsPlain() throws {
+    @Test("a host stores the pipeline in a property")
+    func hostStoresPipelineInProperty() throws {
         final class Host {
             let pipeline: Pipeline
             init() throws {
@@ -226,7 +231,7 @@ import Testing
     }
 }
 
-/// Accepts everything, and forgets it.
+/// Accepts everything.
 struct NullTransport: Transport {
     func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
 }

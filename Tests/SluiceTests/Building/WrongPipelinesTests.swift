@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Compiles pipelines that cannot work, and looks for the sentence that each must be refused with.
+/// Compiles pipelines that can't work, and looks for the message of each.
 @Suite struct WrongPipelinesTests {
-    /// One mistake in a host's code, and what the compiler has to say of it.
+    /// One mistake in a host's code, and the compiler's message.
     struct Mistake: CustomTestStringConvertible, Sendable {
         let name: String
         let block: String
@@ -14,14 +14,14 @@ import Testing
 
     static let noStore = "no store: end the block with a store and, after it, a transport"
     static let noTransport = "no transport: put one after the store"
-    static let twoStores = "two stores in one route: keep one, or give each its own Route"
-    static let lateProcessor = "a processor after the store would see no event: put it before the store"
-    static let storeWithoutElse = "a store in an `if` without `else`: say in an `else` where events are kept otherwise"
-    static let unlikeBranches = "the branches of this `if` or `switch` end differently"
-    static let storeBesideRoutes = "a store beside routes: put the store and its transport into a Route"
+    static let twoStores = "two stores in one route: keep one, or write a Route for each"
+    static let lateProcessor = "a processor after the store: put it before the store"
+    static let storeWithoutElse = "a store in an `if` without `else`: add an `else` with a store"
+    static let unlikeBranches = "the branches of an `if` or `switch` must end with the same kind of stage"
+    static let storeBesideRoutes = "a store beside routes: put it and its transport into a Route"
 
     static let mistakes: [Mistake] = [
-        Mistake(name: "empty", block: "", message: "an empty block: a pipeline needs at least a store"),
+        Mistake(name: "empty", block: "", message: "an empty block: write a store and, after it, a transport"),
         Mistake(name: "no store", block: "Tag()", message: noStore),
         Mistake(name: "no store, two processors", block: "Tag()\nTag()", message: noStore),
         Mistake(name: "no transport", block: "Tag()\nMemoryStore()", message: noTransport),
@@ -31,7 +31,7 @@ import Testing
             message: "no store: put one before the transport, such as MemoryStore()"),
         Mistake(
             name: "transport after a processor", block: "Tag()\nStdoutTransport()",
-            message: "a transport without a store: put a store, such as MemoryStore(), before the transport"),
+            message: "a transport without a store: put one before it, such as MemoryStore()"),
         Mistake(name: "two stores", block: "MemoryStore()\nMemoryStore()\nStdoutTransport()", message: twoStores),
         Mistake(
             name: "a store after the transport", block: "MemoryStore()\nStdoutTransport()\nMemoryStore()",
@@ -41,10 +41,10 @@ import Testing
             block: "MemoryStore()\nStdoutTransport()\nMemoryStore()\nStdoutTransport()", message: twoStores),
         Mistake(
             name: "two transports", block: "MemoryStore()\nStdoutTransport()\nStdoutTransport()",
-            message: "two transports in one route: keep one, or give each a store in its own Route"),
+            message: "two transports in one route: keep one, or write a Route for each"),
         Mistake(
             name: "transport before the store", block: "StdoutTransport()\nMemoryStore()",
-            message: "a line after a transport that no store stands before: put a store before the transport"),
+            message: "a transport without a store: put one before it, such as MemoryStore()"),
         Mistake(
             name: "processor after the store", block: "MemoryStore()\nTag()\nStdoutTransport()",
             message: lateProcessor),
@@ -59,7 +59,7 @@ import Testing
             block: "if flag {\nMemoryStore()\nStdoutTransport()\n}", message: storeWithoutElse),
         Mistake(
             name: "transport in an if without else", block: "MemoryStore()\nif flag { StdoutTransport() }",
-            message: "a transport in an `if` without `else`: say in an `else` where events go otherwise"),
+            message: "a transport in an `if` without `else`: add an `else` with a transport"),
         Mistake(
             name: "branches that end differently",
             block: "if flag { MemoryStore() } else { Tag() }\nStdoutTransport()", message: unlikeBranches),
@@ -69,20 +69,20 @@ import Testing
             message: unlikeBranches),
         Mistake(
             name: "stores in a loop", block: "for _ in 0..<3 { MemoryStore() }\nStdoutTransport()",
-            message: "stores and transports in a `for`: only processors and routes may come in any number"),
+            message: "a store or transport in a `for`: only processors and routes can be repeated"),
         Mistake(
             name: "a number", block: "Tag()\n42\nMemoryStore()\nStdoutTransport()",
-            message: "this line is no stage: a pipeline's block takes processors, a store, a transport and routes"),
+            message: "this line isn't a stage: write processors, a store, a transport or routes"),
         Mistake(
             name: "a call without result", block: "hello()\nMemoryStore()\nStdoutTransport()",
-            message: "this line is no stage"),
+            message: "this line isn't a stage"),
         Mistake(
             name: "a plugin's type instead of a plugin", block: "Tag.self\nMemoryStore()\nStdoutTransport()",
-            message: "this line is no stage"),
+            message: "this line isn't a stage"),
         Mistake(
             name: "processor after a route",
             block: "Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n}\nTag()",
-            message: "a processor after a route would see no event: put it before the routes, or into one of them"),
+            message: "a processor after a route: put it before the routes or into one of them"),
         Mistake(
             name: "store beside a route",
             block: "Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n}\nMemoryStore()\nStdoutTransport()",
@@ -94,7 +94,7 @@ import Testing
         Mistake(
             name: "transport beside a route",
             block: "Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n}\nStdoutTransport()",
-            message: "a transport beside routes: put it, after a store, into a Route"),
+            message: "a transport beside routes: put it into a Route, after a store"),
         Mistake(
             name: "route without a transport", block: "MemoryStore()", message: noTransport, container: "Route"),
         Mistake(name: "route without a store", block: "Tag()", message: noStore, container: "Route"),
@@ -102,7 +102,7 @@ import Testing
             name: "route in a route", block: "Route(\"b\") {\nMemoryStore()\nStdoutTransport()\n}",
             message: "a route in a route: put routes beside each other, in the pipeline's block", container: "Route"),
         Mistake(
-            name: "empty route", block: "", message: "an empty block: a pipeline needs at least a store",
+            name: "empty route", block: "", message: "an empty block: write a store and, after it, a transport",
             container: "Route"),
     ]
 
@@ -115,9 +115,9 @@ import Testing
 
         """
 
-    @Test("every wrong pipeline is refused with the sentence that helps")
-    func everyWrongPipeline() async throws {
-        // All in one file, a function each: one run of the compiler finds the errors of all.
+    @Test("every wrong pipeline is refused with a helpful sentence")
+    func wrongPipelinesAreRefusedWithSentence() async throws {
+        // One file with a function for each mistake, so that the compiler runs once.
         var source = Self.preamble
         var firstLines: [Int] = []
         for (index, mistake) in Self.mistakes.enumerated() {
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test("the same file without mistakes compiles")
-    func sameFileWithout() async throws {
+    func fileWithoutMistakesCompiles() async throws {
         let source =
             Self.preamble + """
                 func right(flag: Bool) throws -> Pipeline {

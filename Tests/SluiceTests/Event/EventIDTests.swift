@@ -14,8 +14,8 @@ import Testing
         }
     }
 
-    @Test("bits are those of RFC 9562", arguments: [UInt64.min, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA])
-    func bitsThoseRFC(
+    @Test("the bits follow RFC 9562", arguments: [UInt64.min, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA])
+    func bitsFollowRFC9562(
         random: UInt64
     ) {
         var generator = EventIDGenerator()
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test("ids ascend within one millisecond, as values, bytes and text")
-    func idsAscendWithin() {
+    func idsAscendWithinOneMillisecond() {
         var generator = EventIDGenerator()
         let ids = ids(20_000, &generator, at: 1_000_000)
         for (earlier, later) in zip(ids, ids.dropFirst()) {
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    @Test("ids ascend although the clock is set back a little", arguments: [1, 5_000, 9_990]) func idsAscendAlthough(
+    @Test("ids ascend when the clock is set back a little", arguments: [1, 5_000, 9_990])
+    func idsAscendWhenClockIsSetBackALittle(
         step: Int64
     ) {
         var generator = EventIDGenerator()
@@ -49,7 +50,8 @@ import Testing
         #expect(first + second == (first + second).sorted())
     }
 
-    @Test("a clock that is set back further is believed", arguments: [10_001, 86_400_000]) func clockSetBack(
+    @Test("a clock that is set far back is followed", arguments: [10_001, 86_400_000])
+    func clockSetFarBackIsFollowed(
         step: Int64
     ) throws {
         var generator = EventIDGenerator()
@@ -58,7 +60,8 @@ import Testing
         #expect(id.high >> 16 == UInt64(1_000_000_000 - step))
     }
 
-    @Test("any clock gives ids", arguments: [Int64.min, -1, 0, 1 << 48 - 1, 1 << 48, .max]) func anyClockGives(
+    @Test("any wall time gives ids", arguments: [Int64.min, -1, 0, 1 << 48 - 1, 1 << 48, .max])
+    func anyWallTimeGivesIDs(
         milliseconds: Int64
     ) {
         var generator = EventIDGenerator()
@@ -67,7 +70,8 @@ import Testing
         #expect(ids.allSatisfy { $0.high >> 12 & 0xF == 7 && $0.low >> 62 == 0b10 })
     }
 
-    @Test("text reads back in either case", arguments: UInt64(1)...20) func textReadsBack(seed: UInt64) {
+    @Test("text reads back in either case", arguments: UInt64(1)...20)
+    func textReadsBackInEitherCase(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
             let id = EventID(high: random.next(), low: random.next())
@@ -80,19 +84,19 @@ import Testing
     }
 
     @Test(
-        "other text is no id",
+        "other text is refused",
         arguments: [
             "", "0", "01234567-89ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcde",
             "0123456789ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcdeg",
             "{1234567-89ab-7def-8123-456789abcdef}", "01234567_89ab_7def_8123_456789abcdef",
             "01234567-89ab-7def-8123-456789abcd\u{E9}", "01234567-89ab-7def-8123-45678-abcdef",
-        ]) func otherTextNo(text: String)
+        ]) func otherTextIsRefused(text: String)
     {
         #expect(EventID(text) == nil)
     }
 
-    @Test("a hundred thousand ids from eight threads are all different, and ascend for each")
-    func hundredThousandIds() async throws {
+    @Test("a hundred thousand ids from eight threads are unique, and ascend for each thread")
+    func concurrentIDsAreUniqueAndAscend() async throws {
         let perThread = 12_500
         let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: 1)) {
             MemoryStore()

@@ -3,12 +3,13 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// What is written can be read, by this package and by any other reader.
+/// Lines can be read by this package and by any other JSON reader.
 @Suite struct EventLineTests {
     static let seeds = Array(UInt64(1)...40)
     static let eventsPerSeed = 100
 
-    @Test("a line reads back as the event it was written from", arguments: seeds) func lineReadsBack(seed: UInt64)
+    @Test("a line decodes to the event that it was encoded from", arguments: seeds)
+    func lineDecodesToItsEvent(seed: UInt64)
         throws
     {
         var events = RandomEvents(seed: seed)
@@ -23,7 +24,8 @@ import Testing
         }
     }
 
-    @Test("every allowed depth is written and read", arguments: 0...31) func everyAllowedDepth(depth: Int) throws {
+    @Test("every allowed depth is written and read", arguments: 0...31)
+    func everyAllowedDepthIsWrittenAndRead(depth: Int) throws {
         var events = RandomEvents(seed: UInt64(depth))
         var event = events.next()
         let value = events.nested(depth: depth)
@@ -33,7 +35,8 @@ import Testing
         #expect(copy.properties["nested"] == value)
     }
 
-    @Test("no line holds a newline or another control character", arguments: seeds) func noLineHolds(seed: UInt64)
+    @Test("no line contains a newline or another control character", arguments: seeds)
+    func linesContainNoControlCharacters(seed: UInt64)
         throws
     {
         var events = RandomEvents(seed: seed)
@@ -43,7 +46,8 @@ import Testing
         }
     }
 
-    @Test("another JSON reader finds the same values", arguments: seeds) func anotherJSONReader(seed: UInt64) throws {
+    @Test("another JSON reader finds the same values", arguments: seeds)
+    func anotherJSONReaderFindsSameValues(seed: UInt64) throws {
         // Foundation takes U+FEFF for a byte order mark even inside a document, and loses it.
         var events = RandomEvents(seed: seed, hasByteOrderMarks: false)
         for _ in 0..<Self.eventsPerSeed {
@@ -83,7 +87,8 @@ import Testing
         }
     }
 
-    @Test("the C library reads every double exactly", arguments: seeds) func cLibraryReads(seed: UInt64) throws {
+    @Test("the C library reads every double exactly", arguments: seeds)
+    func cLibraryReadsDoublesExactly(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for _ in 0..<1_000 {
             let double = Double(bitPattern: random.next())
@@ -94,8 +99,8 @@ import Testing
         }
     }
 
-    @Test("the form of a line is the documented one")
-    func formLineDocumented() throws {
+    @Test("a line has the documented form")
+    func lineHasDocumentedForm() throws {
         let id = EventID(high: 0x0123_4567_89AB_7DEF, low: 0x8123_4567_89AB_CDEF)
         let event = Event(
             id: id, name: "Purchase", time: Timestamp(milliseconds: 1_795_240_516_123), priority: .critical,
@@ -114,7 +119,7 @@ import Testing
     }
 
     @Test("a limit refuses the line that is one byte longer")
-    func limitRefusesLine() throws {
+    func limitRefusesLongerLine() throws {
         var events = RandomEvents(seed: 7)
         for _ in 0..<200 {
             let event = events.next()

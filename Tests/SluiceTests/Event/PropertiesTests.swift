@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sluice
 
-/// `Properties` has a fast path for what is plain and a block for what is shared: neither may be seen from outside.
+/// `Properties` has a fast path for plain values and a block for shared ones. Neither may be visible from outside.
 @Suite struct PropertiesTests {
     /// Everything that can be asked of a list.
     private func check(_ properties: Properties, _ model: PropertyModel, _ comment: Comment? = nil) throws {
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test("a list behaves the same with and without a shared block", arguments: UInt64(0)..<8)
-    func listBehavesSame(seed: UInt64) throws {
+    func sharedBlockIsInvisible(seed: UInt64) throws {
         var source = PropertySource(seed: seed)
         var copies: [(Properties, PropertyModel)] = []
         for _ in 0..<10 {
@@ -82,12 +82,12 @@ import Testing
                 if source.number(below: 4) == 0 { copies.append((properties, model)) }
             }
         }
-        // What happened to one list has changed no other.
+        // A change of one list must not affect another.
         for (properties, model) in copies { try check(properties, model, "a copy") }
     }
 
-    @Test("a list made at once is the same as one made step by step", arguments: UInt64(0)..<8)
-    func listMadeAt(seed: UInt64) {
+    @Test("a list made from pairs equals one built step by step", arguments: UInt64(0)..<8)
+    func listEqualsOneBuiltInSteps(seed: UInt64) {
         var source = PropertySource(seed: seed)
         for _ in 0..<8 {
             let pairs = (0..<source.number(below: 40)).map { _ in (source.name(), source.value()) }
@@ -101,8 +101,8 @@ import Testing
         }
     }
 
-    @Test("among plain pairs, what cannot be kept is found in each place")
-    func amongPlainPairs() {
+    @Test("a value that needs sanitizing is found in each place among plain pairs")
+    func sanitizationFindsEachPlace() {
         let longText = String(repeating: "x", count: PropertyValue.maximumStringBytes + 1)
         let longName = String(repeating: "x", count: Event.maximumNameBytes + 1)
         let bad: [(String, PropertyValue, Sanitizations)] = [
@@ -126,8 +126,8 @@ import Testing
         #expect(Properties([(String(longName.dropLast()), .null)]).bounds.sanitizations == [])
     }
 
-    @Test("of a dictionary they are ordered by their names")
-    func dictionary() {
+    @Test("properties from a dictionary are sorted by name")
+    func dictionaryIsSortedByName() {
         let values: [String: PropertyValue] = Dictionary(uniqueKeysWithValues: (10..<60).map { ("n\($0)", .int($0)) })
         let properties = Properties(values)
         #expect(properties.map(\.name) == (10..<60).map { "n\($0)" })
@@ -136,8 +136,8 @@ import Testing
         #expect(Properties(["a": .double(.nan)] as [String: PropertyValue]).bounds.sanitizations == .nonFiniteNumber)
     }
 
-    @Test("of a literal in parentheses they keep the written order, and of a name given twice the later value")
-    func dictionaryLiteral() {
+    @Test("a literal in parentheses keeps its order, and the later value of a duplicate name")
+    func literalKeepsOrderAndLaterValue() {
         let name = "a"
         let properties = Properties(["c": 1, "a": 2, "b": ["d": nil], name: 3])
         #expect(properties.map(\.name) == ["c", "a", "b"])
@@ -145,8 +145,8 @@ import Testing
         #expect(Properties([:]).isEmpty)
     }
 
-    @Test("what was cut is known after sharing, too")
-    func whatCutKnown() {
+    @Test("sanitizations are known after sharing, too")
+    func sanitizationsAreKnownAfterSharing() {
         let cut: Properties = ["a": .double(.nan), "deep": [[1]]]
         var event: Properties = ["b": 1]
         event.addDefaults(cut.shared())
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test("a list with a block can be a value in another")
-    func listBlockCan() throws {
+    func listWithBlockCanBeValue() throws {
         var inner: Properties = ["a": 1]
         inner.addDefaults((["b": 2, "c": [3]] as Properties).shared())
         inner["d"] = 4
@@ -166,8 +166,8 @@ import Testing
         #expect(try json(outer).hasSuffix(#"{"inner":"# + object + #","list":["# + object + "]}}"))
     }
 
-    @Test("nothing is shared by an empty list")
-    func nothingSharedEmpty() throws {
+    @Test("an empty list shares nothing")
+    func emptyListSharesNothing() throws {
         var properties = (Properties()).shared()
         #expect(properties.isEmpty)
         properties.addDefaults(Properties().shared())
@@ -176,8 +176,8 @@ import Testing
         #expect(try json(properties).hasSuffix(#""properties":{"a":1}}"#))
     }
 
-    @Test("names are found in a list and in its shared block, in whatever case, and no others")
-    func nameSet() {
+    @Test("names are found in a list and in its shared block in any case, and no others are")
+    func namesAreFoundInAnyCase() {
         let names = CaseInsensitiveNames(["password", "Token", "ключ", ""])
         for name in ["password", "PASSWORD", "PassWord", "token", "TOKEN", "ключ", ""] {
             let own: Properties = [name: 1, "other": 2]
@@ -193,8 +193,8 @@ import Testing
         }
     }
 
-    @Test("names of ASCII are told from others at every length")
-    func asciiNames() {
+    @Test("ASCII names are recognized at every length")
+    func asciiIsRecognizedAtEveryLength() {
         for length in 0..<40 {
             let ascii = String(repeating: "a", count: length)
             #expect(ascii.isASCII)

@@ -2,7 +2,7 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// What is not exactly one of this package's lines is refused, and nothing makes the reader crash.
+/// Bytes that aren't exactly a canonical line are refused, and nothing makes the reader crash.
 @Suite struct StrictReaderTests {
     private func read(_ bytes: some Collection<UInt8>, _ priority: Event.Priority = .normal) throws -> Event {
         try EventLine(bytes: ArraySlice(bytes), priority: priority).event()
@@ -17,7 +17,7 @@ import Testing
     static let rest = #""event":"e","time":1,"properties":{}"#
 
     @Test(
-        "what is no event line is refused",
+        "bytes that aren't an event line are refused",
         arguments: [
             "", " ", "null", "1", "[]", "\"x\"", "{}", "{", "}", "{]", "nul",
             "{\(id)}", "{\(rest)}",
@@ -41,13 +41,13 @@ import Testing
             "{\(id),\"event\":\"e\",\"time\":1}", "{\(id),\"time\":1,\"properties\":{}}",
             "{\(id),\"event\":\"e\",\"properties\":{}}",
             "{\(id),'event':\"e\",\"time\":1,\"properties\":{}}", "{\(id),event:\"e\",\"time\":1,\"properties\":{}}",
-        ]) func whatNoEvent(text: String)
+        ]) func otherBytesAreRefused(text: String)
     {
         expectRefusal(text.utf8)
     }
 
     @Test(
-        "a property that is no JSON is refused",
+        "a property that isn't JSON is refused",
         arguments: [
             "", ",", "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "1_0", "- 1", "00", "-01", "1e400", "-1e400",
             "9223372036854775808", "-9223372036854775809", "NaN", "Infinity", "-Infinity", "nan", "True", "nulll",
@@ -59,7 +59,7 @@ import Testing
             "{\"a\":1,}",
             "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":1}", "{null:1}",
             "1/*x*/", "//x\n1", "1 2", "[1]]", "{\"é\":1,\"e\u{301}\":1}",
-        ]) func propertyNoJSON(value: String)
+        ]) func invalidPropertyJSONIsRefused(value: String)
     {
         expectRefusal("{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"p\":\(value)}}".utf8)
         #expect(throws: SluiceError.self) { try JSONReader.value(of: value.utf8) }
@@ -71,7 +71,7 @@ import Testing
             [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF],
             [0xE2, 0x82],
             [0xF0, 0x80, 0x80, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF5], [0xFF], [0xFE], [0xF0, 0x9F, 0x98], [0xC3],
-        ] as [[UInt8]]) func invalidUTF8(bytes: [UInt8])
+        ] as [[UInt8]]) func invalidUTF8IsRefused(bytes: [UInt8])
     {
         let start = Array("{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"".utf8)
         expectRefusal(start + Array("p\":\"".utf8) + bytes + Array("\"}}".utf8))
@@ -80,7 +80,8 @@ import Testing
         expectRefusal(start + Array("p\":\"\\n".utf8) + bytes + Array("\"}}".utf8))
     }
 
-    @Test("nesting below the allowed depth is refused", arguments: [33, 1_000, 1_000_000]) func nestingBelowAllowed(
+    @Test("nesting below the allowed depth is refused", arguments: [33, 1_000, 1_000_000])
+    func deeperNestingIsRefused(
         depth: Int
     ) {
         for (open, close) in [("[", "]"), (#"{"k":"#, "}")] {
@@ -93,18 +94,18 @@ import Testing
     }
 
     @Test(
-        "JSON that means the same is read",
+        "JSON with the same meaning is read",
         arguments: [
             " {\(id) ,\r\n\t\(rest) } ",
             "{\(rest),\(id)}",
             #"{"\u0069d":"01234567-89AB-7DEF-8123-456789ABCDEF","event":"e","time":1,"properties":{}}"#,
-        ]) func jSONMeansSame(text: String) throws
+        ]) func equivalentJSONIsRead(text: String) throws
     {
         #expect(try read(text.utf8) == read("{\(Self.id),\(Self.rest)}".utf8))
     }
 
     @Test(
-        "every form of JSON is understood",
+        "every form of JSON is read",
         arguments: [
             (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""\u00e9\u20AC""#, "é€"), (#""\uD83D\uDE00""#, "😀"),
             (#""\u0000""#, "\0"), ("-0", 0), ("-0.0", -0.0), ("1E2", 100.0), ("1e-400", 0.0),
@@ -112,13 +113,14 @@ import Testing
             (#""2026-11-21T05:55:16.123Z""#, "2026-11-21T05:55:16.123Z"),
             (#""2026-02-30T05:55:16.123\u005a""#, "2026-02-30T05:55:16.123Z"),
             (#""2026-11-21T05:55:16.123\u005a.""#, "2026-11-21T05:55:16.123Z."), ("[ ]", []), ("{ }", [:]),
-        ] as [(String, PropertyValue)]) func everyFormJSON(text: String, value: PropertyValue)
+        ] as [(String, PropertyValue)]) func everyFormOfJSONIsRead(text: String, value: PropertyValue)
         throws
     {
         #expect(try JSONReader.value(of: text.utf8) == value)
     }
 
-    @Test("a line cut anywhere is refused", arguments: UInt64(1)...20) func lineCutAnywhere(seed: UInt64) throws {
+    @Test("a line truncated anywhere is refused", arguments: UInt64(1)...20)
+    func truncatedLinesAreRefused(seed: UInt64) throws {
         var events = RandomEvents(seed: seed)
         let line = try EventLine(events.next())
         for count in 0..<line.bytes.count {
@@ -126,7 +128,8 @@ import Testing
         }
     }
 
-    @Test("random damage is refused or read, and never crashes", arguments: UInt64(1)...40) func randomDamageRefused(
+    @Test("random damage is refused or read, and never crashes", arguments: UInt64(1)...40)
+    func randomDamageNeverCrashes(
         seed: UInt64
     ) throws {
         var random = RandomEvents(seed: seed)
@@ -144,7 +147,7 @@ import Testing
             }
             do {
                 let event = try read(bytes, line.priority)
-                // What was read must be an event like any other: it can be written, and read again.
+                // The event must be like any other: it can be written and read again.
                 #expect(try EventLine(event).event() == event)
             } catch let error as SluiceError {
                 #expect(error.code == .malformedLine)
@@ -153,18 +156,18 @@ import Testing
     }
 
     @Test(
-        "a line without an id in its place has none",
+        "a line without an id in its place has a nil id",
         arguments: [
             "", "{", #"{"id":""#, #"{"id":"01234567-89ab-7def-8123-456789abcde"#,
             #"{"id" :"01234567-89ab-7def-8123-456789abcdef""#,
             #"{"id":"0123456789ab-7def-8123-456789abcdef-0""#,
-        ]) func lineWithoutId(text: String)
+        ]) func lineWithoutIDHasNilID(text: String)
     {
         #expect(EventLine(bytes: Array(text.utf8)[...], priority: .normal).id == nil)
     }
 
-    @Test("the id of a line in mid buffer is found")
-    func idLineMid() throws {
+    @Test("the id of a line inside a buffer is found")
+    func idIsFoundInsideBuffer() throws {
         let buffer = Array("xxx{\(Self.id),\(Self.rest)}\nyyy".utf8)
         let line = EventLine(bytes: buffer[3..<buffer.count - 4], priority: .normal)
         #expect(line.id?.description == "01234567-89ab-7def-8123-456789abcdef")

@@ -7,7 +7,8 @@ import Testing
 @Suite struct TimestampTests {
     private static let range = Timestamp.writable.lowerBound.milliseconds...Timestamp.writable.upperBound.milliseconds
 
-    @Test("text reads back over the whole range", arguments: UInt64(1)...20) func textReadsBack(seed: UInt64) {
+    @Test("text reads back over the whole range", arguments: UInt64(1)...20)
+    func textReadsBackOverWholeRange(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<1_000 {
             let time = Timestamp(milliseconds: .random(in: Self.range, using: &random))
@@ -15,7 +16,8 @@ import Testing
         }
     }
 
-    @Test("later moments have greater text", arguments: UInt64(1)...20) func laterMomentsGreater(seed: UInt64) {
+    @Test("later timestamps have greater text", arguments: UInt64(1)...20)
+    func laterTimestampsHaveGreaterText(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
             let one = Timestamp(milliseconds: .random(in: Self.range, using: &random))
@@ -25,7 +27,7 @@ import Testing
     }
 
     @Test("another calendar agrees on every day of two centuries")
-    func anotherCalendarAgrees() throws {
+    func anotherCalendarAgreesForTwoCenturies() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
         for day in Int64(-36_525)..<36_525 {
@@ -38,7 +40,7 @@ import Testing
     }
 
     @Test("every day of the range reads back")
-    func everyDayRange() {
+    func everyDayReadsBack() {
         // 146,097 days make one cycle of the calendar; the range holds 25 of them.
         let first = Self.range.lowerBound / 86_400_000
         for day in first..<first + 25 * 146_097 where CivilDate(daysSince1970: day).daysSince1970 != day {
@@ -47,30 +49,30 @@ import Testing
     }
 
     @Test(
-        "known moments",
+        "known timestamps have the expected text",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"), (1, "1970-01-01T00:00:00.001Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"), (1_795_240_516_123, "2026-11-21T05:55:16.123Z"),
             (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"), (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
             (-2_203_891_200_001, "1900-02-28T23:59:59.999Z"),
-        ] as [(Int64, String)]) func knownMoments(milliseconds: Int64, text: String)
+        ] as [(Int64, String)]) func knownTimestamps(milliseconds: Int64, text: String)
     {
         #expect(Timestamp(milliseconds: milliseconds).description == text)
         #expect(Timestamp(text)?.milliseconds == milliseconds)
     }
 
     @Test(
-        "moments beyond the range are written as its ends",
+        "timestamps beyond the range are clamped to its ends",
         arguments: [
             (Int64.min, "0000-01-01T00:00:00.000Z"), (Int64.max, "9999-12-31T23:59:59.999Z"),
             (-62_167_219_200_001, "0000-01-01T00:00:00.000Z"), (253_402_300_800_000, "9999-12-31T23:59:59.999Z"),
-        ]) func momentsBeyondRange(milliseconds: Int64, text: String)
+        ]) func timestampsBeyondRangeAreClamped(milliseconds: Int64, text: String)
     {
         #expect(Timestamp(milliseconds: milliseconds).description == text)
     }
 
     @Test(
-        "other text is no moment",
+        "other text is refused",
         arguments: [
             "", "Z", "2026-11-21T05:55:16.123", "2026-11-21T05:55:16.123z", "2026-11-21T05:55:16Z", "2026-11-21",
             "2026-11-21 05:55:16.123Z", "2026-11-21T05:55:16,123Z", "2026-11-21T05:55:16.123+00:00",
@@ -83,7 +85,7 @@ import Testing
             "+026-11-21T05:55:16.123Z", "12026-11-21T05:55:16.123Z", "2026-1-21T05:55:16.123Z",
             "2026/11/21T05:55:16.123Z",
             " 2026-11-21T05:55:16.123Z", "2026-11-21T05:55:16.123ZZ", "2026-11-21T05:55:16.12\u{663}Z",
-        ]) func otherTextNo(text: String)
+        ]) func otherTextIsRefused(text: String)
     {
         #expect(Timestamp(text) == nil)
     }

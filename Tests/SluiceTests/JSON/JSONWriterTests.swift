@@ -30,11 +30,11 @@ import Testing
         return result + "\""
     }
 
-    /// Eight bytes are looked at in one step: each byte has to be found in each place, whatever stands beside it.
+    /// The writer checks eight bytes in one step. It has to find each byte in each place, with any neighbors.
     @Test(
-        "each escaped character and its neighbours are right in each place of a string",
+        "each escaped character and its neighbors are right in each place of a string",
         arguments: [1, 3, 4, 5, 7, 8, 9, 17])
-    func eachEscapedCharacter(length: Int) {
+    func escapesAreRightInEachPlace(length: Int) {
         let bytes = Array(0..<UInt8(0x24)) + Array(0x5A..<0x5F) + [0x7F]
         var wrong: [String] = []
         for neighbour in ["a", "\u{7F}", "\u{80}", " ", "!", "#", "[", "]"] as [Unicode.Scalar] {
@@ -51,8 +51,8 @@ import Testing
         #expect(wrong == [])
     }
 
-    @Test("random text is written as it is, but for what has to be escaped", arguments: UInt64(0)..<5)
-    func randomTextWritten(seed: UInt64) {
+    @Test("random text is written unchanged except for escapes", arguments: UInt64(0)..<5)
+    func randomTextIsWrittenUnchangedExceptEscapes(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<200 {
             var text = String()
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test("integers of every length are written in their digits")
-    func integersEveryLength() {
+    func integersOfEveryLengthAreWritten() {
         var integers: [Int64] = [0, .min, .max, -1, 9, 10, -9, -10]
         var power: Int64 = 1
         for _ in 0..<18 {
@@ -85,8 +85,8 @@ import Testing
     }
 
     /// The standard library's description is the shortest text that reads back as the same double.
-    @Test("doubles are written in the fewest digits, those of few decimals too", arguments: UInt64(0)..<8)
-    func doubles(seed: UInt64) {
+    @Test("doubles are written in the fewest digits, including those with few decimals", arguments: UInt64(0)..<8)
+    func doublesHaveFewestDigits(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var doubles: [Double] = [0, -0.0, 0.1, -0.1, 100, 1e-4, 1e-5, 99_999_999_999.9999, 1e11, 1e16, 0.1 + 0.2]
         for decimals in 0...6 {
@@ -107,15 +107,15 @@ import Testing
     }
 
     @Test("bytes of any collection are copied")
-    func bytesAnyCollection() {
+    func bytesOfAnyCollectionAreCopied() {
         #expect(written { $0.raw(Array("[1]".utf8)) } == "[1]")
         #expect(written { $0.raw(repeatElement(UInt8(ascii: "1"), count: 100)) } == String(repeating: "1", count: 100))
         #expect(written { $0.raw([UInt8]()) } == "")
     }
 
-    /// What fits is written whole; of what does not, no more than the limit is kept.
-    @Test("a limit is kept to the byte by everything that is written")
-    func limitKeptByte() {
+    /// Returns nil if the limit was reached.
+    @Test("every write keeps the limit to the byte")
+    func everyWriteKeepsLimit() {
         let bodies: [(inout JSONWriter) -> Void] = [
             { $0.string("a plain text") }, { $0.string("with a \n in it") }, { $0.integer(-1_234) }, { $0.number(0.5) },
             { $0.raw("null") }, { $0.raw(repeatElement(UInt8(ascii: "1"), count: 9)) },
@@ -135,8 +135,8 @@ import Testing
         }
     }
 
-    @Test("a copy of a writer goes its own way")
-    func copyWriterGoes() {
+    @Test("a copy of a writer is independent")
+    func copiedWriterIsIndependent() {
         var one = JSONWriter()
         one.raw("1")
         var two = one

@@ -3,7 +3,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// Pipelines that cannot be built: what is thrown, and what is left behind.
+/// Pipelines that can't be built: the error that is thrown and the stages that are closed.
 @Suite(.timeLimit(.minutes(10))) struct BuildTests {
     final class Plugin: Processor {
         func process(_ event: inout Event) -> Disposition { .keep }
@@ -50,7 +50,7 @@ import Testing
     // MARK: Listed twice
 
     @Test("the same object twice is refused")
-    func sameObjectTwice() {
+    func sameObjectTwiceIsRefused() {
         let plugin = Plugin()
         let code = failure {
             try Pipeline {
@@ -63,8 +63,8 @@ import Testing
         #expect(code == .invalidPipeline)
     }
 
-    @Test("the same object before the routes and in one is refused")
-    func sameObjectBefore() {
+    @Test("the same object before the routes and in one of them is refused")
+    func sameObjectInPipelineAndRouteIsRefused() {
         let plugin = Plugin()
         let code = failure {
             try Pipeline {
@@ -79,8 +79,8 @@ import Testing
         #expect(code == .invalidPipeline)
     }
 
-    @Test("two of a unique type are refused, two of another are not")
-    func twoUniqueType() throws {
+    @Test("two processors of a unique type are refused, two of another type are not")
+    func uniqueTypeTwiceIsRefused() throws {
         let code = failure {
             try Pipeline {
                 Only()
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test("a unique type may stand once in each route")
-    func uniqueTypeMay() throws {
+    func uniqueTypeMayStandInEachRoute() throws {
         _ = try Pipeline {
             for name in ["one", "two"] {
                 Route(name) {
@@ -113,8 +113,8 @@ import Testing
         }
     }
 
-    @Test("names, stores and the lack of routes")
-    func namesStoresLack() {
+    @Test("a pipeline needs a route, and each route a unique name and its own store")
+    func routesNeedNamesAndOwnStores() {
         let store = MemoryStore()
         #expect(
             failure {
@@ -167,8 +167,8 @@ import Testing
         }
     }
 
-    @Test("a store in memory that can hold nothing is refused", arguments: [0, -1, .min])
-    func impossibleCapacity(capacity: Int) {
+    @Test("a memory store with no capacity is refused", arguments: [0, -1, .min])
+    func storeWithoutCapacityIsRefused(capacity: Int) {
         #expect(
             failure {
                 try Pipeline {
@@ -180,8 +180,8 @@ import Testing
 
     // MARK: Failures while opening
 
-    @Test("a limit that no event can keep is refused", arguments: [0, -1, .min])
-    func noRoom(limit: Int) {
+    @Test("an event limit that no event can meet is refused", arguments: [0, -1, .min])
+    func impossibleEventLimitIsRefused(limit: Int) {
         let code = failure {
             try Pipeline(maximumEventBytes: limit) {
                 MemoryStore()
@@ -191,8 +191,8 @@ import Testing
         #expect(code == .invalidArgument)
     }
 
-    @Test("a second store that does not open has the first one closed")
-    func secondStoreDoes() {
+    @Test("the first store is closed if the second one doesn't open")
+    func failingSecondStoreClosesFirst() {
         let stores = [WatchedStore(), WatchedStore(openError: Self.unavailable), WatchedStore()]
         let picky = Picky()
         let code = failure {
@@ -213,8 +213,8 @@ import Testing
         #expect(picky.outlet.withLock(\.self) == nil)
     }
 
-    @Test("a transport that does not open has the stores closed that were open")
-    func transportDoesNot() {
+    @Test("open stores are closed if a transport doesn't open")
+    func failingTransportClosesOpenStores() {
         let stores = [WatchedStore(), WatchedStore()]
         let code = failure {
             try Pipeline {
@@ -233,8 +233,8 @@ import Testing
         #expect(stores.allSatisfy { $0.offences.isEmpty })
     }
 
-    @Test("a plugin that does not attach has all closed, and outlets lead nowhere")
-    func pluginDoesNot() {
+    @Test("everything is closed if a plugin doesn't attach, and its outlet has no effect")
+    func failingPluginClosesEverything() {
         let store = WatchedStore()
         let first = Picky()
         let second = Picky(SluiceError(.missingLibrary, "not here"))
@@ -255,8 +255,8 @@ import Testing
         #expect(transport.batches.isEmpty)
     }
 
-    @Test("a store in use by one pipeline is neither taken nor closed by another")
-    func storeUseOne() async throws {
+    @Test("a store in use by one pipeline is neither opened nor closed by another")
+    func storeInUseIsLeftAlone() async throws {
         let store = WatchedStore()
         let first = try Pipeline {
             store
@@ -275,8 +275,8 @@ import Testing
         #expect(store.offences.isEmpty)
     }
 
-    @Test("what the block throws is thrown")
-    func whatBlockThrows() {
+    @Test("errors thrown by the block are passed on")
+    func blockErrorsAreThrown() {
         struct Own: Error {}
         func fail() throws -> MemoryStore { throw Own() }
         #expect(throws: Own.self) {

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Does what a host can do, at random, `count` times.
+    /// Calls random methods of the pipeline `count` times.
     static func disturb(_ pipeline: Pipeline, _ count: Int, _ random: () -> UInt64) async {
         for _ in 0..<count {
             switch random() % 8 {
@@ -90,7 +90,7 @@ import Testing
 
     /// The shutdown comes when all is tracked, or right in the middle.
     @Test("every event is accounted for", arguments: [1, 2] as [UInt64], [true, false])
-    func everyEventAccounted(seed: UInt64, endsInTheMiddle: Bool) async throws {
+    func everyEventIsAccountedFor(seed: UInt64, endsInTheMiddle: Bool) async throws {
         let stores = [WatchedStore(), WatchedStore()]
         let pipeline = try Self.pipeline(seed, stores)
         await withTaskGroup(of: Void.self) { group in
@@ -118,7 +118,7 @@ import Testing
 
     /// Without faults nothing may be lost or doubled, whoever tracks.
     @Test("every event arrives once")
-    func everyEventArrives() async throws {
+    func everyEventArrivesOnce() async throws {
         let transport = ScriptedTransport()
         let pipeline = try Pipeline {
             MemoryStore(capacity: 1 << 30)

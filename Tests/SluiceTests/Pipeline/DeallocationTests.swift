@@ -20,7 +20,7 @@ import Testing
         var areGone: Bool { plugin == nil && own == nil && store == nil && transport == nil }
     }
 
-    /// What the loop is doing when the pipeline goes.
+    /// The state of delivery when the pipeline is released.
     enum Moment: CaseIterable { case idle, waiting, backingOff, sending, paused, flushing }
 
     private func pipeline(_ moment: Moment, _ time: VirtualTime) async throws -> Stages {
@@ -60,7 +60,8 @@ import Testing
         return Stages(plugin: plugin, own: own, store: store, transport: transport)
     }
 
-    @Test("nothing leaks", arguments: Moment.allCases) func nothingLeaks(moment: Moment) async throws {
+    @Test("nothing leaks", arguments: Moment.allCases)
+    func nothingLeaks(moment: Moment) async throws {
         let time = VirtualTime()
         let stages = try await pipeline(moment, time)
         // The loop's task ends by itself, in its own time.
@@ -68,7 +69,8 @@ import Testing
         while !time.deadlines.isEmpty, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("the store is closed, and only once", arguments: [true, false]) func storeClosedOnly(hasShutDown: Bool)
+    @Test("the store is closed exactly once", arguments: [true, false])
+    func storeIsClosedOnce(hasShutDown: Bool)
         async throws
     {
         let store = WatchedStore()
@@ -84,8 +86,8 @@ import Testing
     }
 
     /// The last reference may be let go in the middle of a settlement, on the loop's own thread.
-    @Test("a store in use is closed as soon as it is not")
-    func storeUseClosed() async throws {
+    @Test("a store in use is closed as soon as it is no longer in use")
+    func storeInUseIsClosedAfterUse() async throws {
         let holder = Locked<Pipeline?>(nil)
         let store = WatchedStore(duringSettle: {
             let last = holder.withLock { pipeline in
@@ -110,8 +112,8 @@ import Testing
         #expect(store.backlog.isEmpty)
     }
 
-    @Test("pipelines that come and go by the hundred leave nothing")
-    func pipelinesComeGo() async throws {
+    @Test("creating and releasing hundreds of pipelines leaves nothing behind")
+    func hundredsOfPipelinesLeaveNothing() async throws {
         for round in 0..<300 {
             let time = VirtualTime()
             let stages = try await pipeline(Moment.allCases[round % Moment.allCases.count], time)

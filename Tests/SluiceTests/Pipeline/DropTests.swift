@@ -22,8 +22,8 @@ import Testing
 
     static let boring = DropReason(rawValue: "boring")
 
-    @Test("what a shared processor drops is counted by the pipeline, before any route")
-    func whatSharedProcessor() async throws {
+    @Test("drops of a shared processor are counted by the pipeline, not by a route")
+    func sharedDropsAreCountedByPipeline() async throws {
         let late = OrderTests.Book()
         let pipeline = try Pipeline {
             Bouncer(name: "Dull", reason: Self.boring)
@@ -43,8 +43,8 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test("what a route drops is counted by that route, and the others get it")
-    func whatRouteDrops() async throws {
+    @Test("drops of a route are counted by that route, and the other routes get the event")
+    func routeDropsAreCountedByRoute() async throws {
         let pipeline = try Pipeline(maximumEventBytes: 400) {
             Route("strict") {
                 Bouncer(name: "Dull", reason: Self.boring)
@@ -70,8 +70,8 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test("the first loss by each reason is told, and what a filter drops is not")
-    func firstIsTold() async throws {
+    @Test("the first loss for each reason is reported, and drops of a filter are not")
+    func firstLossOfEachReasonIsReported() async throws {
         let told = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
             Bouncer(name: "Dull", reason: Self.boring)
@@ -98,14 +98,14 @@ import Testing
             ])
     }
 
-    @Test("a pipeline of one route has a route called main")
-    func pipelineOneRoute() async throws {
+    @Test("the route of a pipeline without routes is called main")
+    func singleRouteIsCalledMain() async throws {
         let bench = try Bench()
         #expect(bench.pipeline.ledger.routes.map(\.name) == ["main"])
     }
 
     @Test("a ledger is out of balance as soon as one number is wrong")
-    func ledgerOutBalance() async throws {
+    func anyWrongNumberUnbalancesLedger() async throws {
         let bench = try Bench()
         bench.track(3)
         #expect(bench.pipeline.ledger.isBalanced)

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Sluice
 
-/// What is remembered of the process and what is drawn in stock must not be taken over by the child of a `fork`.
+/// The child of a `fork` must not use the parent's cached process id and random numbers.
 @Suite(.timeLimit(.minutes(10))) struct ForkTests {
     private typealias Fork = @convention(c) () -> Int32
 
-    @Test("random words are handed out once")
-    func randomWordsHanded() {
+    @Test("random numbers are returned once")
+    func randomNumbersAreReturnedOnce() {
         let words = Locked<Set<UInt64>>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
             let mine = (0..<1_000).map { _ in PipelineEnvironment.systemRandom() }
@@ -20,9 +20,9 @@ import Testing
     private static let isUnderThreadSanitizer = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "__tsan_init") != nil
 
     @Test(
-        "the child of a fork knows itself, and has random words of its own",
+        "the child of a fork has its own process id and random numbers",
         .disabled(if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
-    func childForkKnows() throws {
+    func childOfForkHasOwnIDAndRandomNumbers() throws {
         // Swift forbids to call it by its name.
         let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
         let fork = unsafeBitCast(symbol, to: Fork.self)

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Sluice
 
-/// Many clients that come back to one server after an outage: real schedules, everything else simulated, in steps of
-/// a tenth of a second.
+/// Many clients that return to one server after an outage: real schedules in a simulation with steps of 100 ms.
 struct Herd {
     struct Scenario: Sendable, CustomTestStringConvertible {
         var clients = 10_000

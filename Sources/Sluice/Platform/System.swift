@@ -1,0 +1,104 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+
+/// The clocks of the operating system.
+public struct SystemTime: TimeSource {
+    // Instants of the standard clocks are opaque, so each process measures from its first use.
+    private static let continuousOrigin = ContinuousClock.now
+    private static let suspendingOrigin = SuspendingClock.now
+
+    /// Creates a source. All sources of a process share their origin.
+    public init() {}
+
+    /// Returns the system's wall time.
+    public func wallTime() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// Returns the time since the first use, without the time that the machine slept.
+    public func suspendingTime() -> Duration {
+        SystemTime.suspendingOrigin.duration(to: .now)
+    }
+
+    /// Returns the time since the first use.
+    public func continuousTime() -> Duration {
+        SystemTime.continuousOrigin.duration(to: .now)
+    }
+
+    /// Waits until ``continuousTime()`` has reached `deadline`.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    public func sleep(until deadline: Duration) async throws {
+        // The system's clock traps on values that its integers can't hold.
+        let deadline = min(deadline, .seconds(100 * 31_536_000))
+        try await ContinuousClock().sleep(until: SystemTime.continuousOrigin.advanced(by: deadline))
+    }
+}
+
+/// The time zone of the machine.
+package enum LocalTime {
+    /// Returns the minutes east of UTC at `time`, or nil if the system doesn't know.
+    package static func utcOffset(at time: Timestamp) -> Int? {
+        var seconds = time_t(time.milliseconds / 1_000)
+        var local = tm()
+        guard localtime_r(&seconds, &local) != nil else { return nil }
+        return Int(local.tm_gmtoff) / 60
+    }
+}
+
+/// The number of the current process and its random numbers, both replaced in the child of a `fork`.
+///
+/// A system call for either would be expensive beside the one `write` of an event. Therefore the number is cached, and
+/// random bytes are drawn in blocks.
+package final class CurrentProcess: Sendable {
+    /// The process number, different in the child of a `fork`.
+    package let id: Int32
+    private let block = Locked<[UInt64]>([])
+
+    private init() {
+        id = getpid()
+    }
+
+    // nonisolated(unsafe): written only in the child of a fork, which has a single thread at that time.
+    nonisolated(unsafe) private static var instance: CurrentProcess = {
+        pthread_atfork(nil, nil) {
+            // A new object, because another thread of the parent may have held the lock of the old one.
+            CurrentProcess.instance = CurrentProcess()
+        }
+        return CurrentProcess()
+    }()
+
+    package static var current: CurrentProcess { instance }
+
+    /// Returns 64 bits of the system's secure generator. Each is returned only once.
+    func random() -> UInt64 {
+        block.withLock { block in
+            if block.isEmpty { block = CurrentProcess.drawBlock() }
+            if let word = block.popLast() { return word }
+            var generator = SystemRandomNumberGenerator()
+            return generator.next()
+        }
+    }
+
+    /// Returns as many random numbers as one system call can give, or an empty array where the system keeps a block of
+    /// its own.
+    private static func drawBlock() -> [UInt64] {
+        #if canImport(Glibc) || canImport(Musl)
+            [UInt64](unsafeUninitializedCapacity: 32) { buffer, count in
+                let bytes = UnsafeMutableRawBufferPointer(buffer)
+                count = getentropy(bytes.baseAddress, bytes.count) == 0 ? buffer.count : 0
+            }
+        #else
+            []
+        #endif
+    }
+}
