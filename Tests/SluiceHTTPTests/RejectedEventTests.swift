@@ -119,7 +119,8 @@ struct RejectedEventTests {
     }
 
     /// Leaves events behind, as a process that ends before it can send anything.
-    private func leave(_ events: [(name: String, number: Int)], in directory: String, _ time: VirtualTime) async throws {
+    private func leave(_ events: [(name: String, number: Int)], in directory: String, _ time: VirtualTime) async throws
+    {
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
             JSONLStore(at: directory, environment: PipelineEnvironment(time: time))
             ScriptedTransport(then: .hang)
@@ -289,7 +290,7 @@ struct RejectedEventTests {
     func deadLettersCanBeManaged() async throws {
         let time = VirtualTime()
         let client = Backend(.named)
-        let pipeline = try pipeline(MemoryStore(), client, time)
+        let pipeline = try pipeline(MemoryStore(time: time), client, time)
         for number in 1...3 { pipeline.track(number == 2 ? "Event" : "poison", ["n": .int(number)]) }
         await pipeline.flush()
         let letters = try await pipeline.deadLetters()
@@ -304,7 +305,8 @@ struct RejectedEventTests {
         #expect(try await pipeline.deadLetters(route: "main").isEmpty)
         await #expect(throws: SluiceError.self) { try await pipeline.deadLetters(route: "none") }
         let route = pipeline.ledger.routes[0]
-        #expect((route.rejected, route.replayed, route.deadLetters, route.droppedDeadLetters) == (3, 1, 0, [.deleted: 2]))
+        #expect(
+            (route.rejected, route.replayed, route.deadLetters, route.droppedDeadLetters) == (3, 1, 0, [.deleted: 2]))
         #expect(await pipeline.shutdown().isBalanced)
         await #expect(throws: SluiceError.self) { try await pipeline.deadLetters() }
     }

@@ -68,6 +68,8 @@ struct BatchProgress: Sendable {
             case .unsendable(let reason):
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: false))
             case .split(let split) where count == 1:
+                // It was this event that was too large, not the parts before it.
+                isSearching = true
                 result.rejected.append(.init(line: line, reason: split.reasonAlone, isRefusal: true))
             case .split(let split):
                 result.splitReason = result.splitReason ?? split.reason

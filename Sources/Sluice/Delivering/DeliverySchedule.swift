@@ -82,7 +82,8 @@ struct DeliverySchedule: Sendable {
     /// - Returns: whether a waiting worker must look again.
     mutating func appended(_ priority: Event.Priority, at now: () -> Duration) -> Bool {
         arrived += 1
-        var isNews = phase == .ready && arrived % (pass == nil ? policy.flushCount : policy.batch.events) == 0
+        let isCount = pass == nil ? arrived == policy.flushCount : arrived % policy.batch.events == 0
+        var isNews = isCount && phase == .ready
         if due == nil || priority == .critical {
             let latest = now() + (priority == .critical ? policy.criticalInterval : policy.flushInterval)
             if due.map({ latest < $0 }) ?? true {

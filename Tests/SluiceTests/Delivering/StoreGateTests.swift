@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Sluice
+
+@Suite struct StoreGateTests {
+    /// The macro can't call mutating methods.
+    private func expect(_ value: Bool, _ expected: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(value == expected, sourceLocation: sourceLocation)
+    }
+
+    private func opened() -> StoreGate {
+        var gate = StoreGate()
+        gate.open()
+        return gate
+    }
+
+    @Test("a store that was never opened can't be used and is not closed")
+    func unopenedStoreIsNotClosed() {
+        var gate = StoreGate()
+        expect(gate.enter(), false)
+        expect(gate.close(), false)
+        #expect(gate.state == .closed)
+        expect(gate.enter(), false)
+    }
+
+    @Test("an unused store is closed immediately, and by one caller only")
+    func unusedStoreIsClosed() {
+        var gate = opened()
+        expect(gate.close(), true)
+        expect(gate.close(), false)
+        expect(gate.enter(), false)
+        gate.didClose()
+        expect(gate.close(), false)
+    }
+
+    @Test("a store in use is closed by whoever leaves last")
+    func lastUserCloses() {
+        var gate = opened()
+        expect(gate.enter(), true)
+        expect(gate.enter(), true)
+        expect(gate.close(), false)
+        expect(gate.enter(), false)
+        expect(gate.leave(), false)
+        expect(gate.leave(), true)
+        #expect(gate.isIdle)
+    }
+
+    @Test("leaving an open store closes nothing")
+    func leavingKeepsOpen() {
+        var gate = opened()
+        expect(gate.enter(), true)
+        expect(gate.leave(), false)
+        expect(gate.enter(), true)
+    }
+}
