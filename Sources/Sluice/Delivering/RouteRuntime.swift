@@ -217,10 +217,13 @@ final class RouteRuntime: Sendable {
 
     // MARK: State
 
+    var accesses: Int { state.withLock(\.accesses) }
+
     /// Changes the state under the lock, and runs the resulting actions without it.
     @discardableResult
     func update<Value>(_ body: (inout RouteState) -> Value) -> Value {
         let (value, actions) = state.withLock { state in
+            state.accesses += 1
             let value = body(&state)
             return (value, state.takeActions())
         }

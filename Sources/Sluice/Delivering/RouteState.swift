@@ -55,6 +55,8 @@ struct RouteState: Sendable {
         var isEmpty: Bool { waiters.isEmpty && diagnostics.isEmpty && !mustClose }
     }
 
+    /// Counts the acquisitions of the lock, for tests.
+    var accesses = 0
     var schedule: DeliverySchedule
     var ledger: RouteLedger
     private(set) var gate = StoreGate()

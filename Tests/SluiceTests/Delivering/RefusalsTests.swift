@@ -71,7 +71,8 @@ import Testing
     @Test("events that could not be sent are not refusals")
     func unsendableEventsAreNoRefusals() {
         var refusals = Refusals()
-        #expect(record(Self.refused(0..<100, isRefusal: false), &refusals).rejected.allSatisfy { $0.refusalsInARow == 0 })
+        #expect(
+            record(Self.refused(0..<100, isRefusal: false), &refusals).rejected.allSatisfy { $0.refusalsInARow == 0 })
         #expect(!refusals.isHolding)
     }
 
