@@ -18,12 +18,14 @@ public enum StoreContract {
         try StoreCheck(make()).keepsBatchesApart()
         try StoreCheck(make()).takesBackToItsPlace()
         try StoreCheck(make()).keepsTheSize()
-        try StoreCheck(make()).forgetsRejectedEvents()
+        try StoreCheck(make()).keepsDeadLetters()
         try await StoreCheck(make()).accountsForEveryEvent()
         try StoreCheck(make()).closes()
         if let reopen {
             try StoreCheck(make()).leaves(0..<60)
             try StoreCheck(reopen()).finds(0..<60)
+            let keepsDeadLetters = try StoreCheck(make()).leavesDeadLetters(0..<20)
+            try StoreCheck(reopen()).findsDeadLetters(0..<20, keepsDeadLetters)
         }
     }
 }
@@ -163,14 +165,44 @@ struct StoreCheck {
         store.close()
     }
 
-    func forgetsRejectedEvents() throws {
+    func keepsDeadLetters() throws {
         try open()
-        for line in try Samples.lines(0..<3) { try store.append(line) }
-        while let batch = try store.nextBatch(BatchSize(events: 3, bytes: .max)) {
-            store.reject(batch.events.map { RejectedEvent(line: $0, reason: "a sample") }, in: batch.id)
-            try store.settle(batch.id)
+        let lines = try Samples.lines(0..<6)
+        for line in lines { try store.append(line) }
+        let size = BatchSize(events: 6, bytes: .max)
+        guard let batch = try store.nextBatch(size) else {
+            throw SluiceError(.brokenContract, "6 events were stored, and no batch was returned")
         }
-        try requireBacklog(0, "when all was rejected,")
+        try require(batch.events == lines, "the first batch has other events than those that were stored")
+        store.reject(
+            [0, 3].map { RejectedEvent(line: lines[$0], reason: "sample \($0)", refusalsInARow: $0) }, in: batch.id)
+        let letters = try store.deadLetters()
+        try requireBacklog(6, "with 2 rejected events and the batch not settled,")
+        store.release(batch.id)
+        let rest = try takeAll(size, settling: true).flatMap(\.events)
+        try require(
+            rest == [1, 2, 4, 5].map { lines[$0] }, "rejected events must not be returned again, and others must be")
+        try requireBacklog(0, "after every batch was settled,")
+        // A store may keep no dead letters at all.
+        guard !letters.isEmpty || store.backlog.deadLetters > 0 else { return store.close() }
+
+        try require(letters.map(\.line) == [lines[0], lines[3]], "dead letters must be the rejected events, in order")
+        try require(
+            letters.map(\.reason) == ["sample 0", "sample 3"] && letters.map(\.refusalsInARow) == [0, 3],
+            "a dead letter has lost its reason or its number of refusals")
+        try require(store.backlog.deadLetters == 2, "the backlog must count dead letters")
+        let unknown = DeadLetter.ID(rawValue: .max)
+        try require(
+            try store.replayDeadLetters([unknown]) == 0 && store.discardDeadLetters([unknown]) == 0,
+            "unknown ids of dead letters must be ignored")
+        try require(try store.replayDeadLetters([letters[0].id]) == 1, "a dead letter was not replayed")
+        try requireBacklog(1, "after a replay,")
+        try require(
+            try takeAll(size, settling: true).flatMap(\.events) == [lines[0]], "a replayed event must be returned again")
+        try require(try store.deadLetters().map(\.id) == [letters[1].id], "the other dead letter must stay, with its id")
+        try require(try store.discardDeadLetters([letters[1].id]) == 1, "a dead letter was not discarded")
+        try require(
+            try store.deadLetters().isEmpty && store.backlog.deadLetters == 0, "a discarded dead letter is still there")
         store.close()
     }
 
@@ -243,6 +275,32 @@ struct StoreCheck {
             reports.withLock { $0.recovered } == numbers.count,
             "events of an earlier life must be reported as recovered, once each")
         try requireBacklog(0, "when all was settled,")
+        store.close()
+    }
+
+    /// - Returns: whether the store keeps dead letters.
+    func leavesDeadLetters(_ numbers: Range<Int>) throws -> Bool {
+        try open()
+        for line in try Samples.lines(numbers) { try store.append(line) }
+        if let batch = try store.nextBatch(BatchSize(events: 20, bytes: .max)) {
+            // The process ends before the batch is settled.
+            store.reject([RejectedEvent(line: batch.events[0], reason: "a sample")], in: batch.id)
+        }
+        let keepsDeadLetters = store.backlog.deadLetters == 1
+        store.close()
+        return keepsDeadLetters
+    }
+
+    func findsDeadLetters(_ numbers: Range<Int>, _ keepsDeadLetters: Bool) throws {
+        guard keepsDeadLetters else { return }
+        try open()
+        let lines = try Samples.lines(numbers)
+        try require(
+            try store.deadLetters().map(\.line) == [lines[0]] && store.backlog.deadLetters == 1,
+            "dead letters of an earlier process must be listed and counted")
+        let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
+        try require(
+            events == Array(lines.dropFirst()), "a rejected event must not be returned by a later process, others must")
         store.close()
     }
 }

@@ -14,6 +14,10 @@ final class Books: Sendable {
         /// The life that was told so; it must not send it again.
         var acceptedIn: Int?
         var isRejected = false
+        /// The process in which it became a dead letter, and was not replayed since. It must not send it again.
+        var rejectedIn: Int?
+        /// Whether it was given to a transport.
+        var isOffered = false
         /// Its batch was settled, and the file removed.
         var isSettled = false
         /// Who has written it. If a write of theirs could not be taken back, it may lie in two files.
@@ -98,6 +102,8 @@ final class Books: Sendable {
                 state.violations.append("\(serial) is sent by life \(life), although it was refused")
             }
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
+            state.records[serial]?.isOffered = true
+            if record.rejectedIn == life { state.violations.append("\(serial) sent by life \(life) after its rejection") }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
@@ -149,11 +155,39 @@ final class Books: Sendable {
         state.withLock { _ = $0.handedOut[life]?.removeValue(forKey: batch.rawValue) }
     }
 
-    func rejects(_ events: [RejectedEvent]) {
+    func rejects(_ events: [RejectedEvent], _ batch: Batch.ID, in life: Int) {
         state.withLock { state in
-            for event in events {
-                if let serial = Books.serial(event.line.bytes) { state.records[serial]?.isRejected = true }
+            for serial in events.compactMap({ Books.serial($0.line.bytes) }) {
+                state.records[serial]?.isRejected = true
+                state.records[serial]?.rejectedIn = life
+                // Replayed, it comes in another batch.
+                state.handedOut[life]?[batch.rawValue]?.removeAll { $0 == serial }
             }
+        }
+    }
+
+    /// Dead letters wait again, behind later events.
+    func replays(_ serials: [Int]) {
+        state.withLock { state in
+            for serial in serials {
+                state.delayed.insert(serial)
+                state.records[serial]?.isRejected = false
+                state.records[serial]?.rejectedIn = nil
+                state.records[serial]?.isSettled = false
+            }
+        }
+    }
+
+    func discards(_ serials: [Int]) {
+        state.withLock { state in
+            for serial in serials { state.records[serial]?.excuse = "discarded" }
+        }
+    }
+
+    /// Notes events that are among the dead letters on the disk at the end.
+    func found(deadLetters serials: [Int]) {
+        state.withLock { state in
+            for serial in serials { state.records[serial]?.isRejected = true }
         }
     }
 
@@ -232,6 +266,7 @@ final class Books: Sendable {
             for (serial, record) in state.records {
                 state.records[serial]?.isSettled = false
                 state.records[serial]?.isDeleted = false
+                state.records[serial]?.rejectedIn = nil
                 record.process.powerLost()
             }
             // What was taken back in vain may be there again as well.
@@ -244,6 +279,9 @@ final class Books: Sendable {
     func close() {
         state.withLock { state in
             for (serial, record) in state.records.sorted(by: { $0.key < $1.key }) {
+                if record.isRejected, !record.isOffered {
+                    state.violations.append("\(serial) of life \(record.life) became a dead letter without being offered")
+                }
                 if !record.isDone, record.excuse == nil {
                     state.violations.append("\(serial) of life \(record.life) (\(record.durability)) is lost")
                 }

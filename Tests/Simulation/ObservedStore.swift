@@ -54,12 +54,25 @@ final class ObservedStore: Store {
     }
 
     func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        if !process.isDead { books.rejects(events) }
+        if !process.isDead { books.rejects(events, batch, in: life) }
         base.reject(events, in: batch)
     }
+
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
+
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        if !process.isDead { books.replays(try serials(ids)) }
+        return try base.replayDeadLetters(ids)
+    }
+
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        if !process.isDead { books.discards(try serials(ids)) }
+        return try base.discardDeadLetters(ids)
+    }
+
+    private func serials(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> [Int] {
+        try base.deadLetters().filter { ids.contains($0.id) }.compactMap { Books.serial($0.line.bytes) }
+    }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if !process.isDead { books.settles(batch, in: life) }

@@ -6,6 +6,8 @@ import SluiceTesting
 final class SimulatedServer: Sendable {
     enum Mood: CaseIterable {
         case well, slow, down, losesAnswers, throttles, refusesAll, holds, picks, wantsLess, knowsAll
+        /// Refuses requests with bad events, names bad events, throttles some users, or can't read some events.
+        case refusesBad, namesBad, throttlesSome, cannotReadSome
     }
 
     private struct State {
@@ -61,9 +63,31 @@ final class SimulatedServer: Sendable {
         case .wantsLess:
             if batch.events.count > 3 { return .all(.split(.tooLarge)) }
             return .all(try takeAll(batch, take))
+        case .refusesBad:
+            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return .all(.split(.refused("bad event"))) }
+            return .all(try takeAll(batch, take))
+        case .namesBad: return try each(batch, 7, .rejected("bad event"), take)
+        case .throttlesSome:
+            return try each(batch, 5, .retry(after: chance(2) ? nil : .seconds(number(0...90))), take)
+        case .cannotReadSome: return try each(batch, 11, .unsendable("unreadable"), take)
         case .knowsAll:
             return .each(try batch.events.map { try take($0) ? .duplicate : .accepted })
         }
+    }
+
+    /// Whether an event is one of those that the receiver treats in its own way.
+    private static func isOne(of divisor: Int, _ line: EventLine) -> Bool {
+        Books.serial(line.bytes).map { $0 % divisor == 0 } ?? false
+    }
+
+    private func each(
+        _ batch: Batch, _ divisor: Int, _ verdict: Verdict, _ take: (EventLine) throws -> Bool
+    ) throws -> Verdicts {
+        .each(
+            try batch.events.map { line in
+                if Self.isOne(of: divisor, line) { return verdict }
+                return try take(line) ? .duplicate : .accepted
+            })
     }
 
     private func takeAll(_ batch: Batch, _ take: (EventLine) throws -> Bool) throws -> Verdict {

@@ -11,7 +11,7 @@ extension World {
         bury()
         if lives.isEmpty { start() }
         guard let life = lives.randomElement(using: &random) else { return }
-        switch number(0...99) {
+        switch number(0...102) {
         case 0...39: track(life)
         case 40...59: pass()
         case 60...63: flush(life)
@@ -29,7 +29,8 @@ extension World {
         case 96: jumpClock()
         case 97: if chance(4) { deleteDirectory() }
         case 98: if chance(2) { flipBit() }
-        default: if chance(2) { deleteAll(life) }
+        case 99: if chance(2) { deleteAll(life) }
+        default: manageDeadLetters(life)
         }
         SerialTasks.run()
         bury()
@@ -78,6 +79,24 @@ extension World {
             books.ended(deletion, isDone: isDone && !process.hadFaults && !process.isDead)
         }
         if chance(2) { SerialTasks.run(number(0...30)) }
+    }
+
+    private func manageDeadLetters(_ life: Life) {
+        guard let pipeline = life.pipeline else { return }
+        let isReplay = !chance(4)
+        let share = UInt64(number(1...3))
+        say("life \(life.number) \(isReplay ? "replays" : "discards") dead letters")
+        Task {
+            do {
+                if isReplay {
+                    try await pipeline.replay { $0.id.rawValue % share == 0 }
+                } else {
+                    try await pipeline.discard { $0.id.rawValue % share == 0 }
+                }
+            } catch {
+                // A disk that fails, or a pipeline that has ended.
+            }
+        }
     }
 
     private func pause(_ life: Life) {
@@ -169,11 +188,17 @@ extension World {
         pass(minutes: 600, until: isDone)
         lastSerial += 1
         last.track(lastSerial, bytes: 10, priority: .normal)
+        // A route whose receiver refused everything is on hold; a flush ends that.
+        if let pipeline = last.pipeline { Task { await pipeline.flush() } }
         pass(minutes: 1, until: { false })
-        if !isDone() { books.violated("what was tracked last is not delivered in a minute") }
+        let isOffered = books.record(lastSerial)?.isOffered ?? true
+        if !isOffered { books.violated("the last event is not offered within a minute") }
+        // Dead letters of a hold have been put back.
+        pass(minutes: 600, until: isDone)
         shutdown(last, deadline: .seconds(600))
         let left = serialsOnDisk()
         if !left.isEmpty { books.violated("\(left.count) events are never delivered, as \(left[0])") }
+        books.found(deadLetters: deadLettersOnDisk())
         books.close()
         // Whoever still sleeps would be remembered for ever.
         time.advance(by: .seconds(1_000 * 86_400))

@@ -136,6 +136,12 @@ final class World {
             .flatMap { SegmentFile.serials(in: $0.file.bytes) }
     }
 
+    func deadLettersOnDisk() -> [Int] {
+        disk.withLock { $0.files(below: "/data/events") }
+            .filter { $0.path.contains("/rejected/") }
+            .flatMap { SegmentFile.serials(in: $0.file.bytes) }
+    }
+
     /// Whole lines, without what the file adds to the event.
     private func linesOnDisk() -> [ArraySlice<UInt8>] {
         disk.withLock { $0.files(below: "/data/events") }.flatMap { found in
