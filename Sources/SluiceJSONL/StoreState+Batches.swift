@@ -2,86 +2,97 @@ internal import Sluice
 internal import SluiceFiles
 
 extension StoreState {
-    /// A segment that is to be handed out, and what is needed to read it without the lock.
+    /// A segment that is handed out next, and the values that are needed to read it without the lock.
     struct Candidate {
         let segment: Segment
         let path: String
         let limit: Int
         let priority: Event.Priority
+        /// Its events that are dead letters are known only after these are read.
+        let hasUnreadDeadLetters: Bool
     }
 
-    /// From now on, segments are made to the size that is asked for, so that each of them is one batch.
-    mutating func aim(at size: BatchSize) {
-        let events = configuration.segmentEvents
-        segmentEvents = min(max(size.events, events.lowerBound), events.upperBound)
-        let bytes = configuration.segmentBytes
-        segmentBytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
+    private static let readAttempts = 3
+    private static let unreadableInterval = Duration.seconds(60)
+
+    /// Makes new segments as large as the requested size, so that each of them is one batch.
+    mutating func setTarget(_ size: BatchSize) {
+        let (events, bytes) = (configuration.segmentEvents, configuration.segmentBytes)
+        limits.events = min(max(size.events, events.lowerBound), events.upperBound)
+        limits.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
     }
 
-    /// Marks the next segment as handed out: the highest priority first, and of that the oldest.
+    /// Hands out the next segment: the oldest one of the highest priority.
     mutating func takeCandidate() throws(SluiceError) -> Candidate? {
-        expire()
         var failure: FileError?
-        for lane in lanes.indices.reversed() {
-            if let segment = lanes[lane].sealed.first(where: { $0.condition == .waiting }) { return take(segment) }
-            do throws(FileError) {
-                try seal(lane)
-            } catch {
-                failure = error
+        repeat {
+            for lane in appenders.indices.reversed() {
+                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
+                do throws(FileError) {
+                    try closeSegment(lane)
+                } catch {
+                    failure = error
+                }
+                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
             }
-            if let segment = lanes[lane].sealed.first(where: { $0.condition == .waiting }) { return take(segment) }
-        }
-        if lookForMore() { return try takeCandidate() }
+        } while findMore()
         if let failure {
-            throw SluiceError(.inputOutput, "what is buffered could not be written: see the cause", cause: failure)
+            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
         }
         return nil
     }
 
-    private func take(_ segment: Segment) -> Candidate {
-        segment.condition = .handedOut
-        return Candidate(
-            segment: segment, path: segment.path, limit: segment.fileBytes, priority: segment.name.priority)
+    private mutating func nextSegment(_ priority: Event.Priority) -> Segment? {
+        while let segment = index.firstWaiting(priority) {
+            guard isExpired(segment) else { return segment }
+            expire(segment)
+        }
+        return nil
     }
 
-    /// Accounts for what was read of a segment.
+    private mutating func handOut(_ segment: Segment) -> Candidate {
+        index.handOut(segment)
+        return Candidate(
+            segment: segment, path: segment.path, limit: segment.fileBytes, priority: segment.name.priority,
+            hasUnreadDeadLetters: !deadLetters.unreadFiles.isEmpty)
+    }
+
+    /// Accounts for the contents of a segment.
     ///
-    /// - Returns: nil if nothing of it can be handed out.
+    /// - Returns: nil if no event in it can be handed out.
     mutating func batch(from candidate: Candidate, _ contents: SegmentReader.Contents) -> Batch? {
         let segment = candidate.segment
-        let good = contents.lines.count
         segment.readFailures = 0
-        aside.removeAll { $0 === segment }
-        if let known = segment.events {
-            let missing = max(0, known - good)
-            tally.events -= missing
-            tally.eventBytes += contents.eventBytes - segment.eventBytes
-            segment.events = known - missing
-            segment.eventBytes = contents.eventBytes
-            observer.dropped(missing, .corrupt)
-        } else {
-            count(segment, events: good + contents.damaged, eventBytes: contents.eventBytes)
-            tally.events -= contents.damaged
-            segment.events = good
-            observer.dropped(contents.damaged, .corrupt)
+        unreadable.removeAll { $0 === segment }
+        // Events that this process has counted are dead letters only if they were rejected from this segment.
+        let isCounted = segment.events != nil
+        let lines = contents.lines.filter { line in
+            guard let id = line.id else { return true }
+            return !segment.rejected.contains(id) && (isCounted || !deadLetters.contains(id))
         }
-        guard good > 0 else {
+        let damaged = segment.events.map { max(0, $0 - lines.count) } ?? contents.damaged
+        if !isCounted { observer.recovered(lines.count + damaged) }
+        observer.dropped(damaged, .corrupt)
+        index.setContents(
+            of: segment, events: min(lines.count, segment.events ?? .max),
+            eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
+        guard !lines.isEmpty else {
             retire(segment)
             remove(segment)
             return nil
         }
         lastBatch += 1
-        let id = Batch.ID(rawValue: lastBatch)
-        handedOut[id] = segment
-        return Batch(id: id, events: contents.lines)
+        let batch = Batch(id: Batch.ID(rawValue: lastBatch), events: lines)
+        handedOut[batch.id] = HandedOut(segment: segment)
+        return batch
     }
 
-    /// Decides what becomes of a segment that cannot be read.
+    /// Decides what happens to a segment that can't be read.
     ///
-    /// - Throws: the reason, if it is to be tried again later.
-    mutating func unreadable(_ candidate: Candidate, _ failure: SegmentReader.Failure) throws(SluiceError) {
+    /// - Throws: the reason, if reading it must be tried again later.
+    mutating func couldNotRead(_ candidate: Candidate, _ failure: SegmentReader.Failure) throws(SluiceError) {
         let segment = candidate.segment
-        segment.condition = .waiting
+        index.release(segment)
         let cause: any Error
         switch failure {
         case .file(.noSuchFile), .file(.notADirectory): return lost(segment)
@@ -89,7 +100,7 @@ extension StoreState {
             cause = error
             let isPassing = [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(error)
             if !isPassing { segment.readFailures += 1 }
-        case .sealed(let error):
+        case .encrypted(let error):
             cause = error
             segment.readFailures += 1
         case .foreign:
@@ -98,73 +109,75 @@ extension StoreState {
         }
         guard segment.readFailures >= StoreState.readAttempts else {
             throw SluiceError(
-                .inputOutput, "a segment could not be read, and is tried again: \(segment.path)", cause: cause)
+                .inputOutput, "a segment could not be read; this is tried again: \(segment.path)", cause: cause)
         }
-        // One bad file must not stand in the way of all that comes after it.
+        // One bad file must not block the events behind it.
         retire(segment)
+        index.subtractFromUsage(segment)
         observer.dropped(segment.events ?? 0, .storeFailed)
-        tally.fileBytes -= segment.fileBytes
-        if !aside.contains(where: { $0 === segment }) {
-            aside.append(segment)
-            notes.append("a segment that cannot be read is left alone: \(segment.path) (\(cause))")
+        if !unreadable.contains(where: { $0 === segment }) {
+            unreadable.append(segment)
+            notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")
         }
-        lookedAside = configuration.environment.time.continuousTime()
+        lastUnreadableAttempt = now
     }
 
-    /// Looks again at what could not be read: the fault may have ended, or the device been unlocked.
+    /// Looks for events elsewhere. Call it when nothing waits.
     ///
     /// - Returns: whether there is something to deliver now.
-    private mutating func lookAside() -> Bool {
-        let now = configuration.environment.time.continuousTime()
-        guard !aside.isEmpty, now - lookedAside >= StoreState.asideInterval else { return false }
-        let segment = aside.removeFirst()
-        aside.append(segment)
-        lookedAside = now
-        // Its events were given up, so that they are found now as those of an earlier life are.
-        segment.condition = .waiting
-        segment.events = nil
-        segment.eventBytes = 0
-        tally.fileBytes += segment.fileBytes
-        tally.unreadBytes += segment.fileBytes
-        insert(segment)
+    mutating func findMore() -> Bool {
+        while let claim = directories.claimAnother(
+            room: usage.fileBytes == 0 ? .max : configuration.capacity - usage.fileBytes)
+        {
+            take([claim])
+            index.markImplausibleAges(at: directories.clock.now, maximumAge: configuration.maximumAge)
+            evict(downTo: configuration.capacity, for: .critical)
+            if index.usage.unreadBytes > 0 { return true }
+        }
+        return retryUnreadable()
+    }
+
+    /// The device may have been unlocked, or the fault may have ended.
+    private mutating func retryUnreadable() -> Bool {
+        guard !unreadable.isEmpty, now - lastUnreadableAttempt >= StoreState.unreadableInterval else { return false }
+        let segment = unreadable.removeFirst()
+        unreadable.append(segment)
+        lastUnreadableAttempt = now
+        index.insertUnread(segment)
         return true
     }
 
-    /// To be called when nothing waits: what else there may be to deliver.
-    mutating func lookForMore() -> Bool {
-        adoptAnother() || lookAside()
-    }
-
-    private static var asideInterval: Duration { .seconds(60) }
-    private static var readAttempts: Int { 3 }
-
-    mutating func release(_ batch: Batch.ID) {
-        handedOut.removeValue(forKey: batch)?.condition = .waiting
-    }
-
-    /// Takes a batch out of the backlog for good, and its rejected events into the dead letters.
+    /// Takes a batch out of the backlog for good.
     ///
-    /// - Returns: the segment whose file is to be removed.
-    mutating func settle(_ batch: Batch.ID) throws(SluiceError) -> Segment {
-        guard let segment = handedOut.removeValue(forKey: batch) else {
+    /// - Returns: the segment whose file must be removed, or nil if it must stay until its dead letters are written.
+    mutating func settle(_ batch: Batch.ID) throws(SluiceError) -> Segment? {
+        guard let segment = handedOut.removeValue(forKey: batch)?.segment else {
             throw SluiceError(.invalidArgument, "batch \(batch.rawValue) is not handed out: settle each batch once")
         }
         retire(segment)
-        return segment
+        guard deadLetters.isPending(segment) else { return segment }
+        unremoved.append(segment)
+        return nil
     }
 
-    /// To be called when a batch is gone for good: a delivery loop asks no store for batches that says it is empty.
+    /// Call this after ``settle(_:)``. Delivery asks no store for batches whose backlog is empty.
     mutating func settled() {
-        if phase == .open, backlog.isEmpty { _ = lookForMore() }
+        guard phase == .open else { return }
+        // The dead letters of the batch were counted twice until now.
+        evictDeadLetters(downTo: configuration.capacity)
+        if usage.events == 0, usage.unreadBytes == 0 { _ = findMore() }
     }
 
-    mutating func writeDeadLetters(_ rejected: [RejectedEvent]) {
-        do throws(FileError) {
-            try deadLetters.add(
-                rejected, to: try homeFolder(), sequence: &nextSequence, configuration: configuration,
-                files: files)
-        } catch {
-            notes.append("\(rejected.count) rejected events could not be kept as dead letters: \(error)")
-        }
+    mutating func release(_ batch: Batch.ID) {
+        guard let released = handedOut.removeValue(forKey: batch) else { return }
+        let segment = released.segment
+        index.release(segment)
+        guard released.rejected.events > 0, let events = segment.events else { return }
+        index.setContents(
+            of: segment, events: max(0, events - released.rejected.events),
+            eventBytes: segment.eventBytes - released.rejected.eventBytes)
+        guard segment.events == 0 else { return }
+        retire(segment)
+        remove(segment)
     }
 }

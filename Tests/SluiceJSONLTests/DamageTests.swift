@@ -24,7 +24,7 @@ struct DamageTests {
         try directory.write(bytes, to: name)
         // A process that another test has just forked may hold the lock of the life before, until it becomes a program.
         let folder = name.prefix { $0 != "/" }
-        SystemFileSystem().discardFile("\(directory.path)/\(folder)/\(InstanceFolder.lockName)")
+        SystemFileSystem().discardFile("\(directory.path)/\(folder)/\(InstanceDirectory.lockName)")
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         let texts = try store.nextBatch()?.texts ?? []
         store.expectConservation(location)

@@ -81,7 +81,7 @@ struct OpeningTests {
         store.store.close()
         let closed = #expect(throws: SluiceError.self) { try store.open() }
         #expect(closed?.code == .invalidPipeline)
-        #expect(closed?.message.contains("make a new one") == true)
+        #expect(closed?.message.contains("create a new one") == true)
     }
 
     @Test(

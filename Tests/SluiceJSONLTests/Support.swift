@@ -17,6 +17,7 @@ final class TestedStore: Sendable {
         var recovered = 0
         var settled = 0
         var dropped: [DropReason: Int] = [:]
+        var deadLettersDropped: [DropReason: Int] = [:]
         var notes: [String] = []
         var sizes: [Batch.ID: Int] = [:]
     }
@@ -41,11 +42,20 @@ final class TestedStore: Sendable {
             StoreObserver(
                 onRecovered: { count in counts.withLock { $0.recovered += count } },
                 onDropped: { count, reason in counts.withLock { $0.dropped[reason, default: 0] += count } },
+                onDeadLettersDropped: { count, reason in
+                    counts.withLock { $0.deadLettersDropped[reason, default: 0] += count }
+                },
                 onNote: { note in counts.withLock { $0.notes.append(note) } }))
     }
 
-    func append(_ line: EventLine) throws(SluiceError) {
-        try store.append(line)
+    /// - Parameter isOptional: whether a refusal doesn't matter.
+    func append(_ line: EventLine, isOptional: Bool = false) throws(SluiceError) {
+        do throws(SluiceError) {
+            try store.append(line)
+        } catch {
+            if isOptional { return }
+            throw error
+        }
         counts.withLock { $0.appended += 1 }
     }
 
@@ -73,6 +83,7 @@ final class TestedStore: Sendable {
 
     var recovered: Int { counts.withLock { $0.recovered } }
     var dropped: [DropReason: Int] { counts.withLock { $0.dropped } }
+    var deadLettersDropped: [DropReason: Int] { counts.withLock { $0.deadLettersDropped } }
     var notes: [String] { counts.withLock { $0.notes } }
 
     /// What by the reports must be waiting; the store's own word is ``JSONLStore/backlog``.
@@ -190,8 +201,8 @@ extension TemporaryDirectory {
     }
 
     /// Leaves events behind, as a life that has ended does.
-    func leave(_ lines: [EventLine], sealing: LineSealing? = nil) throws {
-        let store = try TestedStore.opened(JSONLStore(at: path, sealing: sealing))
+    func leave(_ lines: [EventLine], encryption: LineEncryption? = nil) throws {
+        let store = try TestedStore.opened(JSONLStore(at: path, encryption: encryption))
         for line in lines { try store.append(line) }
         store.store.close()
     }
