@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// The format of a dead letter: `{"reason":…,"at":…,"refusals":…,"event":{…}}`, without the refusals if there are none.
+/// The format of a dead letter: `{"reason":…,"at":…,"refusals":…,"event":{…}}`. A number of zero refusals is left out.
 ///
 /// It has no checksum, so that you can edit the files. A line that can't be read is skipped.
 struct DeadLetterLine {

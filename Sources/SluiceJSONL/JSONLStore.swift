@@ -14,7 +14,7 @@ package import SluiceFiles
 /// Each line carries a CRC-32C. A damaged line is skipped and counted, never delivered. Rejected events are kept as dead
 /// letters in `rejected/`, beside the segments.
 public final class JSONLStore: Store {
-    /// What an event survives after ``JSONLStore/append(_:)`` has returned.
+    /// The failures that an event survives after ``JSONLStore/append(_:)`` has returned.
     public enum Durability: Sendable, Hashable {
         /// Nothing yet: events are written 64 KiB at a time, and when a batch is taken. A crash of the process loses the
         /// events that were not written; a shutdown doesn't.
@@ -170,7 +170,7 @@ public final class JSONLStore: Store {
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         finishDeadLetters()
         let segment = try perform { state throws(SluiceError) in
-            state.removeUnremoved()
+            state.stored.removeUnremoved()
             return try state.settle(batch)
         }
         guard let segment else {
@@ -183,7 +183,7 @@ public final class JSONLStore: Store {
         try use { state throws(SluiceError) in
             defer { state.settled() }
             do throws(FileError) {
-                try state.removed(segment, removal)
+                try state.stored.removed(segment, removal)
             } catch {
                 throw SluiceError(
                     .inputOutput, "a delivered segment could not be removed; this is tried again", cause: error)
@@ -245,9 +245,9 @@ public final class JSONLStore: Store {
         }
         return try state.withLock { state throws(Failure) in
             defer {
-                if !state.notes.isEmpty {
-                    notes = state.takeNotes()
-                    observer = state.observer
+                if !state.stored.notes.isEmpty {
+                    notes = state.stored.takeNotes()
+                    observer = state.stored.observer
                 }
             }
             return try body(&state)
@@ -259,7 +259,7 @@ public final class JSONLStore: Store {
     private func synchronizeWritten() throws(SluiceError) -> FileError? {
         var work = try perform { state throws(SluiceError) in
             try state.flushAll()
-            return state.synchronization.work(state.appenders, state.directories)
+            return state.stored.synchronization.work(state.appenders, state.stored.directories)
         }
         work.run(in: files)
         use { [work] in $0.finish(work) }
@@ -283,12 +283,12 @@ public final class JSONLStore: Store {
 
     /// Whether no synchronization is scheduled.
     var isIdle: Bool {
-        state.withLock { !$0.synchronization.isScheduled }
+        state.withLock { !$0.stored.synchronization.isScheduled }
     }
 
     private func endSynchronization() {
         let isDue = use { state in
-            state.synchronization.isScheduled = false  // mutant: synchronize-once
+            state.stored.synchronization.isScheduled = false  // mutant: synchronize-once
             return state.phase == .open && state.scheduleSynchronization()
         }
         if isDue { startSynchronization() }
@@ -352,7 +352,7 @@ public final class JSONLStore: Store {
         readDeadLetters()
         return try perform { state throws(SluiceError) in
             do throws(FileError) {
-                return try state.deadLetters.discard(ids, files)
+                return try state.stored.deadLetters.discard(ids, files)
             } catch {
                 throw SluiceError(.inputOutput, "dead letters could not be deleted: see the cause", cause: error)
             }
@@ -361,10 +361,10 @@ public final class JSONLStore: Store {
 
     /// Encodes and writes pending dead letters, and removes the lines of replayed ones. Failures are reported once.
     private func finishDeadLetters() {
-        guard state.withLock({ $0.deadLetters.isUnfinished }) else { return }
+        guard state.withLock({ $0.stored.deadLetters.isUnfinished }) else { return }
         var lines: [(DeadLetter.ID, [UInt8])] = []
         var failure: SluiceError?
-        for entry in state.withLock({ $0.deadLetters.pending }) where entry.line == nil && failure == nil {
+        for entry in state.withLock({ $0.stored.deadLetters.pending }) where entry.line == nil && failure == nil {
             do throws(SluiceError) {
                 lines.append((entry.id, try entry.letter.encoded(configuration.encryption)))
             } catch {
@@ -372,7 +372,7 @@ public final class JSONLStore: Store {
             }
         }
         use { [lines] state in
-            for (id, line) in lines { state.deadLetters.setLine(line, of: id) }
+            for (id, line) in lines { state.stored.deadLetters.setLine(line, of: id) }
             state.finishDeadLetters()
             if let failure { state.deadLettersFailed(failure) }
         }
@@ -380,12 +380,12 @@ public final class JSONLStore: Store {
 
     /// Reads the dead letters of earlier processes that nobody has read.
     private func readDeadLetters() {
-        for file in state.withLock({ $0.deadLetters.unreadFiles }) {
+        for file in state.withLock({ $0.stored.deadLetters.unreadFiles }) {
             let contents = Result { () throws(SegmentReader.Failure) in
                 DeadLetterLine.lines(
                     in: try reader.bytes(of: file.path, limit: file.bytes), configuration.encryption)
             }
-            use { $0.setContents(of: file, contents) }
+            use { $0.stored.setContents(of: file, contents) }
         }
     }
 
@@ -394,8 +394,8 @@ public final class JSONLStore: Store {
         readDeadLetters()
         let (stored, pending) = try perform { state throws(SluiceError) in
             (
-                state.deadLetters.letters(ids),
-                state.deadLetters.pending.filter { ids?.contains($0.id) ?? true }
+                state.stored.deadLetters.letters(ids),
+                state.stored.deadLetters.pending.filter { ids?.contains($0.id) ?? true }
             )
         }
         var groups: [[DeadLetter]] = []
@@ -410,7 +410,7 @@ public final class JSONLStore: Store {
                         }
                     })
                 let damaged = file.letters.count - (groups.last?.count ?? 0)
-                if damaged > 0 { use { $0.notes.append(StoreState.damagedNote(damaged, file.path)) } }
+                if damaged > 0 { use { $0.stored.notes.append(StoredFiles.damagedNote(damaged, file.path)) } }
             } catch {
                 if case .file(.noSuchFile) = error { continue }
                 throw SluiceError(

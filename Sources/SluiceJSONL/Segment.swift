@@ -123,7 +123,6 @@ struct SegmentIndex {
 
     /// Returns the oldest segment of a priority that is not handed out: the next one to deliver or to evict.
     func firstWaiting(_ priority: Event.Priority) -> Segment? {
-        // mutant: evict-in-flight
         lanes[Int(priority.rawValue)].segments.first { $0.condition == .waiting }
     }
 

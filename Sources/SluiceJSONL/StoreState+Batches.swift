@@ -43,18 +43,18 @@ extension StoreState {
     }
 
     private mutating func nextSegment(_ priority: Event.Priority) -> Segment? {
-        while let segment = index.firstWaiting(priority) {
-            guard isExpired(segment) else { return segment }
-            expire(segment)
+        while let segment = stored.index.firstWaiting(priority) {
+            guard stored.isExpired(segment) else { return segment }
+            stored.expire(segment)
         }
         return nil
     }
 
     private mutating func handOut(_ segment: Segment) -> Candidate {
-        index.handOut(segment)
+        stored.index.handOut(segment)
         return Candidate(
             segment: segment, path: segment.path, limit: segment.fileBytes, priority: segment.name.priority,
-            hasUnreadDeadLetters: !deadLetters.unreadFiles.isEmpty)
+            hasUnreadDeadLetters: !stored.deadLetters.unreadFiles.isEmpty)
     }
 
     /// Accounts for the contents of a segment.
@@ -68,17 +68,17 @@ extension StoreState {
         let isCounted = segment.events != nil
         let lines = contents.lines.filter { line in
             guard let id = line.id else { return true }
-            return !segment.rejected.contains(id) && (isCounted || !deadLetters.contains(id))
+            return !segment.rejected.contains(id) && (isCounted || !stored.deadLetters.contains(id))
         }
         let damaged = segment.events.map { max(0, $0 - lines.count) } ?? contents.damaged
-        if !isCounted { observer.recovered(lines.count + damaged) }
-        observer.dropped(damaged, .corrupt)
-        index.setContents(
+        if !isCounted { stored.observer.recovered(lines.count + damaged) }
+        stored.observer.dropped(damaged, .corrupt)
+        stored.index.setContents(
             of: segment, events: min(lines.count, segment.events ?? .max),
             eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
         guard !lines.isEmpty else {
-            retire(segment)
-            remove(segment)
+            stored.retire(segment)
+            stored.remove(segment)
             return nil
         }
         lastBatch += 1
@@ -87,15 +87,17 @@ extension StoreState {
         return batch
     }
 
-    /// Decides what happens to a segment that can't be read.
+    /// Tries a segment again later that can't be read, or gives it up.
     ///
     /// - Throws: the reason, if reading it must be tried again later.
     mutating func couldNotRead(_ candidate: Candidate, _ failure: SegmentReader.Failure) throws(SluiceError) {
         let segment = candidate.segment
-        index.release(segment)
+        stored.index.release(segment)
         let cause: any Error
         switch failure {
-        case .file(.noSuchFile), .file(.notADirectory): return lost(segment)
+        case .file(.noSuchFile), .file(.notADirectory):
+            unreadable.removeAll { $0 === segment }
+            return stored.lost(segment)
         case .file(let error):
             cause = error
             let isPassing = [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(error)
@@ -112,12 +114,12 @@ extension StoreState {
                 .inputOutput, "a segment could not be read; this is tried again: \(segment.path)", cause: cause)
         }
         // One bad file must not block the events behind it.
-        retire(segment)
-        index.subtractFromUsage(segment)
-        observer.dropped(segment.events ?? 0, .storeFailed)
+        stored.retire(segment)
+        stored.index.subtractFromUsage(segment)
+        stored.observer.dropped(segment.events ?? 0, .storeFailed)
         if !unreadable.contains(where: { $0 === segment }) {
             unreadable.append(segment)
-            notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")
+            stored.notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")
         }
         lastUnreadableAttempt = now
     }
@@ -126,13 +128,13 @@ extension StoreState {
     ///
     /// - Returns: whether there is something to deliver now.
     mutating func findMore() -> Bool {
-        while let claim = directories.claimAnother(
+        while let claim = stored.directories.claimAnother(
             room: usage.fileBytes == 0 ? .max : configuration.capacity - usage.fileBytes)
         {
-            take([claim])
-            index.markImplausibleAges(at: directories.clock.now, maximumAge: configuration.maximumAge)
+            stored.take([claim])
+            stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
             evict(downTo: configuration.capacity, for: .critical)
-            if index.usage.unreadBytes > 0 { return true }
+            if stored.index.usage.unreadBytes > 0 { return true }
         }
         return retryUnreadable()
     }
@@ -143,7 +145,7 @@ extension StoreState {
         let segment = unreadable.removeFirst()
         unreadable.append(segment)
         lastUnreadableAttempt = now
-        index.insertUnread(segment)
+        stored.index.insertUnread(segment)
         return true
     }
 
@@ -154,9 +156,9 @@ extension StoreState {
         guard let segment = handedOut.removeValue(forKey: batch)?.segment else {
             throw SluiceError(.invalidArgument, "batch \(batch.rawValue) is not handed out: settle each batch once")
         }
-        retire(segment)
-        guard deadLetters.isPending(segment) else { return segment }
-        unremoved.append(segment)
+        stored.retire(segment)
+        guard stored.deadLetters.isPending(segment) else { return segment }
+        stored.unremoved.append(segment)
         return nil
     }
 
@@ -164,20 +166,20 @@ extension StoreState {
     mutating func settled() {
         guard phase == .open else { return }
         // The dead letters of the batch were counted twice until now.
-        evictDeadLetters(downTo: configuration.capacity)
+        stored.evictDeadLetters(downTo: configuration.capacity - openBytes)
         if usage.events == 0, usage.unreadBytes == 0 { _ = findMore() }
     }
 
     mutating func release(_ batch: Batch.ID) {
         guard let released = handedOut.removeValue(forKey: batch) else { return }
         let segment = released.segment
-        index.release(segment)
+        stored.index.release(segment)
         guard released.rejected.events > 0, let events = segment.events else { return }
-        index.setContents(
+        stored.index.setContents(
             of: segment, events: max(0, events - released.rejected.events),
             eventBytes: segment.eventBytes - released.rejected.eventBytes)
         guard segment.events == 0 else { return }
-        retire(segment)
-        remove(segment)
+        stored.retire(segment)
+        stored.remove(segment)
     }
 }

@@ -16,32 +16,24 @@ struct StoreState {
     let configuration: Configuration
     let files: any FileSystem
     var phase = Phase.new
-    var observer = StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in })
     private var processID: Int32
+    var stored: StoredFiles
 
-    var directories: Directories
-    var index = SegmentIndex()
     /// By the priority's raw value.
     var appenders = Event.Priority.allCases.map { Appender($0) }
     var limits: SegmentLimits
-    var deadLetters = DeadLetters()
-    var synchronization = PendingSynchronization()
     var handedOut: [Batch.ID: HandedOut] = [:]
     var lastBatch: UInt64 = 0
-    /// Segments that are accounted for, but whose files could not be removed yet.
-    var unremoved: [Segment] = []
     /// Segments that were given up because they can't be read. They are tried again from time to time.
     var unreadable: [Segment] = []
     var lastUnreadableAttempt: Duration = .zero
     private var hasReportedDeadLetters = false
-    /// Messages to report when the lock is free: the host's code may call the store.
-    var notes: [String] = []
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
         self.files = files
         processID = files.processID
-        directories = Directories(configuration, files: files)
+        stored = StoredFiles(configuration, files: files)
         limits = SegmentLimits(
             events: configuration.segmentEvents.upperBound, bytes: configuration.segmentBytes.upperBound)
     }
@@ -58,17 +50,17 @@ struct StoreState {
                 .invalidPipeline,
                 "this JSONLStore was closed with its pipeline: create a new one for the same directory")
         }
-        self.observer = observer
+        stored.observer = observer
         processID = files.processID
         do throws(SluiceError) {
-            try directories.prepareRoot()
-            let (claims, foreign) = try directories.claimAll()
+            try stored.directories.prepareRoot()
+            let (claims, foreign) = try stored.directories.claimAll()
             if let first = foreign.first {
-                notes.append("\(foreign.count) files that this store can't use are left alone, such as \(first)")
+                stored.notes.append("\(foreign.count) files that this store can't use are left alone, such as \(first)")
             }
-            take(claims)
-            if let error = try directories.checkOwnDirectory() {
-                notes.append("events can't be stored at present: \(error)")
+            stored.take(claims)
+            if let error = try stored.directories.checkOwnDirectory() {
+                stored.notes.append("events can't be stored at present: \(error)")
             }
         } catch {
             self = StoreState(configuration, files: files)
@@ -79,21 +71,10 @@ struct StoreState {
 
     /// Applies the age limit and the capacity to the events of earlier processes.
     mutating func enforceLimits() {
-        index.markImplausibleAges(at: directories.clock.now, maximumAge: configuration.maximumAge)
-        for segment in index.segments where isExpired(segment) { expire(segment) }
+        stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
+        for segment in stored.index.segments where stored.isExpired(segment) { stored.expire(segment) }
         // mutant: ignore-capacity-at-open
         evict(downTo: configuration.capacity, for: .critical)
-    }
-
-    mutating func take(_ claims: [Directories.Claim]) {
-        var segments: [Segment] = []
-        for (directory, listing) in claims {
-            directory.segments += listing.segments.count
-            segments += listing.segments.map { Segment($0.name, in: directory.path, fileBytes: $0.bytes) }
-            deadLetters.add((directory, listing))
-            if listing.segments.isEmpty, directory !== directories.ownDirectory { clearAway(directory) }
-        }
-        for segment in segments.sorted(by: { $0.precedes($1) }) { index.insertSorted(segment) }
     }
 
     /// Checks that the store is open, and notices a `fork`. Call it first in every use.
@@ -109,17 +90,17 @@ struct StoreState {
 
     /// The child of a `fork` has a copy of the state, but the files and their events belong to the parent.
     private mutating func resetAfterFork() {
-        observer.dropped(usage.events, .leftToParentProcess)
-        observer.deadLettersDropped(deadLetters.count, .leftToParentProcess)
-        let (observer, directories) = (observer, directories)
+        stored.observer.dropped(usage.events, .leftToParentProcess)
+        stored.observer.deadLettersDropped(stored.deadLetters.count, .leftToParentProcess)
+        let parent = stored
         self = StoreState(configuration, files: files)
-        self.observer = observer
-        self.directories.resumeAfterFork(of: directories)
+        stored.observer = parent.observer
+        stored.directories.resumeAfterFork(of: parent.directories)
         phase = .open
         do throws(SluiceError) {
-            try self.directories.prepareRoot()
+            try stored.directories.prepareRoot()
         } catch {
-            notes.append("\(error)")
+            stored.notes.append("\(error)")
         }
     }
 
@@ -132,20 +113,20 @@ struct StoreState {
                 try closeSegment(lane)
             } catch {
                 closeWriter(lane)
-                observer.dropped(appenders[lane].takeBuffered().events, .storeFailed)
+                stored.observer.dropped(appenders[lane].takeBuffered().events, .storeFailed)
             }
         }
         if configuration.interval != nil {
-            var work = synchronization.work(appenders, directories)
+            var work = stored.synchronization.work(appenders, stored.directories)
             work.run(in: files)
             finish(work)
         }
-        removeUnremoved()
-        deadLetters.close()
-        directories.close()
-        synchronization = PendingSynchronization()
+        stored.removeUnremoved()
+        stored.deadLetters.close()
+        stored.directories.close()
+        stored.synchronization = PendingSynchronization()
         handedOut = [:]
-        unremoved = []
+        stored.unremoved = []
         unreadable = []
         phase = .closed
     }
@@ -155,24 +136,19 @@ struct StoreState {
     var now: Duration { configuration.environment.time.continuousTime() }
 
     /// Everything apart from dead letters.
-    var usage: Usage { appenders.reduce(index.usage) { $0 + $1.usage } }
+    var usage: Usage { appenders.reduce(stored.index.usage) { $0 + $1.usage } }
 
     var backlog: Backlog {
         let usage = usage
         return Backlog(
             events: usage.events, bytes: usage.eventBytes + usage.unreadBytes, unreadBytes: usage.unreadBytes,
-            deadLetters: deadLetters.count)
-    }
-
-    mutating func takeNotes() -> [String] {
-        defer { notes = [] }
-        return notes
+            deadLetters: stored.deadLetters.count)
     }
 
     // MARK: Appending
 
     mutating func append(_ line: StoredLine, _ priority: Event.Priority) throws(SluiceError) {
-        // mutant: ignore-capacity
+        // mutant: ignore-capacity, ignore-incoming-priority
         try makeRoom(for: line.size, priority)
         try store(line, priority)
     }
@@ -214,7 +190,7 @@ struct StoreState {
         var attempts = 8
         while true {
             do throws(FileError) {
-                return try appenders[lane].flush(to: &directories, at: now)
+                return try appenders[lane].flush(to: &stored.directories, at: now)
             } catch {
                 guard error == .noSuchFile else {
                     closeWriter(lane)  // mutant: continue-after-failed-write
@@ -238,36 +214,36 @@ struct StoreState {
     mutating func closeWriter(_ lane: Int) {
         guard let writer = appenders[lane].takeWriter() else { return }
         let segment = Segment(closing: writer)
-        guard writer.usage.events > 0 else { return remove(segment) }
-        index.insertSorted(segment)
+        guard writer.usage.events > 0 else { return stored.remove(segment) }
+        stored.index.insertSorted(segment)
         guard !writer.isSynchronized else { return }
         let file = configuration.interval == nil ? nil : writer.file
-        synchronization.add(segment.path, bytes: segment.fileBytes, file: file)
+        stored.synchronization.add(segment.path, bytes: segment.fileBytes, file: file)
     }
 
     // MARK: Synchronizing
 
     mutating func finish(_ work: PendingSynchronization.Work) {
-        for lane in synchronization.finish(work, appenders, &directories) { closeWriter(lane) }
+        for lane in stored.synchronization.finish(work, appenders, &stored.directories) { closeWriter(lane) }
         if let failure = work.failure {
-            notes.append("events may not survive a loss of power: \(failure)")
+            stored.notes.append("events may not survive a loss of power: \(failure)")
         }
     }
 
     /// Returns whether the caller must synchronize, one interval from now.
     mutating func scheduleSynchronization() -> Bool {
-        guard configuration.interval != nil, !synchronization.isScheduled else { return false }
-        synchronization.isScheduled =
-            !synchronization.isEmpty || !directories.unsynchronized.isEmpty
+        guard configuration.interval != nil, !stored.synchronization.isScheduled else { return false }
+        stored.synchronization.isScheduled =
+            !stored.synchronization.isEmpty || !stored.directories.unsynchronized.isEmpty
             || appenders.contains { $0.writer.map { !$0.isSynchronized } ?? false }
-        return synchronization.isScheduled
+        return stored.synchronization.isScheduled
     }
 
     // MARK: Dead letters
 
     mutating func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
         guard let segment = handedOut[batch]?.segment else { return }
-        deadLetters.add(events, of: segment, at: configuration.environment.time.wallTime())
+        stored.deadLetters.add(events, of: segment, at: configuration.environment.time.wallTime())
         for event in events {
             guard let id = event.line.id, segment.rejected.insert(id).inserted else { continue }
             handedOut[batch]?.rejected.events += 1
@@ -278,15 +254,15 @@ struct StoreState {
     /// Writes pending dead letters, and removes the lines of replayed ones from their files.
     mutating func finishDeadLetters() {
         var attempts = 8
-        while phase == .open, deadLetters.isUnfinished {
+        while phase == .open, stored.deadLetters.isUnfinished {
             do throws(FileError) {
-                try deadLetters.write(to: &directories, &synchronization)
-                if deadLetters.hasRemovedLines {
+                try stored.deadLetters.write(to: &stored.directories, &stored.synchronization)
+                if stored.deadLetters.hasRemovedLines {
                     // The replayed events must be in a file before.
                     for lane in appenders.indices { try flush(lane, at: now) }
-                    observer.deadLettersDropped(try deadLetters.removeLines(files), .vanished)
+                    stored.observer.deadLettersDropped(try stored.deadLetters.removeLines(files), .vanished)
                 }
-                if deadLetters.pending.isEmpty { hasReportedDeadLetters = false }
+                if stored.deadLetters.pending.isEmpty { hasReportedDeadLetters = false }
                 return
             } catch {
                 attempts -= 1
@@ -296,29 +272,10 @@ struct StoreState {
         }
     }
 
-    /// Takes note of the contents of a file. If it can't be read, it is left alone.
-    mutating func setContents(
-        of file: DeadLetterFile,
-        _ contents: Result<(lines: [(range: Range<Int>, line: DeadLetterLine)], damaged: Int), SegmentReader.Failure>
-    ) {
-        switch contents {
-        case .success(let contents):
-            deadLetters.setContents(of: file, contents.lines)
-            if contents.damaged > 0 { notes.append(StoreState.damagedNote(contents.damaged, file.path)) }
-        case .failure(let failure):
-            deadLetters.setContents(of: file, [])
-            notes.append("dead letters that can't be read are left alone: \(file.path) (\(failure))")
-        }
-    }
-
-    static func damagedNote(_ count: Int, _ path: String) -> String {
-        "\(count) dead letters are damaged or can't be decrypted, and are skipped: \(path)"
-    }
-
     mutating func deadLettersFailed(_ error: any Error) {
         if hasReportedDeadLetters { return }
         hasReportedDeadLetters = true
-        notes.append("dead letters can't be written at present; this is tried again: \(error)")
+        stored.notes.append("dead letters can't be written at present; this is tried again: \(error)")
     }
 
     /// Appends events that were dead letters. Moving them needs no room: a dead letter is longer than its event.
@@ -327,9 +284,9 @@ struct StoreState {
     mutating func replay(
         _ letters: [(id: DeadLetter.ID, line: StoredLine, priority: Event.Priority)]
     ) throws(SluiceError) -> Int {
-        let existing = deadLetters.existing(letters.map(\.id))
+        let existing = stored.deadLetters.existing(letters.map(\.id))
         var replayed: Set<DeadLetter.ID> = []
-        defer { deadLetters.remove(replayed) }
+        defer { stored.deadLetters.remove(replayed) }
         for letter in letters where existing.contains(letter.id) {
             try store(letter.line, letter.priority)
             replayed.insert(letter.id)

@@ -1,63 +1,48 @@
 internal import Sluice
 internal import SluiceFiles
 
-extension StoreState {
-    // MARK: Capacity
+/// The closed segments and the dead letters of a store: removes their files, and accounts for those that are lost.
+struct StoredFiles {
+    let configuration: Configuration
+    let files: any FileSystem
+    var observer = StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in })
+    /// Messages to report when the lock is free: the host's code may call the store.
+    var notes: [String] = []
+    var directories: Directories
+    var index = SegmentIndex()
+    var deadLetters = DeadLetters()
+    var synchronization = PendingSynchronization()
+    /// Segments that are accounted for, but whose files could not be removed yet.
+    var unremoved: [Segment] = []
 
-    /// Makes sure that `size` more bytes fit, if necessary by evicting dead letters and segments.
-    mutating func makeRoom(for size: Int, _ priority: Event.Priority) throws(SluiceError) {
-        let capacity = configuration.capacity
-        guard storedBytes + size > capacity else { return }
-        guard size <= capacity else {
-            throw SluiceError(
-                .eventTooLarge, "an event of \(size) bytes in a store of \(capacity): raise its capacity")
-        }
-        removeUnremoved()
-        // Nothing is evicted if it would not be enough.
-        if usage.fileBytes - evictableBytes(for: priority) + size <= capacity {
-            evict(downTo: capacity - size, for: priority)
-        }
-        guard storedBytes + size <= capacity else {
-            throw SluiceError(
-                .storageFull, "all \(capacity) bytes hold events that may not make room for this one")
-        }
+    init(_ configuration: Configuration, files: any FileSystem) {
+        self.configuration = configuration
+        self.files = files
+        directories = Directories(configuration, files: files)
     }
 
-    private var storedBytes: Int { usage.fileBytes + deadLetters.bytes }
+    var fileBytes: Int { index.usage.fileBytes + deadLetters.bytes }
 
-    private func evictableBytes(for priority: Event.Priority) -> Int {
-        appenders.prefix { $0.priority <= priority }.reduce(0) { bytes, appender in
-            let open = appender.priority < priority ? appender.usage.fileBytes : 0
-            return bytes + index.evictableBytes(appender.priority) + open
-        }
+    mutating func takeNotes() -> [String] {
+        defer { notes = [] }
+        return notes
     }
 
-    /// Evicts dead letters, then segments, the lowest priority first and the oldest first, until at most `limit` bytes are
-    /// left or nothing more may be evicted for an event of this priority.
-    mutating func evict(downTo limit: Int, for incoming: Event.Priority) {
-        evictDeadLetters(downTo: limit)
-        let priorities = Event.Priority.allCases.filter { $0 <= incoming }  // mutant: evict-highest-first
-        for priority in priorities {
-            while storedBytes > limit {
-                let lane = Int(priority.rawValue)
-                // mutant: evict-newest-first
-                if let segment = index.firstWaiting(priority) {
-                    guard evict(segment) else { return }
-                    continue
-                }
-                guard priority < incoming, appenders[lane].usage.events > 0 else { break }
-                // The open segment goes before any event of a higher priority.
-                do throws(FileError) {
-                    try closeSegment(lane)
-                } catch {
-                    break
-                }
-            }
+    /// Adds the files of adopted directories.
+    mutating func take(_ claims: [Directories.Claim]) {
+        var segments: [Segment] = []
+        for (directory, listing) in claims {
+            directory.segments += listing.segments.count
+            segments += listing.segments.map { Segment($0.name, in: directory.path, fileBytes: $0.bytes) }
+            deadLetters.add((directory, listing))
+            if listing.segments.isEmpty, directory !== directories.ownDirectory { clearAway(directory) }
         }
+        for segment in segments.sorted(by: { $0.precedes($1) }) { index.insertSorted(segment) }
     }
 
+    /// Evicts whole files of dead letters, the oldest first, until at most `limit` bytes are left.
     mutating func evictDeadLetters(downTo limit: Int) {
-        while storedBytes > limit, let file = deadLetters.files.first {
+        while fileBytes > limit, let file = deadLetters.files.first {
             do throws(FileError) {
                 observer.deadLettersDropped(try deadLetters.evict(file, files), .evicted)
                 synchronization.remove(file.path)
@@ -67,8 +52,8 @@ extension StoreState {
         }
     }
 
-    /// - Returns: false if files can't be removed.
-    private mutating func evict(_ segment: Segment) -> Bool {
+    /// Evicts a segment. Returns false if files can't be removed.
+    mutating func evict(_ segment: Segment) -> Bool {
         let unread = countUnread(segment)  // mutant: count-before-evicting
         do throws(FileError) {
             try files.removeFile(segment.path)
@@ -81,6 +66,25 @@ extension StoreState {
         observer.dropped(segment.events ?? 0, .evicted)
         subtractFromUsage(segment)
         return true
+    }
+
+    /// Takes note of the contents of a file. If it can't be read, it is left alone.
+    mutating func setContents(
+        of file: DeadLetterFile,
+        _ contents: Result<(lines: [(range: Range<Int>, line: DeadLetterLine)], damaged: Int), SegmentReader.Failure>
+    ) {
+        switch contents {
+        case .success(let contents):
+            deadLetters.setContents(of: file, contents.lines)
+            if contents.damaged > 0 { notes.append(StoredFiles.damagedNote(contents.damaged, file.path)) }
+        case .failure(let failure):
+            deadLetters.setContents(of: file, [])
+            notes.append("dead letters that can't be read are left alone: \(file.path) (\(failure))")
+        }
+    }
+
+    static func damagedNote(_ count: Int, _ path: String) -> String {
+        "\(count) dead letters are damaged or can't be decrypted, and are skipped: \(path)"
     }
 
     // MARK: Age
@@ -166,35 +170,14 @@ extension StoreState {
         }
     }
 
-    // MARK: Deletion by others
-
-    /// Accounts for files that someone else has deleted. The next write creates a new directory if necessary.
-    mutating func handleDeletedDirectory() {
-        for lane in appenders.indices {
-            guard let writer = appenders[lane].writer, writer.isDeleted else { continue }
-            _ = appenders[lane].takeWriter()
-            writer.directory.segments -= 1
-            observer.dropped(writer.usage.events, .vanished)
-        }
-        for segment in index.segments where segment.condition == .waiting && isMissing(segment.path) { lost(segment) }
-        for file in deadLetters.files where isMissing(file.path) {
-            observer.deadLettersDropped(deadLetters.forget(file), .vanished)
-        }
-        removeUnremoved()
-        guard directories.dropDeletedDirectory() else { return }
-        for lane in appenders.indices { closeWriter(lane) }
-        notes.append("someone has deleted the store's directory: its events are lost, and a new one is created")
-    }
-
     /// Accounts for a segment whose file is missing.
     mutating func lost(_ segment: Segment) {
         retire(segment)
-        unreadable.removeAll { $0 === segment }
         observer.dropped(segment.events ?? 0, .vanished)
         subtractFromUsage(segment)
     }
 
-    private func isMissing(_ path: String) -> Bool {
+    func isMissing(_ path: String) -> Bool {
         do throws(FileError) {
             _ = try files.status(of: path)
             return false

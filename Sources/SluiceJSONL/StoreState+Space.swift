@@ -1,0 +1,83 @@
+internal import Sluice
+internal import SluiceFiles
+
+extension StoreState {
+    // MARK: Capacity
+
+    /// Makes sure that `size` more bytes fit, if necessary by evicting dead letters and segments.
+    mutating func makeRoom(for size: Int, _ priority: Event.Priority) throws(SluiceError) {
+        let capacity = configuration.capacity
+        guard storedBytes + size > capacity else { return }
+        guard size <= capacity else {
+            throw SluiceError(
+                .eventTooLarge, "an event of \(size) bytes in a store of \(capacity): raise its capacity")
+        }
+        stored.removeUnremoved()
+        // Nothing is evicted if it would not be enough.
+        if usage.fileBytes - evictableBytes(for: priority) + size <= capacity {
+            evict(downTo: capacity - size, for: priority)
+        }
+        guard storedBytes + size <= capacity else {
+            throw SluiceError(
+                .storageFull, "all \(capacity) bytes hold events that may not make room for this one")
+        }
+    }
+
+    var openBytes: Int { appenders.reduce(0) { $0 + $1.usage.fileBytes } }
+
+    private var storedBytes: Int { stored.fileBytes + openBytes }
+
+    private func evictableBytes(for priority: Event.Priority) -> Int {
+        appenders.prefix { $0.priority <= priority }.reduce(0) { bytes, appender in
+            let open = appender.priority < priority ? appender.usage.fileBytes : 0
+            return bytes + stored.index.evictableBytes(appender.priority) + open
+        }
+    }
+
+    /// Evicts dead letters, then segments, the lowest priority first and the oldest first, until at most `limit` bytes are
+    /// left or nothing more may be evicted for an event of this priority.
+    mutating func evict(downTo limit: Int, for incoming: Event.Priority) {
+        stored.evictDeadLetters(downTo: limit - openBytes)
+        let priorities = Event.Priority.allCases.filter { $0 <= incoming }  // mutant: evict-highest-first
+        for priority in priorities {
+            while storedBytes > limit {
+                let lane = Int(priority.rawValue)
+                // mutant: evict-newest-first, evict-in-flight
+                if let segment = stored.index.firstWaiting(priority) {
+                    guard stored.evict(segment) else { return }
+                    continue
+                }
+                guard priority < incoming, appenders[lane].usage.events > 0 else { break }
+                // The open segment goes before any event of a higher priority.
+                do throws(FileError) {
+                    try closeSegment(lane)
+                } catch {
+                    break
+                }
+            }
+        }
+    }
+
+    // MARK: Deletion by others
+
+    /// Accounts for files that someone else has deleted. The next write creates a new directory if necessary.
+    mutating func handleDeletedDirectory() {
+        for lane in appenders.indices {
+            guard let writer = appenders[lane].writer, writer.isDeleted else { continue }
+            _ = appenders[lane].takeWriter()
+            writer.directory.segments -= 1
+            stored.observer.dropped(writer.usage.events, .vanished)
+        }
+        for segment in stored.index.segments where segment.condition == .waiting && stored.isMissing(segment.path) {
+            stored.lost(segment)
+            unreadable.removeAll { $0 === segment }
+        }
+        for file in stored.deadLetters.files where stored.isMissing(file.path) {
+            stored.observer.deadLettersDropped(stored.deadLetters.forget(file), .vanished)
+        }
+        stored.removeUnremoved()
+        guard stored.directories.dropDeletedDirectory() else { return }
+        for lane in appenders.indices { closeWriter(lane) }
+        stored.notes.append("someone has deleted the store's directory: its events are lost, and a new one is created")
+    }
+}
