@@ -16,6 +16,8 @@ struct Appender {
 
     var usage: Usage { (writer?.usage ?? Usage()) + buffered }
 
+    var fileBytes: Int { (writer?.usage.fileBytes ?? 0) + buffered.fileBytes }
+
     var bufferedBytes: Int { buffered.fileBytes }
 
     /// Whether the open segment must be closed before a line of `size` bytes is appended.

@@ -129,7 +129,7 @@ struct DeadLetters {
         if current?.file === file { current = nil }
         files.remove(at: index)
         bytes -= file.bytes
-        for letter in file.letters ?? [] { letter.eventID.map { _ = eventIDs.remove($0) } }
+        for letter in file.letters ?? [] { forget(letter.eventID) }
         storedCount -= file.letters?.count ?? 0
         return file.letters?.count ?? 0
     }
@@ -273,51 +273,25 @@ struct DeadLetters {
     }
 
     /// Removes letters. Their lines stay in their files until ``removeLines(_:)``.
-    mutating func remove(_ ids: Set<DeadLetter.ID>) {
-        removePending(ids)
-        for file in files { remove(ids, from: file) }
-    }
-
-    private mutating func removePending(_ ids: Set<DeadLetter.ID>) {
-        for entry in pending where ids.contains(entry.id) { entry.letter.event.id.map { _ = eventIDs.remove($0) } }
-        pending.removeAll { ids.contains($0.id) }
-    }
-
-    private mutating func remove(_ ids: Set<DeadLetter.ID>, from file: DeadLetterFile) {
-        let removed = (file.letters ?? []).filter { ids.contains($0.id) }
-        guard !removed.isEmpty else { return }
-        file.removed += removed.map(\.range)
-        file.letters?.removeAll { ids.contains($0.id) }
-        storedCount -= removed.count
-        for letter in removed { letter.eventID.map { _ = eventIDs.remove($0) } }
-    }
-
-    /// Removes letters and their lines.
     ///
-    /// - Returns: the number of removed letters.
-    /// - Throws: an error if a file can't be replaced. Its letters are unchanged then.
-    mutating func discard(_ ids: Set<DeadLetter.ID>, _ fileSystem: any FileSystem) throws(FileError) -> Int {
-        var discarded = pending.count
-        removePending(ids)
-        discarded -= pending.count
+    /// - Returns: the number of letters that existed.
+    mutating func remove(_ ids: Set<DeadLetter.ID>) -> Int {
+        let before = count
+        for entry in pending where ids.contains(entry.id) { forget(entry.letter.event.id) }
+        pending.removeAll { ids.contains($0.id) }
         for file in files {
-            let (letters, removed, before) = (file.letters, file.removed, storedCount)
-            remove(ids, from: file)
-            if storedCount == before { continue }
-            discarded += before - storedCount
-            do throws(FileError) {
-                try removeLines(of: file, fileSystem)
-            } catch {
-                if error == .noSuchFile {
-                    _ = forget(file)
-                    continue
-                }
-                (file.letters, file.removed, storedCount) = (letters, removed, before)
-                eventIDs.formUnion((letters ?? []).compactMap(\.eventID))
-                throw error
+            for letter in file.letters ?? [] where ids.contains(letter.id) {
+                file.removed.append(letter.range)
+                forget(letter.eventID)
+                storedCount -= 1
             }
+            if !file.removed.isEmpty { file.letters?.removeAll { ids.contains($0.id) } }
         }
-        return discarded
+        return before - count
+    }
+
+    private mutating func forget(_ event: EventID?) {
+        if let event { eventIDs.remove(event) }
     }
 
     /// Removes the lines of removed letters from their files.

@@ -95,7 +95,6 @@ public final class JSONLStore: Store {
     ///
     /// A full disk is not an error: stored events can be delivered.
     ///
-    /// - Parameter observer: the receiver of reports about recovered and lost events.
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
     ///   file or a symbolic link, or belongs to someone else. ``SluiceError/Code/invalidPipeline`` if this store was opened
     ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
@@ -108,7 +107,6 @@ public final class JSONLStore: Store {
 
     /// Writes one event to the end of its segment. You can call this method from any thread.
     ///
-    /// - Parameter line: the event.
     /// - Throws: ``SluiceError/Code/storageFull`` if nothing may make room for the event.
     ///   ``SluiceError/Code/eventTooLarge`` or ``SluiceError/Code/malformedLine`` if the line is too long or isn't an object
     ///   on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The refused event
@@ -132,9 +130,8 @@ public final class JSONLStore: Store {
     }
 
     /// Hands out the oldest segment of the highest priority as one batch. If only the open segment is left, it is closed.
+    /// Later segments get the requested size, between 20 and 500 events.
     ///
-    /// - Parameter size: the size of later segments, limited to 20 to 500 events.
-    /// - Returns: a batch, or nil if nothing waits.
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
     ///   and tried again when nothing else waits.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
@@ -151,9 +148,9 @@ public final class JSONLStore: Store {
             }
             let batch = try perform { state throws(SluiceError) -> Batch? in
                 switch result {
-                case .success(let contents): return state.batch(from: candidate, contents)
+                case .success(let contents): return state.batches.batch(from: candidate, contents, in: &state.stored)
                 case .failure(let failure):
-                    try state.couldNotRead(candidate, failure)
+                    try state.batches.couldNotRead(candidate, failure, in: &state.stored, at: state.now)
                     return nil
                 }
             }
@@ -163,7 +160,6 @@ public final class JSONLStore: Store {
 
     /// Removes the batch's file.
     ///
-    /// - Parameter batch: a batch that is handed out.
     /// - Throws: ``SluiceError/Code/inputOutput`` if the file can't be removed, or must stay because rejected events of the
     ///   batch can't be written. Removing it is tried again. Its events are not handed out again in this process, but may
     ///   be in a later one.
@@ -171,7 +167,7 @@ public final class JSONLStore: Store {
         finishDeadLetters()
         let segment = try perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
-            return try state.settle(batch)
+            return try state.batches.settle(batch, in: &state.stored)
         }
         guard let segment else {
             use { $0.settled() }
@@ -192,10 +188,8 @@ public final class JSONLStore: Store {
     }
 
     /// Takes a batch back. It is the next one of its priority, without the events that were rejected.
-    ///
-    /// - Parameter batch: a batch that is handed out.
     public func release(_ batch: Batch.ID) {
-        use { $0.release(batch) }
+        use { $0.batches.release(batch, in: &$0.stored) }
     }
 
     /// The number and size of the waiting events. Events of earlier processes count as the size of their files until they
@@ -298,23 +292,20 @@ public final class JSONLStore: Store {
 
     /// Writes rejected events to `rejected/`, and synchronizes them if the durability promises anything for a loss of power.
     ///
-    /// If they can't be written, they are kept in memory and tried again, and the file of their batch stays on disk.
-    ///
-    /// - Parameters:
-    ///   - events: events of the batch. An event that is a dead letter already is ignored.
-    ///   - batch: a batch that is handed out.
+    /// If they can't be written, they are kept in memory and tried again, and the file of their batch stays on disk. An
+    /// event that is a dead letter already is ignored.
     public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        let date = configuration.environment.time.wallTime()
         do throws(SluiceError) {
-            try perform { $0.reject(events, in: batch) }
+            try perform { $0.batches.reject(events, of: batch, in: &$0.stored, at: date) }
         } catch {
             // A closed store keeps the events, because it keeps their batch.
         }
         finishDeadLetters()
     }
 
-    /// Reads all dead letters, oldest first, including those of earlier processes.
+    /// Reads all dead letters, oldest first, including those of earlier processes. Damaged lines are skipped and reported.
     ///
-    /// - Returns: the dead letters. A damaged line is skipped and reported.
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] {
         try letters(nil).flatMap(\.self)
@@ -325,8 +316,7 @@ public final class JSONLStore: Store {
     /// The capacity doesn't matter: a dead letter takes more room than its event. If the process ends in between, an event
     /// may be both a dead letter and stored as a waiting event, and stays a dead letter.
     ///
-    /// - Parameter ids: the dead letters. Unknown ids are ignored.
-    /// - Returns: the number of events that wait again.
+    /// - Returns: the number of events that wait again. Unknown ids are ignored.
     /// - Throws: ``SluiceError/Code/inputOutput`` if an event can't be read or written. It and the remaining ones are still
     ///   dead letters then.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
@@ -345,18 +335,17 @@ public final class JSONLStore: Store {
 
     /// Deletes dead letters.
     ///
-    /// - Parameter ids: the dead letters. Unknown ids are ignored.
-    /// - Returns: the number of deleted dead letters.
-    /// - Throws: ``SluiceError/Code/inputOutput`` if one of them can't be deleted.
+    /// - Returns: the number of deleted dead letters. Unknown ids are ignored.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. This is tried again, and the dead letters are
+    ///   not listed any more, but a later process may find them.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         readDeadLetters()
-        return try perform { state throws(SluiceError) in
-            do throws(FileError) {
-                return try state.stored.deadLetters.discard(ids, files)
-            } catch {
-                throw SluiceError(.inputOutput, "dead letters could not be deleted: see the cause", cause: error)
-            }
+        let count = try perform { $0.stored.deadLetters.remove(ids) }
+        finishDeadLetters()
+        guard state.withLock({ !$0.stored.deadLetters.hasRemovedLines }) else {
+            throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
         }
+        return count
     }
 
     /// Encodes and writes pending dead letters, and removes the lines of replayed ones. Failures are reported once.

@@ -7,12 +7,6 @@ struct StoreState {
         case new, open, closed
     }
 
-    struct HandedOut {
-        let segment: Segment
-        /// The events that became dead letters since the segment was handed out.
-        var rejected = Usage()
-    }
-
     let configuration: Configuration
     let files: any FileSystem
     var phase = Phase.new
@@ -22,11 +16,7 @@ struct StoreState {
     /// By the priority's raw value.
     var appenders = Event.Priority.allCases.map { Appender($0) }
     var limits: SegmentLimits
-    var handedOut: [Batch.ID: HandedOut] = [:]
-    var lastBatch: UInt64 = 0
-    /// Segments that were given up because they can't be read. They are tried again from time to time.
-    var unreadable: [Segment] = []
-    var lastUnreadableAttempt: Duration = .zero
+    var batches = Batches()
     private var hasReportedDeadLetters = false
 
     init(_ configuration: Configuration, files: any FileSystem) {
@@ -125,9 +115,8 @@ struct StoreState {
         stored.deadLetters.close()
         stored.directories.close()
         stored.synchronization = PendingSynchronization()
-        handedOut = [:]
+        batches = Batches()
         stored.unremoved = []
-        unreadable = []
         phase = .closed
     }
 
@@ -241,16 +230,6 @@ struct StoreState {
 
     // MARK: Dead letters
 
-    mutating func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        guard let segment = handedOut[batch]?.segment else { return }
-        stored.deadLetters.add(events, of: segment, at: configuration.environment.time.wallTime())
-        for event in events {
-            guard let id = event.line.id, segment.rejected.insert(id).inserted else { continue }
-            handedOut[batch]?.rejected.events += 1
-            handedOut[batch]?.rejected.eventBytes += event.line.bytes.count
-        }
-    }
-
     /// Writes pending dead letters, and removes the lines of replayed ones from their files.
     mutating func finishDeadLetters() {
         var attempts = 8
@@ -286,7 +265,7 @@ struct StoreState {
     ) throws(SluiceError) -> Int {
         let existing = stored.deadLetters.existing(letters.map(\.id))
         var replayed: Set<DeadLetter.ID> = []
-        defer { stored.deadLetters.remove(replayed) }
+        defer { _ = stored.deadLetters.remove(replayed) }
         for letter in letters where existing.contains(letter.id) {
             try store(letter.line, letter.priority)
             replayed.insert(letter.id)

@@ -1,7 +1,8 @@
 internal import Sluice
 internal import SluiceFiles
 
-extension StoreState {
+/// The batches that are handed out, and the segments that can't be read.
+struct Batches {
     /// A segment that is handed out next, and the values that are needed to read it without the lock.
     struct Candidate {
         let segment: Segment
@@ -12,55 +13,27 @@ extension StoreState {
         let hasUnreadDeadLetters: Bool
     }
 
+    private struct HandedOut {
+        let segment: Segment
+        /// The events that became dead letters since the segment was handed out.
+        var rejected = Usage()
+    }
+
     private static let readAttempts = 3
     private static let unreadableInterval = Duration.seconds(60)
 
-    /// Makes new segments as large as the requested size, so that each of them is one batch.
-    mutating func setTarget(_ size: BatchSize) {
-        let (events, bytes) = (configuration.segmentEvents, configuration.segmentBytes)
-        limits.events = min(max(size.events, events.lowerBound), events.upperBound)
-        limits.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
-    }
-
-    /// Hands out the next segment: the oldest one of the highest priority.
-    mutating func takeCandidate() throws(SluiceError) -> Candidate? {
-        var failure: FileError?
-        repeat {
-            for lane in appenders.indices.reversed() {
-                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
-                do throws(FileError) {
-                    try closeSegment(lane)
-                } catch {
-                    failure = error
-                }
-                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
-            }
-        } while findMore()
-        if let failure {
-            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
-        }
-        return nil
-    }
-
-    private mutating func nextSegment(_ priority: Event.Priority) -> Segment? {
-        while let segment = stored.index.firstWaiting(priority) {
-            guard stored.isExpired(segment) else { return segment }
-            stored.expire(segment)
-        }
-        return nil
-    }
-
-    private mutating func handOut(_ segment: Segment) -> Candidate {
-        stored.index.handOut(segment)
-        return Candidate(
-            segment: segment, path: segment.path, limit: segment.fileBytes, priority: segment.name.priority,
-            hasUnreadDeadLetters: !stored.deadLetters.unreadFiles.isEmpty)
-    }
+    private var handedOut: [Batch.ID: HandedOut] = [:]
+    private var lastBatch: UInt64 = 0
+    /// They were given up, and are tried again from time to time.
+    private var unreadable: [Segment] = []
+    private var lastUnreadableAttempt: Duration = .zero
 
     /// Accounts for the contents of a segment.
     ///
     /// - Returns: nil if no event in it can be handed out.
-    mutating func batch(from candidate: Candidate, _ contents: SegmentReader.Contents) -> Batch? {
+    mutating func batch(
+        from candidate: Candidate, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
+    ) -> Batch? {
         let segment = candidate.segment
         segment.readFailures = 0
         unreadable.removeAll { $0 === segment }
@@ -90,7 +63,9 @@ extension StoreState {
     /// Tries a segment again later that can't be read, or gives it up.
     ///
     /// - Throws: the reason, if reading it must be tried again later.
-    mutating func couldNotRead(_ candidate: Candidate, _ failure: SegmentReader.Failure) throws(SluiceError) {
+    mutating func couldNotRead(
+        _ candidate: Candidate, _ failure: SegmentReader.Failure, in stored: inout StoredFiles, at now: Duration
+    ) throws(SluiceError) {
         let segment = candidate.segment
         stored.index.release(segment)
         let cause: any Error
@@ -107,9 +82,9 @@ extension StoreState {
             segment.readFailures += 1
         case .foreign:
             cause = FileError.notPermitted
-            segment.readFailures = StoreState.readAttempts
+            segment.readFailures = Batches.readAttempts
         }
-        guard segment.readFailures >= StoreState.readAttempts else {
+        guard segment.readFailures >= Batches.readAttempts else {
             throw SluiceError(
                 .inputOutput, "a segment could not be read; this is tried again: \(segment.path)", cause: cause)
         }
@@ -124,24 +99,9 @@ extension StoreState {
         lastUnreadableAttempt = now
     }
 
-    /// Looks for events elsewhere. Call it when nothing waits.
-    ///
-    /// - Returns: whether there is something to deliver now.
-    mutating func findMore() -> Bool {
-        while let claim = stored.directories.claimAnother(
-            room: usage.fileBytes == 0 ? .max : configuration.capacity - usage.fileBytes)
-        {
-            stored.take([claim])
-            stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
-            evict(downTo: configuration.capacity, for: .critical)
-            if stored.index.usage.unreadBytes > 0 { return true }
-        }
-        return retryUnreadable()
-    }
-
     /// The device may have been unlocked, or the fault may have ended.
-    private mutating func retryUnreadable() -> Bool {
-        guard !unreadable.isEmpty, now - lastUnreadableAttempt >= StoreState.unreadableInterval else { return false }
+    mutating func retryUnreadable(in stored: inout StoredFiles, at now: Duration) -> Bool {
+        guard !unreadable.isEmpty, now - lastUnreadableAttempt >= Batches.unreadableInterval else { return false }
         let segment = unreadable.removeFirst()
         unreadable.append(segment)
         lastUnreadableAttempt = now
@@ -149,10 +109,23 @@ extension StoreState {
         return true
     }
 
+    /// Turns events of a batch into dead letters that must be written.
+    mutating func reject(
+        _ events: [RejectedEvent], of batch: Batch.ID, in stored: inout StoredFiles, at date: Timestamp
+    ) {
+        guard let segment = handedOut[batch]?.segment else { return }
+        stored.deadLetters.add(events, of: segment, at: date)
+        for event in events {
+            guard let id = event.line.id, segment.rejected.insert(id).inserted else { continue }
+            handedOut[batch]?.rejected.events += 1
+            handedOut[batch]?.rejected.eventBytes += event.line.bytes.count
+        }
+    }
+
     /// Takes a batch out of the backlog for good.
     ///
     /// - Returns: the segment whose file must be removed, or nil if it must stay until its dead letters are written.
-    mutating func settle(_ batch: Batch.ID) throws(SluiceError) -> Segment? {
+    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> Segment? {
         guard let segment = handedOut.removeValue(forKey: batch)?.segment else {
             throw SluiceError(.invalidArgument, "batch \(batch.rawValue) is not handed out: settle each batch once")
         }
@@ -162,15 +135,7 @@ extension StoreState {
         return nil
     }
 
-    /// Call this after ``settle(_:)``. Delivery asks no store for batches whose backlog is empty.
-    mutating func settled() {
-        guard phase == .open else { return }
-        // The dead letters of the batch were counted twice until now.
-        stored.evictDeadLetters(downTo: configuration.capacity - openBytes)
-        if usage.events == 0, usage.unreadBytes == 0 { _ = findMore() }
-    }
-
-    mutating func release(_ batch: Batch.ID) {
+    mutating func release(_ batch: Batch.ID, in stored: inout StoredFiles) {
         guard let released = handedOut.removeValue(forKey: batch) else { return }
         let segment = released.segment
         stored.index.release(segment)

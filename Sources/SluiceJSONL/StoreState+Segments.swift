@@ -2,6 +2,71 @@ internal import Sluice
 internal import SluiceFiles
 
 extension StoreState {
+    /// Makes new segments as large as the requested size, so that each of them is one batch.
+    mutating func setTarget(_ size: BatchSize) {
+        let (events, bytes) = (configuration.segmentEvents, configuration.segmentBytes)
+        limits.events = min(max(size.events, events.lowerBound), events.upperBound)
+        limits.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
+    }
+
+    /// Hands out the next segment: the oldest one of the highest priority.
+    mutating func takeCandidate() throws(SluiceError) -> Batches.Candidate? {
+        var failure: FileError?
+        repeat {
+            for lane in appenders.indices.reversed() {
+                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
+                do throws(FileError) {
+                    try closeSegment(lane)
+                } catch {
+                    failure = error
+                }
+                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
+            }
+        } while findMore()
+        if let failure {
+            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
+        }
+        return nil
+    }
+
+    private mutating func nextSegment(_ priority: Event.Priority) -> Segment? {
+        while let segment = stored.index.firstWaiting(priority) {
+            guard stored.isExpired(segment) else { return segment }
+            stored.expire(segment)
+        }
+        return nil
+    }
+
+    private mutating func handOut(_ segment: Segment) -> Batches.Candidate {
+        stored.index.handOut(segment)
+        return Batches.Candidate(
+            segment: segment, path: segment.path, limit: segment.fileBytes, priority: segment.name.priority,
+            hasUnreadDeadLetters: !stored.deadLetters.unreadFiles.isEmpty)
+    }
+
+    /// Looks for events elsewhere. Call it when nothing waits.
+    ///
+    /// - Returns: whether there is something to deliver now.
+    mutating func findMore() -> Bool {
+        while let claim = stored.directories.claimAnother(
+            room: usage.fileBytes == 0 ? .max : configuration.capacity - usage.fileBytes)
+        {
+            stored.take([claim])
+            stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
+            evict(downTo: configuration.capacity, for: .critical)
+            if stored.index.usage.unreadBytes > 0 { return true }
+        }
+        return batches.retryUnreadable(in: &stored, at: now)
+    }
+
+    /// Call this after a batch was settled. Delivery asks no store for batches whose backlog is empty.
+    mutating func settled() {
+        guard phase == .open else { return }
+        // The dead letters of the batch were counted twice until now.
+        stored.evictDeadLetters(downTo: configuration.capacity - openBytes)
+        if usage.events == 0, usage.unreadBytes == 0 { _ = findMore() }
+    }
+
     // MARK: Capacity
 
     /// Makes sure that `size` more bytes fit, if necessary by evicting dead letters and segments.
@@ -23,13 +88,17 @@ extension StoreState {
         }
     }
 
-    var openBytes: Int { appenders.reduce(0) { $0 + $1.usage.fileBytes } }
+    /// The size of the open segments and of the buffers.
+    var openBytes: Int {
+        // By index: iterating over the elements would copy and retain them, once for each event.
+        appenders.indices.reduce(0) { $0 + appenders[$1].fileBytes }
+    }
 
     private var storedBytes: Int { stored.fileBytes + openBytes }
 
     private func evictableBytes(for priority: Event.Priority) -> Int {
         appenders.prefix { $0.priority <= priority }.reduce(0) { bytes, appender in
-            let open = appender.priority < priority ? appender.usage.fileBytes : 0
+            let open = appender.priority < priority ? appender.fileBytes : 0
             return bytes + stored.index.evictableBytes(appender.priority) + open
         }
     }
@@ -70,7 +139,6 @@ extension StoreState {
         }
         for segment in stored.index.segments where segment.condition == .waiting && stored.isMissing(segment.path) {
             stored.lost(segment)
-            unreadable.removeAll { $0 === segment }
         }
         for file in stored.deadLetters.files where stored.isMissing(file.path) {
             stored.observer.deadLettersDropped(stored.deadLetters.forget(file), .vanished)
