@@ -39,9 +39,12 @@ struct Batches {
         unreadable.removeAll { $0 === segment }
         // Events that this process has counted are dead letters only if they were rejected from this segment.
         let isCounted = segment.events != nil
-        let lines = contents.lines.filter { line in
-            guard let id = line.id else { return true }
-            return !segment.rejected.contains(id) && (isCounted || !stored.deadLetters.contains(id))
+        var lines = contents.lines
+        if !segment.rejected.isEmpty || (!isCounted && stored.deadLetters.count > 0) {
+            lines.removeAll { line in
+                guard let id = line.id else { return false }
+                return segment.rejected.contains(id) || (!isCounted && stored.deadLetters.contains(id))
+            }
         }
         let damaged = segment.events.map { max(0, $0 - lines.count) } ?? contents.damaged
         if !isCounted { stored.observer.recovered(lines.count + damaged) }

@@ -104,12 +104,15 @@ struct DeadLetters {
         files.insert(file, at: index.map { $0 + 1 } ?? 0)
     }
 
-    /// Takes note of the contents of a file. Ignores events that are dead letters already.
+    /// Takes note of the contents of a file. The lines of events that are dead letters already are removed.
     mutating func setContents(of file: DeadLetterFile, _ lines: [(range: Range<Int>, line: DeadLetterLine)]) {
         guard file.letters == nil, files.contains(where: { $0 === file }) else { return }
         var letters: [DeadLetterFile.Letter] = []
         for (range, line) in lines {
-            if let id = line.event.id, !eventIDs.insert(id).inserted { continue }
+            if let id = line.event.id, !eventIDs.insert(id).inserted {
+                file.removed.append(range)
+                continue
+            }
             letters.append(DeadLetterFile.Letter(id: makeID(), eventID: line.event.id, range: range))
         }
         file.letters = letters

@@ -77,9 +77,8 @@ struct Directories {
         return (claims, foreign)
     }
 
-    /// Claims another directory whose process has ended, or for which there was no room before.
-    ///
-    /// - Parameter room: the largest size of its segments.
+    /// Claims another directory whose process has ended, or for which there was no room before. Its segments take at most
+    /// `room` bytes.
     mutating func claimAnother(room: Int) -> Claim? {
         for path in otherDirectories {
             do throws(FileError) {

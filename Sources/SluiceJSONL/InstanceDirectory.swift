@@ -132,9 +132,7 @@ final class InstanceDirectory {
         var bytes: Int { segments.reduce(0) { $0 + $1.bytes } }
     }
 
-    /// Reads the directory and the sizes of its files. Removes empty segments.
-    ///
-    /// - Parameter largest: the largest size of a segment. Larger files are foreign.
+    /// Reads the directory and the sizes of its files. Removes empty segments. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
         for text in try files.list(path) where text != InstanceDirectory.lockName {

@@ -15,7 +15,6 @@ struct SegmentReader {
         var lines: [EventLine] = []
         /// The number of damaged lines, including a torn one at the end.
         var damaged = 0
-        var eventBytes = 0
     }
 
     let files: any FileSystem
@@ -47,7 +46,6 @@ struct SegmentReader {
             } catch {
                 throw .encrypted(error)
             }
-            contents.eventBytes += line.count
             contents.lines.append(EventLine(bytes: line, priority: priority))
         }
         return contents

@@ -232,6 +232,7 @@ struct StoreState {
 
     /// Writes pending dead letters, and removes the lines of replayed ones from their files.
     mutating func finishDeadLetters() {
+        if phase == .open, files.processID != processID { resetAfterFork() }
         var attempts = 8
         while phase == .open, stored.deadLetters.isUnfinished {
             do throws(FileError) {

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -37,7 +38,7 @@ struct DeadLetterTests {
     // MARK: Keeping
 
     @Test("a rejected event becomes a line with the reason, the date, the refusals and the event")
-    func lineFormat() throws {
+    func rejectedEventBecomesLine() throws {
         let store = try opened()
         let line = EventLine.canonical(0, .critical)
         try store.append(line)
@@ -65,7 +66,7 @@ struct DeadLetterTests {
     }
 
     @Test("a rejected event is not handed out again after a release")
-    func skippedAfterRelease() throws {
+    func rejectedEventIsNotReturnedAfterRelease() throws {
         let store = try opened()
         for number in 0..<4 { try store.append(.canonical(number)) }
         let batch = try #require(try store.nextBatch())
@@ -85,7 +86,7 @@ struct DeadLetterTests {
     }
 
     @Test("a later process lists dead letters and doesn't hand out their events", arguments: [true, false])
-    func skippedAfterRestart(isEncrypted: Bool) throws {
+    func laterProcessSkipsDeadLetters(isEncrypted: Bool) throws {
         let key = isEncrypted ? LineEncryption.toy(7) : nil
         let first = try opened(encryption: key)
         for number in 0..<4 { try first.append(.canonical(number)) }
@@ -111,7 +112,7 @@ struct DeadLetterTests {
     }
 
     @Test("opening reads no file if there are no dead letters")
-    func openingWithoutDeadLetters() throws {
+    func openingReadsNothingWithoutDeadLetters() throws {
         let first = try opened()
         try first.append(.canonical(0))
         first.store.close()
@@ -121,7 +122,7 @@ struct DeadLetterTests {
     }
 
     @Test("dead letters count against the capacity and are evicted first, oldest first")
-    func evictedFirst() throws {
+    func deadLettersAreEvictedFirst() throws {
         let store = try opened(capacity: 160_000)
         try reject(0..<100, in: store, padding: 1_000)
         #expect(try directory.files().allSatisfy { try directory.read($0).count <= 10_000 })
@@ -145,7 +146,7 @@ struct DeadLetterTests {
     }
 
     @Test("the capacity holds in a later process too, and evicts the dead letters of earlier ones first")
-    func capacityAtOpen() throws {
+    func capacityAtOpenEvictsDeadLettersFirst() throws {
         let first = try opened()
         try reject(0..<100, in: first, padding: 1_000)
         for number in 100..<150 { try first.append(.canonical(number, padding: 1_000)) }
@@ -157,7 +158,7 @@ struct DeadLetterTests {
     }
 
     @Test("dead letters don't expire")
-    func noAgeLimit() throws {
+    func deadLettersDoNotExpire() throws {
         try reject(0..<3, in: try opened())
         time.advance(by: .days(400))
         #expect(try opened().store.deadLetters().count == 3)
@@ -166,7 +167,7 @@ struct DeadLetterTests {
     // MARK: Replaying and discarding
 
     @Test("1,000 replayed dead letters wait again, in order, and survive a restart", arguments: [true, false])
-    func replayAll(isRestarted: Bool) throws {
+    func thousandDeadLettersAreReplayedInOrder(isRestarted: Bool) throws {
         var store = try opened()
         try reject(0..<1_000, in: store)
         if isRestarted {
@@ -193,7 +194,7 @@ struct DeadLetterTests {
     }
 
     @Test("some dead letters can be replayed and others discarded; the rest keeps its ids", arguments: [true, false])
-    func replaySome(isEncrypted: Bool) throws {
+    func someAreReplayedAndOthersDiscarded(isEncrypted: Bool) throws {
         let store = try opened(encryption: isEncrypted ? .toy(9) : nil)
         try reject(0..<10, in: store)
         let letters = try store.store.deadLetters()
@@ -209,7 +210,7 @@ struct DeadLetterTests {
     }
 
     @Test("a replayed event that is rejected again is a dead letter again")
-    func rejectedTwice() throws {
+    func replayedEventCanBeRejectedAgain() throws {
         let store = try opened()
         try reject([0], in: store)
         #expect(try store.store.replayDeadLetters([try store.store.deadLetters()[0].id]) == 1)
@@ -220,7 +221,7 @@ struct DeadLetterTests {
     }
 
     @Test("a store that is full of its own dead letters replays them all")
-    func replayInFullStore() throws {
+    func fullStoreReplaysItsDeadLetters() throws {
         let store = try opened(capacity: 160_000)
         for start in stride(from: 0, to: 300, by: 20) { try reject(start..<start + 20, in: store, padding: 1_000) }
         let letters = try store.store.deadLetters()
@@ -235,7 +236,7 @@ struct DeadLetterTests {
     // MARK: Faults
 
     @Test("rejected events that can't be written keep their batch's file, and are written later", arguments: [1, 2])
-    func cannotWrite(attempts: Int) throws {
+    func unwrittenRejectionsKeepTheBatch(attempts: Int) throws {
         let store = try opened()
         for number in 0..<3 { try store.append(.canonical(number)) }
         let batch = try #require(try store.nextBatch())
@@ -262,7 +263,7 @@ struct DeadLetterTests {
     }
 
     @Test("a rejected event that was never written can be replayed or discarded")
-    func pendingReplayed() throws {
+    func unwrittenDeadLettersCanBeReplayed() throws {
         let store = try opened()
         for number in 0..<3 { try store.append(.canonical(number)) }
         let batch = try #require(try store.nextBatch())
@@ -281,7 +282,7 @@ struct DeadLetterTests {
     }
 
     @Test("an event that can't be encrypted is kept in memory with its batch's file")
-    func cannotEncrypt() throws {
+    func unencryptableRejectionsKeepTheBatch() throws {
         let isLocked = Locked(false)
         let toy = LineEncryption.toy(7)
         let store = try opened(
@@ -306,7 +307,9 @@ struct DeadLetterTests {
     @Test(
         "wherever the process ends, each event is delivered, waiting or a dead letter",
         arguments: FaultyFileSystem.Operation.allCases, [JSONLStore.Durability.process, .full, .buffered])
-    func killedAnywhere(operation: FaultyFileSystem.Operation, durability: JSONLStore.Durability) throws {
+    func noEventIsLostWhereverTheProcessEnds(operation: FaultyFileSystem.Operation, durability: JSONLStore.Durability)
+        throws
+    {
         for skip in 0..<(Trials.isFull ? 80 : 20) {
             let directory = try TemporaryDirectory()
             let files = FaultyFileSystem()
@@ -355,7 +358,7 @@ struct DeadLetterTests {
     }
 
     @Test("a damaged line is skipped and reported, a torn one at the end ignored, and no cut crashes the store")
-    func damaged() throws {
+    func damagedLinesAreSkipped() throws {
         try reject(0..<3, in: try opened())
         let name = try #require(try directory.files().first { $0.contains("/rejected/") })
         let intact = try directory.read(name)
@@ -382,7 +385,7 @@ struct DeadLetterTests {
     }
 
     @Test("dead letters that can't be decrypted stay in their file", arguments: [nil, UInt8(8)])
-    func wrongKey(other: UInt8?) throws {
+    func undecryptableDeadLettersStay(other: UInt8?) throws {
         try reject(0..<3, in: try opened(encryption: .toy(7)))
         let stranger = try opened(encryption: other.map { .toy($0) })
         #expect(try stranger.store.deadLetters().isEmpty)
@@ -392,7 +395,7 @@ struct DeadLetterTests {
     }
 
     @Test("lines of the previous version are read, and lines that come twice are read once")
-    func previousVersion() throws {
+    func linesOfPreviousVersionAreRead() throws {
         try reject([0], in: try opened())
         let name = try #require(try directory.files().first { $0.contains("/rejected/") })
         let line = #"{"reason":"x,\"event\":{","at":5,"event":\#(EventLine.canonical(7, .critical).text)}"# + "\n"
@@ -408,7 +411,7 @@ struct DeadLetterTests {
     // MARK: Other processes
 
     @Test("dead letters of adopted directories are listed, and move to the own directory when it is removed")
-    func adopted() throws {
+    func adoptedDeadLettersAreListedAndMoved() throws {
         let stores = try (0..<3).map { _ in try opened() }
         for (index, store) in stores.enumerated() {
             try reject([index], in: store)
@@ -429,7 +432,7 @@ struct DeadLetterTests {
     }
 
     @Test("the child of a fork leaves the parent's dead letters alone")
-    func fork() throws {
+    func childOfForkLeavesDeadLettersAlone() throws {
         let store = try opened()
         try reject(0..<3, in: store)
         for number in 3..<6 { try store.append(.canonical(number)) }
@@ -447,8 +450,24 @@ struct DeadLetterTests {
         #expect(try lines() == before)
     }
 
+    @Test("the child of a fork doesn't write the parent's pending dead letters")
+    func childOfForkLeavesPendingLettersAlone() throws {
+        let store = try opened()
+        try store.append(.canonical(0))
+        let batch = try #require(try store.nextBatch())
+        files.fail(.create, with: .noSpace)
+        store.store.reject(batch.rejected("bad"), in: batch.id)
+        files.heal()
+        files.pretend(processID: 1)
+        let error = #expect(throws: SluiceError.self) { try store.settle(batch) }
+        #expect(error?.code == .invalidArgument)
+        store.store.close()
+        #expect(try lines().isEmpty)
+        #expect(try directory.segments().count == 1)
+    }
+
     @Test("dead letters that someone has deleted are counted", arguments: [true, false])
-    func deleted(isWhole: Bool) throws {
+    func deletedDeadLettersAreCounted(isWhole: Bool) throws {
         let store = try opened()
         try reject(0..<3, in: store)
         let root = try #require(try SystemFileSystem().list(directory.path).first)
@@ -463,7 +482,7 @@ struct DeadLetterTests {
     @Test(
         "dead letters are synchronized before their batch is removed if a loss of power matters",
         arguments: [(JSONLStore.Durability.full, true), (.interval(milliseconds: 1_000), true), (.process, false)])
-    func synchronized(durability: JSONLStore.Durability, isSafe: Bool) throws {
+    func deadLettersAreSynchronizedBeforeSettle(durability: JSONLStore.Durability, isSafe: Bool) throws {
         let store = try opened(durability: durability)
         try store.append(.canonical(0))
         let batch = try #require(try store.nextBatch())

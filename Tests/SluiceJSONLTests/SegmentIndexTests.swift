@@ -15,7 +15,7 @@ struct SegmentIndexTests {
             in: directory, fileBytes: bytes)
     }
 
-    /// What the index must do, as slowly as it likes.
+    /// The same results as the index, without its speed.
     private struct Model {
         var waiting: [Segment] = []
         var handedOut: [Segment] = []

@@ -10,7 +10,7 @@ import Testing
     import Glibc
 #endif
 
-/// A store together with all that it has reported, so that conservation can be checked at any time.
+/// A store and everything that it has reported, so that conservation can be checked at any time.
 final class TestedStore: Sendable {
     private struct Counts {
         var appended = 0
@@ -29,7 +29,7 @@ final class TestedStore: Sendable {
         self.store = store
     }
 
-    /// Already open.
+    /// Creates and opens one.
     static func opened(_ store: JSONLStore) throws -> TestedStore {
         let tested = TestedStore(store)
         try tested.open()
@@ -71,7 +71,7 @@ final class TestedStore: Sendable {
         try store.settle(batch.id)
     }
 
-    /// Settles all that waits, and returns it in order.
+    /// Settles all waiting events, and returns them in order.
     func drain() throws(SluiceError) -> [String] {
         var texts: [String] = []
         while let batch = try nextBatch() {
@@ -86,7 +86,7 @@ final class TestedStore: Sendable {
     var deadLettersDropped: [DropReason: Int] { counts.withLock { $0.deadLettersDropped } }
     var notes: [String] { counts.withLock { $0.notes } }
 
-    /// What by the reports must be waiting; the store's own word is ``JSONLStore/backlog``.
+    /// The number of waiting events according to the reports. It must be that of ``JSONLStore/backlog``.
     var waiting: Int {
         counts.withLock { $0.appended + $0.recovered - $0.settled - $0.dropped.values.reduce(0, +) }
     }
@@ -103,7 +103,7 @@ extension Batch {
 extension EventLine {
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// A small line that is told by its number.
+    /// A small line with a number.
     init(_ number: Int, _ priority: Event.Priority = .normal, padding: Int = 0) {
         let pad = String(repeating: "x", count: padding)
         let text = #"{"id":"\#(number)","priority":"\#(priority)","pad":"\#(pad)"}"#
@@ -115,7 +115,7 @@ func texts(_ numbers: some Sequence<Int>, _ priority: Event.Priority = .normal, 
     numbers.map { EventLine($0, priority, padding: padding).text }
 }
 
-/// Clocks that stand still until a test moves them.
+/// Clocks that a test moves.
 final class ManualTime: TimeSource {
     private struct State {
         var wall: Int64 = 1_800_000_000_000
@@ -139,7 +139,7 @@ final class ManualTime: TimeSource {
         }
     }
 
-    /// Moves both clocks, as time does.
+    /// Moves both clocks.
     func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.elapsed += duration
@@ -151,7 +151,7 @@ final class ManualTime: TimeSource {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Moves the wall clock alone, as a user does.
+    /// Moves only the wall clock, like a user who changes it.
     func setWall(by duration: Duration) {
         state.withLock { $0.wall += duration.wholeMilliseconds }
     }
@@ -159,12 +159,6 @@ final class ManualTime: TimeSource {
     var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     var environment: PipelineEnvironment { PipelineEnvironment(time: self) }
-}
-
-/// How much of what can be tried is tried.
-enum Trials {
-    /// `SLUICE_FULL_TESTS=1 swift test` takes its time.
-    static let isFull = getenv("SLUICE_FULL_TESTS") != nil
 }
 
 extension Duration {
@@ -200,7 +194,7 @@ extension TemporaryDirectory {
         try file.write(bytes)
     }
 
-    /// Leaves events behind, as a life that has ended does.
+    /// Leaves events behind, like a process that has ended.
     func leave(_ lines: [EventLine], encryption: LineEncryption? = nil) throws {
         let store = try TestedStore.opened(JSONLStore(at: path, encryption: encryption))
         for line in lines { try store.append(line) }
