@@ -34,7 +34,7 @@ let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
 
 let examples: [Target] = [
     "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
-    "JSONLStoreExample", "SealedStoreExample", "MemoryStoreExample", "HTTPTransportExample", "StdoutTransportExample",
+    "JSONLStoreExample", "EncryptedStoreExample", "MemoryStoreExample", "HTTPTransportExample", "StdoutTransportExample",
     "FiltersExample", "ServerExample",
     "SwapEnvironments", "CustomPlugin", "AccessLog",
 ].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }

@@ -1,5 +1,5 @@
-// Nothing that was tracked is lost when the process is killed. Ten lives are, by SIGKILL in mid work; the next life
-// delivers what each left, and this program compares it with what had been acknowledged.
+// No tracked event is lost when the process is killed. This program starts ten processes and kills each by SIGKILL while
+// it tracks orders. Then it delivers the orders that the process left, and compares them with the acknowledged ones.
 //
 //     swift run JSONLStoreExample
 
@@ -7,7 +7,7 @@ import Foundation
 import Sluice
 import SluiceJSONL
 
-/// Collects the numbers of the orders that it is sent.
+/// Collects the numbers of the orders that it receives.
 actor Collector: Transport {
     private(set) var numbers: [Int64] = []
 
@@ -19,7 +19,7 @@ actor Collector: Transport {
     }
 }
 
-/// The life that is killed: tracks one order after the other, and says so when `track` has returned.
+/// The process that is killed: tracks one order after another, and acknowledges each after `track` has returned.
 func work(in folder: String) throws {
     let pipeline = try Pipeline {
         JSONLStore(at: folder)
@@ -43,7 +43,7 @@ if CommandLine.arguments.count > 1 {
 }
 
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-jsonl-\(UUID().uuidString)").path
-for life in 1...10 {
+for round in 1...10 {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = Bundle.main.executableURL
@@ -62,8 +62,8 @@ for life in 1...10 {
     await pipeline.flush()
     let ledger = await pipeline.shutdown()
     let delivered = await collector.numbers
-    print("life \(life): killed after \(acknowledged) acknowledged orders; the next life delivered \(delivered.count)")
-    // The order that was being written when the kill came may be there too: nobody was told, either way.
+    print("process \(round): killed after \(acknowledged) acknowledged orders; \(delivered.count) delivered")
+    // The last order may have been written without an acknowledgement.
     precondition(delivered == Array(1..<Int64(delivered.count + 1)) && delivered.count - acknowledged <= 1)
     precondition(delivered.count >= acknowledged, "an acknowledged order was lost")
     precondition(ledger.isBalanced)

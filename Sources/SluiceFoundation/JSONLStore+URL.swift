@@ -17,11 +17,11 @@ extension JSONLStore {
         capacity: Int = 10_485_760,
         maximumAge: Duration = .seconds(25 * 86_400),
         maximumEventBytes: Int = 1_000_000,
-        sealing: LineSealing? = nil,
+        encryption: LineEncryption? = nil,
         environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
         self.init(
             at: try directory.directoryPath(), durability: durability, capacity: capacity, maximumAge: maximumAge,
-            maximumEventBytes: maximumEventBytes, sealing: sealing, environment: environment)
+            maximumEventBytes: maximumEventBytes, encryption: encryption, environment: environment)
     }
 }

@@ -1,40 +1,44 @@
 internal import Sluice
 
-/// What a store was told, within its bounds.
+/// The settings of a store.
 struct Configuration: Sendable {
     let directory: String
     let durability: JSONLStore.Durability
     let capacity: Int
     let maximumAge: Duration
     let maximumEventBytes: Int
-    let sealing: LineSealing?
+    let encryption: LineEncryption?
     let environment: PipelineEnvironment
 
-    /// A segment is not to be more than an eighth of the capacity: else to evict one would be to evict nearly all.
+    /// A segment is at most an eighth of the capacity. Evicting a larger one would evict nearly everything.
     var segmentBytes: ClosedRange<Int> {
         let maximum = min(262_144, max(1, capacity / 8))
         return min(16_384, maximum)...maximum
     }
 
-    /// A thousand years: long enough to mean for ever, and short enough to be counted with.
+    /// A thousand years: practically unlimited, and short enough for arithmetic.
     static let longestAge = Duration.seconds(1_000 * 365 * 86_400)
 
-    /// How long a segment is appended to at most: its name tells the age of its first event only, and all of it is to
-    /// expire at once. A day in 25.
+    /// How long events are appended to a segment. Its name contains only the age of its first event, and all of its events
+    /// expire together.
     var segmentAge: Duration { maximumAge / 25 }
 
-    /// Nothing that a store of this kind has written is larger, whatever its settings were; it is read as a whole.
+    /// No store has written a larger segment, whatever its settings were. A segment is read as a whole.
     var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
 
-    /// However few events a batch is to have, not each of them gets a file of its own.
+    /// A lower limit, so that small batches don't lead to a file for each event.
     let segmentEvents = 20...500
 
-    var deadLetterCapacity: Int { min(1_048_576, capacity / 8) }
+    /// Dead letters are evicted by whole files, so files are small.
+    var deadLetterFileBytes: Int { min(65_536, capacity / 16) }
 
-    /// How much is written at once when nothing is promised.
+    /// The size of a write if the durability is ``JSONLStore/Durability/buffered``.
     let bufferBytes = 65_536
 
     var isBuffered: Bool { durability == .buffered }
+
+    /// Whether the durability promises anything for a loss of power.
+    var survivesPowerLoss: Bool { isFull || interval != nil }
 
     var isFull: Bool { durability == .full }
 
@@ -45,4 +49,28 @@ struct Configuration: Sendable {
             nil
         }
     }
+
+    /// - Throws: ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
+    func validate() throws(SluiceError) {
+        guard capacity > 0, maximumEventBytes > 0 else {
+            throw SluiceError(
+                .invalidArgument,
+                "a capacity of \(capacity) bytes, for events of at most \(maximumEventBytes), holds no event: "
+                    + "use positive numbers")
+        }
+        guard maximumAge > .zero else {
+            throw SluiceError(
+                .invalidArgument, "a maximumAge of \(maximumAge) makes every event too old: use a positive one")
+        }
+        if case .interval(let milliseconds) = durability, milliseconds < 1 {
+            throw SluiceError(
+                .invalidArgument, "an interval of \(milliseconds) milliseconds: use at least 1, or choose .full")
+        }
+    }
+}
+
+/// When an open segment is full.
+struct SegmentLimits {
+    var events: Int
+    var bytes: Int
 }

@@ -1,133 +1,353 @@
 internal import Sluice
 internal import SluiceFiles
 
-/// Events that no retry can bring home, kept for people to look at: `{"reason":…,"at":…,"event":{…}}` a line.
-///
-/// They lie in `rejected/` of the instance's folder, in files like segments; the oldest files go when they take too
-/// much room. Nothing reads them.
+/// A file of dead letters, `rejected/<sequence>.jsonl` in the directory of a process.
+final class DeadLetterFile {
+    struct Letter {
+        let id: DeadLetter.ID
+        let eventID: EventID?
+        /// The place of its line in the file.
+        let range: Range<Int>
+    }
+
+    fileprivate(set) var path: String
+    let sequence: UInt64
+    /// The path of the process's directory.
+    fileprivate(set) var directory: String
+    fileprivate(set) var bytes: Int
+    /// Nil: an earlier process wrote the file, and nobody has read it yet.
+    fileprivate(set) var letters: [Letter]?
+    /// The places of letters that were replayed or discarded and are still in the file.
+    fileprivate var removed: [Range<Int>] = []
+
+    init(in directory: InstanceDirectory, _ sequence: UInt64, bytes: Int, letters: [Letter]?) {
+        self.directory = directory.path
+        path = "\(directory.rejectedPath)/\(DeadLetterFile.name(sequence))"
+        self.sequence = sequence
+        self.bytes = bytes
+        self.letters = letters
+    }
+
+    private static let suffix = ".jsonl"
+    /// Ends the name of a file that replaces another one as soon as it is complete.
+    static let incompleteSuffix = ".new"
+
+    fileprivate static func name(_ sequence: UInt64) -> String { SegmentName.digits(sequence) + suffix }
+
+    static func sequence(of name: String) -> UInt64? {
+        guard name.hasSuffix(suffix), let number = UInt64(name.dropLast(suffix.count), radix: 16),
+            number < UInt64.max >> 1, DeadLetterFile.name(number) == name
+        else { return nil }
+        return number
+    }
+}
+
+/// The dead letters of a store: files of at most 64 KiB, and letters that could not be written yet.
 struct DeadLetters {
-    private struct File {
-        var name: String
-        var bytes: Int
+    /// A letter that is not in a file yet. The segment of its event must not be removed before it is.
+    struct Pending {
+        let id: DeadLetter.ID
+        let letter: DeadLetterLine
+        let segment: Segment
+        /// Nil until it is encoded.
+        var line: [UInt8]?
     }
 
-    /// Oldest first. Nil: not looked at yet.
-    private var files: [File]?
-    private var writer: OpenFile?
+    /// Oldest first.
+    private(set) var files: [DeadLetterFile] = []
+    private(set) var pending: [Pending] = []
+    /// The size of the files.
+    private(set) var bytes = 0
+    private var current: (file: DeadLetterFile, writer: OpenFile)?
+    private var eventIDs: Set<EventID> = []
+    private var storedCount = 0
+    private var lastID: UInt64 = 0
 
-    mutating func add(
-        _ rejected: [RejectedEvent], to folder: InstanceFolder, sequence: inout UInt64, configuration: Configuration,
-        files fileSystem: any FileSystem
+    var count: Int { storedCount + pending.count }
+
+    var unreadFiles: [DeadLetterFile] { files.filter { $0.letters == nil } }
+
+    /// Whether letters wait to be written, or to be removed from their files.
+    var isUnfinished: Bool { !pending.isEmpty || hasRemovedLines }
+
+    func contains(_ event: EventID) -> Bool { eventIDs.contains(event) }
+
+    /// The letters with these ids, or all of them, by file.
+    func letters(_ ids: Set<DeadLetter.ID>?) -> [(path: String, bytes: Int, letters: [DeadLetterFile.Letter])] {
+        files.compactMap { file in
+            let letters = (file.letters ?? []).filter { ids?.contains($0.id) ?? true }
+            return letters.isEmpty ? nil : (file.path, file.bytes, letters)
+        }
+    }
+
+    /// Which of these letters exist.
+    func existing(_ ids: some Sequence<DeadLetter.ID>) -> Set<DeadLetter.ID> {
+        let all = files.flatMap { $0.letters ?? [] }.map(\.id) + pending.map(\.id)
+        return Set(ids).intersection(all)
+    }
+
+    var hasRemovedLines: Bool { files.contains { !$0.removed.isEmpty } }
+
+    func isPending(_ segment: Segment) -> Bool { pending.contains { $0.segment === segment } }
+
+    // MARK: Files
+
+    mutating func add(_ claim: Directories.Claim) {
+        for file in claim.listing.deadLetters {
+            insert(DeadLetterFile(in: claim.directory, file.sequence, bytes: file.bytes, letters: nil))
+        }
+    }
+
+    private mutating func insert(_ file: DeadLetterFile) {
+        bytes += file.bytes
+        let index = files.lastIndex { ($0.sequence, $0.directory) < (file.sequence, file.directory) }
+        files.insert(file, at: index.map { $0 + 1 } ?? 0)
+    }
+
+    /// Takes note of the contents of a file. The lines of events that are dead letters already are removed.
+    mutating func setContents(of file: DeadLetterFile, _ lines: [(range: Range<Int>, line: DeadLetterLine)]) {
+        guard file.letters == nil, files.contains(where: { $0 === file }) else { return }
+        var letters: [DeadLetterFile.Letter] = []
+        for (range, line) in lines {
+            if let id = line.event.id, !eventIDs.insert(id).inserted {
+                file.removed.append(range)
+                continue
+            }
+            letters.append(DeadLetterFile.Letter(id: makeID(), eventID: line.event.id, range: range))
+        }
+        file.letters = letters
+        storedCount += letters.count
+    }
+
+    private mutating func makeID() -> DeadLetter.ID {
+        lastID += 1
+        return DeadLetter.ID(rawValue: lastID)
+    }
+
+    /// Forgets a file that is gone.
+    ///
+    /// - Returns: the number of letters in it.
+    mutating func forget(_ file: DeadLetterFile) -> Int {
+        guard let index = files.firstIndex(where: { $0 === file }) else { return 0 }
+        if current?.file === file { current = nil }
+        files.remove(at: index)
+        bytes -= file.bytes
+        for letter in file.letters ?? [] { forget(letter.eventID) }
+        storedCount -= file.letters?.count ?? 0
+        return file.letters?.count ?? 0
+    }
+
+    /// Moves the files of an adopted directory to the own one, so that the adopted one can be removed.
+    mutating func move(
+        from directory: InstanceDirectory, _ directories: inout Directories
     ) throws(FileError) {
-        try makeDirectory(folder, files: fileSystem)
-        var files = try known(in: folder, sequence: &sequence, files: fileSystem)
-        defer { self.files = files }
-        let now = configuration.environment.time.wallTime()
-        for event in rejected {
-            let line = try DeadLetters.line(event, at: now, sealing: configuration.sealing)
-            let capacity = configuration.deadLetterCapacity
-            guard line.count <= capacity else { continue }
-            var total = files.reduce(line.count) { $0 + $1.bytes }
-            while total > capacity, let oldest = files.first {
-                if files.count == 1 { writer = nil }
-                try fileSystem.removeFile("\(folder.rejectedPath)/\(oldest.name)")
-                total -= oldest.bytes
-                files.removeFirst()
-            }
-            if let last = files.last, last.bytes + line.count > capacity / 4 { writer = nil }
-            if writer == nil {
-                let name = DeadLetters.name(&sequence)
-                writer = try OpenFile(
-                    "\(folder.rejectedPath)/\(name)", [.write, .append, .create, .exclusive], in: fileSystem)
-                files.append(File(name: name, bytes: 0))
-            }
-            do throws(FileError) {
-                try writer?.write(line)
-            } catch {
-                // What is torn stays torn: nothing is ever written behind it.
-                writer = nil
-                throw error
-            }
-            files[files.count - 1].bytes += line.count
-        }
-        if configuration.isFull { try writer?.synchronize() }
-    }
-
-    /// Moves the dead letters of an adopted folder to those of our own, so that it can be cleared away.
-    mutating func adopt(
-        from folder: InstanceFolder, into home: InstanceFolder, sequence: inout UInt64, files fileSystem: any FileSystem
-    ) {
-        do throws(FileError) {
-            let names = try fileSystem.list(folder.rejectedPath).sorted()
-            if names.isEmpty { return }
-            try makeDirectory(home, files: fileSystem)
-            _ = try known(in: home, sequence: &sequence, files: fileSystem)
-            for name in names where DeadLetters.sequence(of: name) != nil {
-                let newName = DeadLetters.name(&sequence)
-                try fileSystem.rename("\(folder.rejectedPath)/\(name)", to: "\(home.rejectedPath)/\(newName)")
-            }
-            files = nil
-            writer = nil
-        } catch {
-            // They stay where they are, and the next life tries again.
+        for file in files where file.directory == directory.path {
+            let own = try directories.makeOwnDirectory()
+            try makeDirectory(own, &directories)
+            let isTaken = files.contains { $0.directory == own.path && $0.sequence == file.sequence }
+            let sequence = isTaken ? directories.makeSequence() : file.sequence
+            let path = "\(own.rejectedPath)/\(DeadLetterFile.name(sequence))"
+            try directories.files.rename(file.path, to: path)
+            directories.entriesChanged(in: own.rejectedPath)
+            file.path = path
+            file.directory = own.path
         }
     }
 
-    private func makeDirectory(_ folder: InstanceFolder, files: any FileSystem) throws(FileError) {
+    private func makeDirectory(_ own: InstanceDirectory, _ directories: inout Directories) throws(FileError) {
         do throws(FileError) {
-            try files.makeDirectory(folder.rejectedPath, mode: 0o700)
+            try directories.files.makeDirectory(own.rejectedPath, mode: 0o700)
+            directories.entriesChanged(in: own.path)
         } catch {
             guard error == .exists else { throw error }
         }
     }
 
-    /// What is there already; new names come after all of it.
-    private func known(
-        in folder: InstanceFolder, sequence: inout UInt64, files fileSystem: any FileSystem
-    ) throws(FileError) -> [File] {
-        if let files { return files }
-        var found: [File] = []
-        for name in try fileSystem.list(folder.rejectedPath).sorted() {
-            guard let number = DeadLetters.sequence(of: name) else { continue }
-            sequence = max(sequence, number + 1)
-            found.append(File(name: name, bytes: try fileSystem.status(of: "\(folder.rejectedPath)/\(name)").size))
+    // MARK: Writing
+
+    /// Adds rejected events that must be encoded and written. Ignores those that are dead letters already.
+    mutating func add(_ events: [RejectedEvent], of segment: Segment, at date: Timestamp) {
+        for event in events {
+            if let id = event.line.id, !eventIDs.insert(id).inserted { continue }
+            pending.append(Pending(id: makeID(), letter: DeadLetterLine(event, at: date), segment: segment))
         }
-        return found
     }
 
-    private static let suffix = ".jsonl"
-
-    private static func name(_ sequence: inout UInt64) -> String {
-        defer { sequence &+= 1 }
-        return SegmentName.digits(sequence) + suffix
+    mutating func setLine(_ line: [UInt8], of id: DeadLetter.ID) {
+        guard let index = pending.firstIndex(where: { $0.id == id }) else { return }
+        pending[index].line = line
     }
 
-    private static func sequence(of name: String) -> UInt64? {
-        guard name.hasSuffix(suffix), let number = UInt64(name.dropLast(suffix.count), radix: 16),
-            number < UInt64.max >> 1, SegmentName.digits(number) + suffix == name
-        else { return nil }
-        return number
-    }
-
-    private static func line(
-        _ event: RejectedEvent, at time: Timestamp, sealing: LineSealing?
-    ) throws(FileError) -> [UInt8] {
-        var bytes = event.line.bytes
-        if let sealing {
-            do throws(SluiceError) {
-                bytes = try sealing.sealed(bytes)
-            } catch {
-                throw .notPermitted
+    /// Writes the pending letters that are encoded, in their order.
+    mutating func write(
+        to directories: inout Directories, _ synchronization: inout PendingSynchronization
+    ) throws(FileError) {
+        while let line = pending.first?.line {
+            let (file, writer) = try currentFile(for: line.count, &directories)
+            var chunk: [UInt8] = []
+            var letters: [DeadLetterFile.Letter] = []
+            for next in pending {
+                let limit = directories.configuration.deadLetterFileBytes
+                guard let line = next.line, chunk.isEmpty || file.bytes + chunk.count + line.count <= limit else {
+                    break
+                }
+                let start = file.bytes + chunk.count
+                letters.append(
+                    DeadLetterFile.Letter(
+                        id: next.id, eventID: next.letter.event.id, range: start..<start + line.count))
+                chunk += line
+            }
+            try write(chunk, to: file, writer, &directories)
+            pending.removeFirst(letters.count)
+            file.letters?.append(contentsOf: letters)
+            file.bytes += chunk.count
+            bytes += chunk.count
+            storedCount += letters.count
+            if !directories.configuration.survivesPowerLoss {
+                synchronization.add(file.path, bytes: file.bytes, file: nil)
             }
         }
-        var writer = JSONWriter(capacity: bytes.count + 128)
-        writer.raw(#"{"reason":"#)
-        writer.string(String(event.reason.prefix(1_024)))
-        writer.raw(#","at":"#)
-        writer.integer(time.milliseconds)
-        writer.raw(#","event":"#)
-        writer.raw(bytes)
-        writer.raw("}\n")
-        return writer.bytes
+    }
+
+    private mutating func currentFile(
+        for size: Int, _ directories: inout Directories
+    ) throws(FileError) -> (DeadLetterFile, OpenFile) {
+        if let current, current.file.bytes + size <= directories.configuration.deadLetterFileBytes { return current }
+        let own = try directories.makeOwnDirectory()
+        try makeDirectory(own, &directories)
+        let file = DeadLetterFile(in: own, directories.makeSequence(), bytes: 0, letters: [])
+        let writer = try OpenFile(file.path, [.write, .append, .create, .exclusive], in: directories.files)
+        directories.entriesChanged(in: own.rejectedPath)
+        files.append(file)
+        current = (file, writer)
+        return (file, writer)
+    }
+
+    private mutating func write(
+        _ chunk: [UInt8], to file: DeadLetterFile, _ writer: OpenFile, _ directories: inout Directories
+    ) throws(FileError) {
+        do throws(FileError) {
+            try writer.write(chunk)
+            if try writer.status().links == 0 { throw .noSuchFile }
+            // The events may have been safe for long. Their segment is removed soon.
+            guard directories.configuration.survivesPowerLoss else { return }
+            try writer.synchronize()
+            try directories.synchronizeEntries()
+        } catch {
+            current = nil
+            do throws(FileError) {
+                try writer.truncate(to: file.bytes)
+            } catch {
+                // Nothing is written behind a torn line, and a line that comes twice is read once.
+            }
+            if file.bytes == 0 {
+                directories.files.discardFile(file.path)
+                _ = forget(file)
+            }
+            throw error
+        }
+    }
+
+    mutating func close() {
+        current = nil
+    }
+
+    // MARK: Removing
+
+    /// Removes a file.
+    ///
+    /// - Returns: the number of letters that are lost with it.
+    mutating func evict(_ file: DeadLetterFile, _ fileSystem: any FileSystem) throws(FileError) -> Int {
+        var unread = 0
+        do throws(SegmentReader.Failure) {
+            if file.letters == nil {
+                let reader = SegmentReader(files: fileSystem, encryption: nil)
+                unread = try reader.countLines(file.path, limit: file.bytes)
+            }
+        } catch {
+            // It can't be counted, and is removed all the same.
+        }
+        do throws(FileError) {
+            try fileSystem.removeFile(file.path)
+        } catch {
+            if error != .noSuchFile { throw error }
+        }
+        return unread + forget(file)
+    }
+
+    /// Removes letters. Their lines stay in their files until ``removeLines(_:)``.
+    ///
+    /// - Returns: the number of letters that existed.
+    mutating func remove(_ ids: Set<DeadLetter.ID>) -> Int {
+        let before = count
+        for entry in pending where ids.contains(entry.id) { forget(entry.letter.event.id) }
+        pending.removeAll { ids.contains($0.id) }
+        for file in files {
+            for letter in file.letters ?? [] where ids.contains(letter.id) {
+                file.removed.append(letter.range)
+                forget(letter.eventID)
+                storedCount -= 1
+            }
+            if !file.removed.isEmpty { file.letters?.removeAll { ids.contains($0.id) } }
+        }
+        return before - count
+    }
+
+    private mutating func forget(_ event: EventID?) {
+        if let event { eventIDs.remove(event) }
+    }
+
+    /// Removes the lines of removed letters from their files.
+    ///
+    /// - Returns: the number of letters that are lost because someone else has deleted a file.
+    mutating func removeLines(_ fileSystem: any FileSystem) throws(FileError) -> Int {
+        var lost = 0
+        for file in files where !file.removed.isEmpty {
+            if current?.file === file { current = nil }
+            do throws(FileError) {
+                try removeLines(of: file, fileSystem)
+            } catch {
+                if error != .noSuchFile { throw error }
+                lost += forget(file)
+            }
+        }
+        return lost
+    }
+
+    /// Replaces a file by one with the remaining lines.
+    private mutating func removeLines(of file: DeadLetterFile, _ fileSystem: any FileSystem) throws(FileError) {
+        var lines = try OpenFile(file.path, [], in: fileSystem).read(upTo: file.bytes)
+        for range in file.removed.sorted(by: { $0.lowerBound > $1.lowerBound }) {
+            lines.removeSubrange(range.clamped(to: 0..<lines.count))
+        }
+        if lines.isEmpty {
+            try fileSystem.removeFile(file.path)
+            _ = forget(file)
+            return
+        }
+        try replace(file.path, by: lines, fileSystem)
+        file.letters = file.letters?.map { letter in
+            let shift = file.removed.reduce(0) { $0 + ($1.lowerBound < letter.range.lowerBound ? $1.count : 0) }
+            let range = letter.range.lowerBound - shift..<letter.range.upperBound - shift
+            return DeadLetterFile.Letter(id: letter.id, eventID: letter.eventID, range: range)
+        }
+        bytes -= file.bytes - lines.count
+        file.bytes = lines.count
+        file.removed = []
+    }
+
+    private func replace(_ path: String, by bytes: [UInt8], _ fileSystem: any FileSystem) throws(FileError) {
+        let incomplete = path + DeadLetterFile.incompleteSuffix
+        fileSystem.discardFile(incomplete)
+        do throws(FileError) {
+            let file = try OpenFile(incomplete, [.write, .create, .exclusive], in: fileSystem)
+            try file.write(bytes)
+            // The remaining letters may have been safe for long.
+            try file.synchronize()
+            try fileSystem.rename(incomplete, to: path)
+        } catch {
+            fileSystem.discardFile(incomplete)
+            throw error
+        }
     }
 }

@@ -1,58 +1,77 @@
 public import Sluice
 package import SluiceFiles
 
-/// A store on disk: a directory of JSON Lines files that outlives the process, and can be read with `jq` and `grep`.
+/// A store on disk: a directory of JSON Lines files that outlive the process. You can read them with `jq` and `grep`.
 ///
-/// By default an event has survived the end of the process, by whatever cause, when ``append(_:)`` returns; see
-/// ``Durability``. Events that another life of the host left in the same directory are delivered by the next; several
-/// processes may share a directory, in which each has its own folder.
+/// By default an event survives the end of the process for any reason, `kill -9` included, as soon as ``append(_:)``
+/// returns; see ``Durability``. The next process that uses the directory delivers the events that are left in it. Several
+/// processes may share a directory: each has its own subdirectory.
 ///
-/// When more than `capacity` bytes wait, whole segments are evicted: those of the lowest priority first, the oldest of
-/// them first; never above the priority of the incoming event, which is refused instead, and never what is being
-/// delivered. Events that no retry can bring home are kept as dead letters, in `rejected/` beside the segments.
+/// When the store is full, it evicts dead letters first, then whole segments: those of the lowest priority first, the
+/// oldest first. It never evicts events that are being delivered or that have a higher priority than the incoming event.
+/// If that is not enough, the incoming event is refused.
 ///
-/// Each line carries a CRC-32C; a line that is not what was written is skipped and counted, never delivered.
+/// Each line carries a CRC-32C. A damaged line is skipped and counted, never delivered. Rejected events are kept as dead
+/// letters in `rejected/`, beside the segments.
 public final class JSONLStore: Store {
+    /// The failures that an event survives after ``JSONLStore/append(_:)`` has returned.
+    public enum Durability: Sendable, Hashable {
+        /// Nothing yet: events are written 64 KiB at a time, and when a batch is taken. A crash of the process loses the
+        /// events that were not written; a shutdown doesn't.
+        case buffered
+        /// The end of the process for any reason: `kill -9`, a trap, out of memory. A loss of power or a crash of the
+        /// system can lose the events that the system had not written, usually those of the last 5 to 30 seconds.
+        case process
+        /// The same as ``process``, and a loss of power loses at most the events of the last `milliseconds` and of the
+        /// time that the drive takes to synchronize. Callers don't wait: a task synchronizes the files. Use at least
+        /// 1 ms. More than a day counts as a day.
+        case interval(milliseconds: Int)
+        /// A loss of power, as far as the drive is honest. Each event waits for a synchronization (0.2 to 20 ms). On
+        /// Apple's platforms it is `F_FULLFSYNC`.
+        case full
+    }
+
     private let configuration: Configuration
     private let files: any FileSystem
     private let state: Locked<StoreState>
 
+    /// Creates a store. A pipeline opens it.
+    ///
     /// - Parameters:
-    ///   - directory: where the events are kept. It is made (0700) with the directories above it if it is missing, and
-    ///     must otherwise be a directory that belongs to this user. A relative path is resolved when the store is opened.
-    ///   - durability: what an accepted event has survived.
-    ///   - capacity: the most bytes of files that wait for delivery in this store: 10 MiB by default. Each process that
-    ///     shares the directory has as much to itself. Dead letters take an eighth of it more, at most 1 MiB.
-    ///   - maximumAge: events that are older are dropped, at the latest when they are older by a twenty-fifth: 25 days,
-    ///     and one, by default. Within a life their age follows the monotonic clock. Time between lives counts only if
-    ///     it is not longer than this: a wall clock that stands years ahead expires nothing, and neither do years in a
-    ///     drawer.
-    ///   - maximumEventBytes: the longest event that is accepted: 1 MB by default, 512 MiB at most.
-    ///   - sealing: encryption of the lines; none by default.
-    ///   - environment: the clocks, and the randomness for the folder's name.
+    ///   - directory: the place for the events. If it is missing, it is created with its parents (0700). Otherwise it must
+    ///     be a directory that belongs to this user. A relative path is resolved when the store is opened.
+    ///   - durability: the failures that an accepted event survives.
+    ///   - capacity: the most bytes of events and dead letters to keep on disk: 10 MiB by default. Each process that shares
+    ///     the directory has this capacity. Until a batch is settled, its dead letters may exceed it.
+    ///   - maximumAge: events older than this are dropped, a segment at a time, so up to 4 % late: 25 days by default. The
+    ///     age follows the monotonic clock while the process runs. Time between two processes counts only if it is shorter
+    ///     than `maximumAge`, so a wall clock that is years ahead expires nothing. Dead letters don't expire.
+    ///   - maximumEventBytes: the longest event to accept: 1 MB by default, at most 512 MiB.
+    ///   - encryption: encrypts the lines if you pass one.
+    ///   - environment: the clocks, and the random numbers for the name of the subdirectory.
     public convenience init(
         at directory: String,
         durability: Durability = .process,
         capacity: Int = 10_485_760,
         maximumAge: Duration = .seconds(25 * 86_400),
         maximumEventBytes: Int = 1_000_000,
-        sealing: LineSealing? = nil,
+        encryption: LineEncryption? = nil,
         environment: PipelineEnvironment = PipelineEnvironment()
     ) {
         self.init(
             at: directory, durability: durability, capacity: capacity, maximumAge: maximumAge,
-            maximumEventBytes: maximumEventBytes, sealing: sealing, environment: environment,
+            maximumEventBytes: maximumEventBytes, encryption: encryption, environment: environment,
             files: SystemFileSystem())
     }
 
-    /// The same, on other files than the system's.
+    /// Creates a store on another file system.
     package init(
         at directory: String,
         durability: Durability = .process,
         capacity: Int = 10_485_760,
         maximumAge: Duration = .seconds(25 * 86_400),
         maximumEventBytes: Int = 1_000_000,
-        sealing: LineSealing? = nil,
+        encryption: LineEncryption? = nil,
         environment: PipelineEnvironment = PipelineEnvironment(),
         files: any FileSystem
     ) {
@@ -60,7 +79,7 @@ public final class JSONLStore: Store {
             directory: directory, durability: durability, capacity: capacity,
             maximumAge: min(maximumAge, Configuration.longestAge),
             maximumEventBytes: min(maximumEventBytes, 1 << 29),
-            sealing: sealing, environment: environment)
+            encryption: encryption, environment: environment)
         self.files = files
         state = Locked(StoreState(configuration, files: files))
     }
@@ -71,38 +90,27 @@ public final class JSONLStore: Store {
 
     // MARK: Store
 
-    /// Takes over what earlier lives left: it lists directories, and reads no events. Only what it must evict or expire at
-    /// once, because it is too much or too old, is read to be counted.
+    /// Opens the store and takes over the events of earlier processes. It reads directories and dead letters, but no events,
+    /// except to count those that it must evict or expire immediately.
     ///
-    /// - Throws: ``SluiceError/Code/storageUnavailable`` with what to do about it, if the directory cannot be made or
-    ///   written to, is a file or a symbolic link, or belongs to someone else; ``SluiceError/Code/invalidPipeline`` if
-    ///   this store was opened before; ``SluiceError/Code/invalidArgument`` if no event can fit into its limits, or its
-    ///   age or interval is not positive. A full disk is no error: what waits already can be delivered.
+    /// A full disk is not an error: stored events can be delivered.
+    ///
+    /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
+    ///   file or a symbolic link, or belongs to someone else. ``SluiceError/Code/invalidPipeline`` if this store was opened
+    ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
-        guard configuration.capacity > 0, configuration.maximumEventBytes > 0 else {
-            throw SluiceError(
-                .invalidArgument,
-                "a capacity of \(configuration.capacity) bytes, for events of at most \(configuration.maximumEventBytes), "
-                    + "holds none: give positive numbers")
-        }
-        guard configuration.maximumAge > .zero else {
-            throw SluiceError(
-                .invalidArgument,
-                "a maximumAge of \(configuration.maximumAge), at which every event is too old: give a positive one")
-        }
-        if case .interval(let milliseconds) = configuration.durability, milliseconds < 1 {
-            throw SluiceError(
-                .invalidArgument, "an interval of \(milliseconds) milliseconds: give 1 at least, or choose .full")
-        }
+        try configuration.validate()
         try use { state throws(SluiceError) in try state.open(observer) }
+        readDeadLetters()
+        use { $0.enforceLimits() }
     }
 
-    /// Writes one event to the end of its segment, as well as the ``Durability`` says. Safe from any thread.
+    /// Writes one event to the end of its segment. You can call this method from any thread.
     ///
-    /// - Throws: ``SluiceError/Code/storageFull`` when nothing may make room for it; ``SluiceError/Code/eventTooLarge``;
-    ///   ``SluiceError/Code/malformedLine`` for bytes that are no object on one line; ``SluiceError/Code/inputOutput``
-    ///   when the file system refused; the next event may go well again. Nothing of the refused one is left then, unless
-    ///   the file system would not even take back what it had taken: then a later life may deliver it.
+    /// - Throws: ``SluiceError/Code/storageFull`` if nothing may make room for the event.
+    ///   ``SluiceError/Code/eventTooLarge`` or ``SluiceError/Code/malformedLine`` if the line is too long or isn't an object
+    ///   on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The refused event
+    ///   is not stored, unless the file system doesn't even allow to remove it again: then a later process may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
         guard line.bytes.count <= configuration.maximumEventBytes else {
             throw SluiceError(
@@ -113,38 +121,36 @@ public final class JSONLStore: Store {
         guard LineFormat.canStore(line.bytes) else {
             throw SluiceError(.malformedLine, "an event must be one JSON object without a newline")
         }
-        // Before the lock: sealing is the host's code, and the checksum is the longer part of the work.
-        let stored = try configuration.sealing?.sealed(line.bytes) ?? line.bytes
-        let checksum = Checksum.of(stored)
+        let stored = try StoredLine(line, configuration.encryption)
         let isDue = try perform { state throws(SluiceError) in
-            try state.append(stored, checksum: checksum, eventBytes: line.bytes.count, priority: line.priority)
+            try state.append(stored, line.priority)
             return state.scheduleSynchronization()
         }
         if isDue { startSynchronization() }
     }
 
-    /// Hands out the oldest segment of the highest priority as one batch; if there is none, what is being written is
-    /// sealed for it. The size that is asked for is what later segments are made to, between 20 and 500 events.
+    /// Hands out the oldest segment of the highest priority as one batch. If only the open segment is left, it is closed.
+    /// Later segments get the requested size, between 20 and 500 events.
     ///
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a segment could not be read at present. After three attempts it is
-    ///   given up, so that others can be delivered, and looked at again when nothing else waits.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
+    ///   and tried again when nothing else waits.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        let reader = SegmentReader(files: files, sealing: configuration.sealing)
         while true {
             let candidate = try perform { state throws(SluiceError) in
-                state.aim(at: size)
+                state.setTarget(size)
                 return try state.takeCandidate()
             }
             guard let candidate else { return nil }
-            // Without the lock: those who track events must not wait for a file to be read.
+            if candidate.hasUnreadDeadLetters { readDeadLetters() }
+            // Without the lock: callers of append must not wait for a file to be read.
             let result = Result { () throws(SegmentReader.Failure) in
                 try reader.read(candidate.path, limit: candidate.limit, priority: candidate.priority)
             }
             let batch = try perform { state throws(SluiceError) -> Batch? in
                 switch result {
-                case .success(let contents): return state.batch(from: candidate, contents)
+                case .success(let contents): return state.batches.batch(from: candidate, contents, in: &state.stored)
                 case .failure(let failure):
-                    try state.unreadable(candidate, failure)
+                    try state.batches.couldNotRead(candidate, failure, in: &state.stored, at: state.now)
                     return nil
                 }
             }
@@ -152,22 +158,28 @@ public final class JSONLStore: Store {
         }
     }
 
-    /// Removes the batch's file, after its rejected events were written to the dead letters.
+    /// Removes the batch's file.
     ///
-    /// - Throws: ``SluiceError/Code/inputOutput`` if the file could not be removed. Its events are not handed out again
-    ///   in this life, and the removal is tried again; a later life may send them once more.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if the file can't be removed, or must stay because rejected events of the
+    ///   batch can't be written. Removing it is tried again. Its events are not handed out again in this process, but may
+    ///   be in a later one.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
+        finishDeadLetters()
         let segment = try perform { state throws(SluiceError) in
-            state.removeUnremoved()
-            return try state.settle(batch)
+            state.stored.removeUnremoved()
+            return try state.batches.settle(batch, in: &state.stored)
         }
-        // Without the lock, as in reading: to free a file's blocks takes a while.
+        guard let segment else {
+            use { $0.settled() }
+            throw SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
+        }
+        // Without the lock: it takes a while to free a file's blocks.
         let path = segment.path
         let removal = Result { () throws(FileError) in try files.removeFile(path) }
         try use { state throws(SluiceError) in
             defer { state.settled() }
             do throws(FileError) {
-                try state.removed(segment, removal)
+                try state.stored.removed(segment, removal)
             } catch {
                 throw SluiceError(
                     .inputOutput, "a delivered segment could not be removed; this is tried again", cause: error)
@@ -175,37 +187,36 @@ public final class JSONLStore: Store {
         }
     }
 
-    /// Writes events of a batch to the dead letters.
-    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        use { $0.writeDeadLetters(events) }
-    }
-
-    /// Takes a batch back: it is the next of its priority to be handed out, since it is the oldest.
+    /// Takes a batch back. It is the next one of its priority, without the events that were rejected.
     public func release(_ batch: Batch.ID) {
-        use { $0.release(batch) }
+        use { $0.batches.release(batch, in: &$0.stored) }
     }
 
-    /// What waits, without reading anything: bytes that an earlier life left count as the size of their files.
+    /// The number and size of the waiting events. Events of earlier processes count as the size of their files until they
+    /// are read.
     public var backlog: Backlog {
         state.withLock { $0.backlog }
     }
 
-    /// Writes out what is buffered, and waits until the drive has everything that this life has written.
+    /// Writes buffered events, and waits until the drive has everything that this process has written.
     ///
-    /// - Throws: ``SluiceError/Code/inputOutput`` if any of it may still be lost with the power.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if events may still be lost with the power.
     public func synchronize() throws(SluiceError) {
-        let outcome = try synchronizeWritten(includingClosed: true)
-        if let failure = outcome.failure {
-            throw SluiceError(.inputOutput, "what was written may not be safe from a loss of power", cause: failure)
+        finishDeadLetters()
+        if let failure = try synchronizeWritten() {
+            throw SluiceError(.inputOutput, "events may not survive a loss of power", cause: failure)
         }
     }
 
-    /// Writes out what is buffered, and gives the folder free for the next life.
+    /// Writes buffered events, and leaves all events to the next process.
     public func close() {
+        finishDeadLetters()
         use { $0.close() }
     }
 
     // MARK: Helpers
+
+    private var reader: SegmentReader { SegmentReader(files: files, encryption: configuration.encryption) }
 
     /// Runs `body` on the open store.
     private func perform<Result>(
@@ -217,7 +228,7 @@ public final class JSONLStore: Store {
         }
     }
 
-    /// Runs `body` with the lock held, and hands on afterwards what it has to say.
+    /// Runs `body` with the lock held, and reports its notes afterwards.
     private func use<Result, Failure: Error>(
         _ body: (inout StoreState) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -228,25 +239,25 @@ public final class JSONLStore: Store {
         }
         return try state.withLock { state throws(Failure) in
             defer {
-                if !state.notes.isEmpty {
-                    notes = state.takeNotes()
-                    observer = state.observer
+                if !state.stored.notes.isEmpty {
+                    notes = state.stored.takeNotes()
+                    observer = state.stored.observer
                 }
             }
             return try body(&state)
         }
     }
 
-    // MARK: Synchronising
+    // MARK: Synchronizing
 
-    private func synchronizeWritten(includingClosed: Bool) throws(SluiceError) -> StoreState.Synchronized {
-        let work = try perform { state throws(SluiceError) in
+    private func synchronizeWritten() throws(SluiceError) -> FileError? {
+        var work = try perform { state throws(SluiceError) in
             try state.flushAll()
-            return state.unsynchronized(includingClosed: includingClosed)
+            return state.stored.synchronization.work(state.appenders, state.stored.directories)
         }
-        let outcome = work.synchronize()
-        use { $0.finish(work, outcome) }
-        return outcome
+        work.run(in: files)
+        use { [work] in $0.finish(work) }
+        return work.failure
     }
 
     private func startSynchronization() {
@@ -256,24 +267,150 @@ public final class JSONLStore: Store {
         Task { [weak self] in
             do {
                 try await time.sleep(until: deadline)
-                _ = try self?.synchronizeWritten(includingClosed: false)
+                _ = try self?.synchronizeWritten()
             } catch {
-                // Closed meanwhile; a failure of the drive has been reported where it was found.
+                // The store was closed. A failure of the drive has been reported.
             }
             self?.endSynchronization()
         }
     }
 
-    /// Whether no synchronisation is due.
+    /// Whether no synchronization is scheduled.
     var isIdle: Bool {
-        state.withLock { !$0.isSynchronizationScheduled }
+        state.withLock { !$0.stored.synchronization.isScheduled }
     }
 
     private func endSynchronization() {
         let isDue = use { state in
-            state.isSynchronizationScheduled = false
+            state.stored.synchronization.isScheduled = false  // mutant: synchronize-once
             return state.phase == .open && state.scheduleSynchronization()
         }
         if isDue { startSynchronization() }
     }
+
+    // MARK: Dead letters
+
+    /// Writes rejected events to `rejected/`, and synchronizes them if the durability promises anything for a loss of power.
+    ///
+    /// If they can't be written, they are kept in memory and tried again, and the file of their batch stays on disk. An
+    /// event that is a dead letter already is ignored.
+    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
+        let date = configuration.environment.time.wallTime()
+        do throws(SluiceError) {
+            try perform { $0.batches.reject(events, of: batch, in: &$0.stored, at: date) }
+        } catch {
+            // A closed store keeps the events, because it keeps their batch.
+        }
+        finishDeadLetters()
+    }
+
+    /// Reads all dead letters, oldest first, including those of earlier processes. Damaged lines are skipped and reported.
+    ///
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read.
+    public func deadLetters() throws(SluiceError) -> [DeadLetter] {
+        try letters(nil).flatMap(\.self)
+    }
+
+    /// Appends the events of dead letters to the waiting events, and removes the dead letters.
+    ///
+    /// The capacity doesn't matter: a dead letter takes more room than its event. If the process ends in between, an event
+    /// may be both a dead letter and stored as a waiting event, and stays a dead letter.
+    ///
+    /// - Returns: the number of events that wait again. Unknown ids are ignored.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if an event can't be read or written. It and the remaining ones are still
+    ///   dead letters then.
+    public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        var replayed = 0
+        for group in try letters(ids) {
+            let lines = try group.map { letter throws(SluiceError) in
+                (letter.id, try StoredLine(letter.line, configuration.encryption), letter.line.priority)
+            }
+            defer { finishDeadLetters() }
+            replayed += try perform { state throws(SluiceError) in try state.replay(lines) }
+            // Events that would survive a loss of power as dead letters must survive it as waiting ones.
+            if configuration.interval != nil { _ = try synchronizeWritten() }
+        }
+        return replayed
+    }
+
+    /// Deletes dead letters.
+    ///
+    /// - Returns: the number of deleted dead letters. Unknown ids are ignored.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. This is tried again, and the dead letters are
+    ///   not listed any more, but a later process may find them.
+    public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        readDeadLetters()
+        let count = try perform { $0.stored.deadLetters.remove(ids) }
+        finishDeadLetters()
+        guard state.withLock({ !$0.stored.deadLetters.hasRemovedLines }) else {
+            throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
+        }
+        return count
+    }
+
+    /// Encodes and writes pending dead letters, and removes the lines of replayed ones. Failures are reported once.
+    private func finishDeadLetters() {
+        guard state.withLock({ $0.stored.deadLetters.isUnfinished }) else { return }
+        var lines: [(DeadLetter.ID, [UInt8])] = []
+        var failure: SluiceError?
+        for entry in state.withLock({ $0.stored.deadLetters.pending }) where entry.line == nil && failure == nil {
+            do throws(SluiceError) {
+                lines.append((entry.id, try entry.letter.encoded(configuration.encryption)))
+            } catch {
+                failure = error
+            }
+        }
+        use { [lines] state in
+            for (id, line) in lines { state.stored.deadLetters.setLine(line, of: id) }
+            state.finishDeadLetters()
+            if let failure { state.deadLettersFailed(failure) }
+        }
+    }
+
+    /// Reads the dead letters of earlier processes that nobody has read.
+    private func readDeadLetters() {
+        for file in state.withLock({ $0.stored.deadLetters.unreadFiles }) {
+            let contents = Result { () throws(SegmentReader.Failure) in
+                DeadLetterLine.lines(
+                    in: try reader.bytes(of: file.path, limit: file.bytes), configuration.encryption)
+            }
+            use { $0.stored.setContents(of: file, contents) }
+        }
+    }
+
+    /// Reads dead letters, by file.
+    private func letters(_ ids: Set<DeadLetter.ID>?) throws(SluiceError) -> [[DeadLetter]] {
+        readDeadLetters()
+        let (stored, pending) = try perform { state throws(SluiceError) in
+            (
+                state.stored.deadLetters.letters(ids),
+                state.stored.deadLetters.pending.filter { ids?.contains($0.id) ?? true }
+            )
+        }
+        var groups: [[DeadLetter]] = []
+        for file in stored {
+            do throws(SegmentReader.Failure) {
+                let bytes = try reader.bytes(of: file.path, limit: file.bytes)
+                groups.append(
+                    file.letters.compactMap { letter in
+                        guard letter.range.upperBound <= bytes.count else { return nil }
+                        return DeadLetterLine(bytes[letter.range].dropLast(), configuration.encryption).map {
+                            $0.letter(letter.id)
+                        }
+                    })
+                let damaged = file.letters.count - (groups.last?.count ?? 0)
+                if damaged > 0 { use { $0.stored.notes.append(StoredFiles.damagedNote(damaged, file.path)) } }
+            } catch {
+                if case .file(.noSuchFile) = error { continue }
+                throw SluiceError(
+                    .inputOutput, "a file of dead letters could not be read: \(file.path)", cause: error)
+            }
+        }
+        return groups + [pending.map { $0.letter.letter($0.id) }]
+    }
+}
+
+extension DropReason {
+    /// In the child of a `fork`: the parent stored the event before, and delivers it.
+    public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")
 }

@@ -1,3 +1,4 @@
+internal import CSluiceJSONL
 internal import Sluice
 
 #if canImport(Darwin)
@@ -10,13 +11,42 @@ internal import Sluice
     import Bionic
 #endif
 
-/// How an event's line stands in a file: with its checksum as the last key, `…,"crc":"1a2b3c4d"}` and a newline.
+/// CRC-32C. It finds every change of up to 32 adjacent bits, and misses one in 2³² of the others.
+enum Checksum {
+    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        bytes.withUnsafeBytes { sluice_crc32c($0.baseAddress, $0.count) }
+    }
+}
+
+/// A line that is ready to be written. Making it is the longer part of the work and needs no lock.
+struct StoredLine {
+    private let bytes: ArraySlice<UInt8>
+    private let checksum: UInt32
+    /// The length of the event's own line, before encryption.
+    let eventBytes: Int
+
+    /// - Throws: the error of the encryption.
+    init(_ line: EventLine, _ encryption: LineEncryption?) throws(SluiceError) {
+        bytes = try encryption?.encrypted(line.bytes) ?? line.bytes
+        checksum = Checksum.of(bytes)
+        eventBytes = line.bytes.count
+    }
+
+    /// The length in the file.
+    var size: Int { bytes.count + LineFormat.overhead }
+
+    func append(to buffer: inout [UInt8]) {
+        LineFormat.append(bytes, checksum: checksum, to: &buffer)
+    }
+}
+
+/// The format of a line in a segment: the event with its checksum as the last key, `…,"crc":"1a2b3c4d"}`, and a newline.
 ///
-/// The file thereby stays plain JSON Lines. The checksum is that of the line as it was appended.
+/// The file is therefore plain JSON Lines. The checksum is that of the line before it was added.
 enum LineFormat {
     private static let suffixStart = Array(#","crc":""#.utf8)
     private static let suffixEnd = Array(#""}"#.utf8)
-    /// What follows the comma, with room for the checksum.
+    /// The bytes after the comma, with room for the checksum.
     private static let suffixTemplate =
         suffixStart.dropFirst() + Array(repeating: 0, count: 8) + suffixEnd + [newline]
     private static let suffixLength = suffixStart.count + 8 + suffixEnd.count
@@ -25,10 +55,10 @@ enum LineFormat {
     private static let openBrace = UInt8(ascii: "{")
     private static let closeBrace = UInt8(ascii: "}")
 
-    /// What a stored line is longer than the event's: the checksum in the place of the brace, and the newline.
+    /// The number of bytes that a stored line is longer than the event: the checksum and the newline.
     static let overhead = suffixLength
 
-    /// Whether ``append(_:checksum:to:)`` can take these bytes so that ``event(in:at:)`` gives them back.
+    /// Whether ``event(in:at:)`` returns these bytes after ``append(_:checksum:to:)``.
     static func canStore(_ line: ArraySlice<UInt8>) -> Bool {
         line.count > 2 && line.first == openBrace && line.last == closeBrace && newlineIndex(in: line) == nil
     }
@@ -36,7 +66,7 @@ enum LineFormat {
     static func append(_ line: ArraySlice<UInt8>, checksum: UInt32, to buffer: inout [UInt8]) {
         buffer.reserveCapacity(buffer.count + line.count + overhead)
         buffer.append(contentsOf: line)
-        // The comma takes the place of the brace, which comes again behind the checksum.
+        // The comma replaces the brace, which is written again after the checksum.
         buffer[buffer.count - 1] = suffixStart[0]
         let digits = buffer.count + suffixStart.count - 1
         buffer.append(contentsOf: suffixTemplate)
@@ -45,8 +75,8 @@ enum LineFormat {
         }
     }
 
-    /// The event's bytes within the stored line at `range`, which is without its newline; nil if they are not what was
-    /// written. Puts the brace back in place of the checksum.
+    /// Finds the event in the stored line at `range`, which excludes the newline, and puts the brace back in place of the
+    /// checksum. Returns nil if the line is damaged.
     static func event(in buffer: inout [UInt8], at range: Range<Int>) -> Range<Int>? {
         let comma = range.upperBound - suffixLength
         guard comma > range.lowerBound, buffer[range.lowerBound] == openBrace,
@@ -60,10 +90,11 @@ enum LineFormat {
         }
         buffer[comma] = closeBrace
         let event = range.lowerBound..<comma + 1
+        // mutant: ignore-checksum
         return Checksum.of(buffer[event]) == expected ? event : nil
     }
 
-    /// Relative to the start of `bytes`.
+    /// Returns the offset of the first newline from the start of `bytes`.
     static func newlineIndex(in bytes: ArraySlice<UInt8>) -> Int? {
         bytes.withUnsafeBytes { buffer in
             guard let base = buffer.baseAddress, let found = memchr(base, CInt(newline), buffer.count) else {
@@ -73,7 +104,7 @@ enum LineFormat {
         }
     }
 
-    // Upper case is not what was written.
+    // Upper case was never written, so it is damage.
     private static func hexadecimalValue(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,20 +1,21 @@
 internal import Sluice
 
-/// The name of a segment's file, which holds all that is known of it without reading: `<class>-<sequence>-<created>.jsonl`.
+/// The name of a segment's file: `<class>-<sequence>-<created>.jsonl`.
 ///
-/// It is also the format's version: a name of any other shape is another version's, or nobody's, and left alone.
+/// It contains everything that is known about the segment without reading it. It is also the version of the format: a name
+/// of another shape belongs to another version or to someone else, and the file is left alone.
 struct SegmentName: Hashable {
     let priority: Event.Priority
-    /// Ascends over all segments of a root directory that this life knows of: sixteen hexadecimal digits.
+    /// Ascends over all segments of a root directory that the process knows: sixteen hexadecimal digits.
     let sequence: UInt64
-    /// In the time of ``StoreClock``: decimal milliseconds. Or ``unknownTime``.
+    /// Decimal milliseconds in the time of ``StoreClock``, or ``unknownTime``.
     let created: Timestamp
 
-    /// Of what was made while the wall clock could not be believed.
+    /// The time of segments that were created while the wall clock was implausible.
     static let unknownTime = Timestamp(milliseconds: 0)
 
     private static let suffix = ".jsonl"
-    /// Leaves room above, so that numbers which were read can be counted on from.
+    /// Leaves room for numbers after the highest one that was read.
     private static let maximumSequence = UInt64.max >> 1
     private static let maximumMilliseconds: Int64 = 1_000_000_000_000_000
 
@@ -33,7 +34,7 @@ struct SegmentName: Hashable {
             let milliseconds = Int64(parts[2])
         else { return nil }
         self.init(priority: priority, sequence: sequence, created: Timestamp(milliseconds: milliseconds))
-        // Signs, leading zeros and capitals: what this version would not have written.
+        // This version writes no signs, leading zeros or capitals.
         guard self.text == text else { return nil }
     }
 

@@ -1,27 +1,26 @@
 internal import Sluice
 internal import SluiceFiles
 
-/// Reads a segment back: what is whole, and how much is not.
+/// Reads segments and counts damaged lines.
 struct SegmentReader {
     enum Failure: Error {
         case file(FileError)
-        /// The lines are whole, but sealed with another key, or the key is out of reach.
-        case sealed(any Error)
+        /// The lines are undamaged, but can't be decrypted.
+        case encrypted(any Error)
         /// Not a regular file, or not this user's.
         case foreign
     }
 
     struct Contents {
         var lines: [EventLine] = []
-        /// Lines that are not what was written, a torn one at the end included.
+        /// The number of damaged lines, including a torn one at the end.
         var damaged = 0
-        var eventBytes = 0
     }
 
     let files: any FileSystem
-    let sealing: LineSealing?
+    let encryption: LineEncryption?
 
-    /// - Parameter limit: how much of the file to read, in bytes.
+    /// Reads the first `limit` bytes of a segment.
     func read(_ path: String, limit: Int, priority: Event.Priority) throws(Failure) -> Contents {
         var buffer = try bytes(of: path, limit: limit)
         var ranges: [Range<Int>] = []
@@ -41,14 +40,18 @@ struct SegmentReader {
         }
         contents.lines.reserveCapacity(ranges.count)
         for range in ranges {
-            let line = try event(from: buffer[range])
-            contents.eventBytes += line.count
+            let line: ArraySlice<UInt8>
+            do {
+                line = try LineEncryption.event(in: buffer[range], encryption)
+            } catch {
+                throw .encrypted(error)
+            }
             contents.lines.append(EventLine(bytes: line, priority: priority))
         }
         return contents
     }
 
-    /// How many lines a segment has, whole or not; without looking at them.
+    /// Counts the lines of a file, damaged or not.
     func countLines(_ path: String, limit: Int) throws(Failure) -> Int {
         let bytes = try bytes(of: path, limit: limit)
         var count = 0
@@ -61,7 +64,8 @@ struct SegmentReader {
         return count
     }
 
-    private func bytes(of path: String, limit: Int) throws(Failure) -> [UInt8] {
+    /// Reads the first `limit` bytes of a file.
+    func bytes(of path: String, limit: Int) throws(Failure) -> [UInt8] {
         do throws(FileError) {
             let file = try OpenFile(path, [], in: files)
             let status = try file.status()
@@ -72,17 +76,5 @@ struct SegmentReader {
             throw .file(error)
         }
         throw .foreign
-    }
-
-    private func event(from line: ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8> {
-        guard LineSealing.isSealed(line) else { return line }
-        do {
-            guard let sealing else {
-                throw SluiceError(.storageUnavailable, "it was sealed, and this store has no key: give it its sealing")
-            }
-            return try sealing.event(in: line)
-        } catch {
-            throw .sealed(error)
-        }
     }
 }

@@ -1,33 +1,31 @@
 internal import Sluice
 internal import SluiceFiles
 
-/// The segment of one priority that is being appended to: a file that this life has created.
+/// The file that the events of one priority are appended to. This process has created it.
 final class SegmentWriter {
     let name: SegmentName
     /// In the time of ``StoreClock``.
     let created: Timestamp
-    let folder: InstanceFolder
+    let directory: InstanceDirectory
     let file: OpenFile
-    /// When nothing is to be appended any more, by the continuous clock.
+    /// When the last event may be appended, by the continuous clock.
     let deadline: Duration
-    /// All of it whole lines.
-    private(set) var fileBytes = 0
-    private(set) var events = 0
-    private(set) var eventBytes = 0
+    /// The complete lines in the file.
+    private(set) var usage = Usage()
     var isSynchronized = true
 
     init(
-        _ name: SegmentName, created: Timestamp, in folder: InstanceFolder, until deadline: Duration,
+        _ name: SegmentName, created: Timestamp, in directory: InstanceDirectory, until deadline: Duration,
         files: any FileSystem
     ) throws(FileError) {
         self.name = name
         self.created = created
-        self.folder = folder
+        self.directory = directory
         self.deadline = deadline
-        file = try OpenFile(folder.path(of: name), [.write, .append, .create, .exclusive], in: files)
+        file = try OpenFile(directory.path(of: name), [.write, .append, .create, .exclusive], in: files)
     }
 
-    /// Writes whole lines to the end. On a throw nothing of them counts, and nothing more may be written here.
+    /// Appends complete lines. If this throws, none of them counts, and nothing more may be written to this file.
     func write(_ lines: [UInt8]) throws(FileError) {
         do throws(FileError) {
             try file.write(lines)
@@ -37,24 +35,23 @@ final class SegmentWriter {
         }
     }
 
-    /// Takes back what was written but not accepted.
+    /// Removes lines that were written but not accepted.
     func cutBack() {
         do throws(FileError) {
-            try file.truncate(to: fileBytes)
+            // mutant: keep-short-write
+            try file.truncate(to: usage.fileBytes)
         } catch {
-            // The reader of this life stops at fileBytes; that of the next one finds a torn line, and counts it.
+            // This process reads the file only up to its usage. The next process finds a torn line and counts it.
         }
     }
 
-    /// Counts what ``write(_:)`` has written.
-    func accept(bytes: Int, events: Int, eventBytes: Int, isSynchronized: Bool) {
-        fileBytes += bytes
-        self.events += events
-        self.eventBytes += eventBytes
+    /// Counts lines that ``write(_:)`` has written.
+    func accept(_ lines: Usage, isSynchronized: Bool) {
+        usage = usage + lines
         self.isSynchronized = isSynchronized
     }
 
-    /// Whether someone has deleted the file: writes go on succeeding then, into nothing.
+    /// Whether someone has deleted the file. Writing to it still succeeds, without effect.
     var isDeleted: Bool {
         do throws(FileError) {
             return try file.status().links == 0

@@ -1,13 +1,13 @@
 internal import Sluice
 
-/// The time by which segments are stamped and grow old; a wall clock that is wrong or jumps does not expire anything.
+/// The clock that gives segments their age. A wall clock that is wrong or jumps expires nothing.
 ///
-/// Within a life it follows the monotonic clock alone. Between lives it believes the wall clock as long as that is
-/// plausible: not before the newest segment there is, and not later than that by more than the age limit. Otherwise it
-/// goes on from the newest segment, as though no time had passed; then events are kept too long rather than lost.
+/// Within a process it follows the monotonic clock alone. When the store is opened, it believes the wall clock if that is
+/// plausible: not before the newest segment, and not later than that by more than the age limit. Otherwise it continues
+/// from the newest segment, as if no time had passed. Events are then kept too long, not lost.
 struct StoreClock {
-    /// Whether another life can tell the time from this one's stamps. After an implausible reading it cannot: nobody knows
-    /// how far behind the truth they are, and once the wall clock is right again they would seem older than they are.
+    /// Whether other processes can tell the age of a segment from its name. After an implausible reading they can't:
+    /// nobody knows how far the clock is off, and with a correct clock the segments would seem older than they are.
     private let isTrusted: Bool
     private let origin: Timestamp
     private let opened: Duration
@@ -27,17 +27,18 @@ struct StoreClock {
         origin = isTrusted ? wall : newest
     }
 
-    /// For the name of a segment that is made now.
+    /// The time in the name of a segment that is created now.
     var stamp: Timestamp { isTrusted ? now : SegmentName.unknownTime }
 
     var now: Timestamp {
+        // mutant: expire-by-wall-clock
         let elapsed = max(.zero, source.continuousTime() - opened)
         return Timestamp(milliseconds: origin.milliseconds &+ elapsed.wholeMilliseconds)
     }
 }
 
 extension Duration {
-    /// Rounded down, and never so large that sums overflow.
+    /// Rounded down, and limited so that sums don't overflow.
     var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let limit: Int64 = 1_000_000_000_000

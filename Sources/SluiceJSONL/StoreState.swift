@@ -1,29 +1,8 @@
 internal import Sluice
 internal import SluiceFiles
 
-/// All that changes in a ``JSONLStore``: which segments there are, and where each of them stands.
+/// The state of a ``JSONLStore``: connects its parts, and reports to the observer.
 struct StoreState {
-    /// The segments of one priority.
-    struct Lane {
-        let priority: Event.Priority
-        /// Sealed, in the order of delivery.
-        var sealed: [Segment] = []
-        var writer: SegmentWriter?
-        /// Whole lines that are not in the file yet. Without ``JSONLStore/Durability/buffered`` it is empty between calls.
-        var buffer: [UInt8] = []
-        var bufferedEvents = 0
-        var bufferedEventBytes = 0
-    }
-
-    /// What a store holds; kept up to date, so that to ask for it costs nothing.
-    struct Tally {
-        var events = 0
-        var eventBytes = 0
-        var unreadBytes = 0
-        /// Of all segments, those included that only wait to be removed.
-        var fileBytes = 0
-    }
-
     enum Phase {
         case new, open, closed
     }
@@ -31,196 +10,267 @@ struct StoreState {
     let configuration: Configuration
     let files: any FileSystem
     var phase = Phase.new
-    var root: RootDirectory
-    var observer = StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in })
-    var clock: StoreClock
-    var processID: Int32
+    private var processID: Int32
+    var stored: StoredFiles
 
     /// By the priority's raw value.
-    var lanes = Event.Priority.allCases.map { Lane(priority: $0) }
-    var tally = Tally()
-    var nextSequence: UInt64 = 0
-    /// Where this life writes. Nil while none can be made.
-    var home: InstanceFolder?
-    /// Folders of other processes that may be dead: looked at again when there is nothing else to do.
-    var others: [String] = []
-    var handedOut: [Batch.ID: Segment] = [:]
-    var lastBatch: UInt64 = 0
-    /// Accounted for, but their files could not be removed yet.
-    var unremoved: [Segment] = []
-    /// Given up because they cannot be read; looked at again from time to time.
-    var aside: [Segment] = []
-    var lookedAside: Duration = .zero
-    var deadLetters = DeadLetters()
-    var segmentBytes: Int
-    var segmentEvents: Int
-    var isSynchronizationScheduled = false
-    /// Directories with entries that a loss of power could take, and the number of the last change to each.
-    var unsynchronizedDirectories: [String: Int] = [:]
-    var lastDirectoryChange = 0
-    /// Messages that are handed on when the lock is free again: the host's code behind them may call back.
-    var notes: [String] = []
+    var appenders = Event.Priority.allCases.map { Appender($0) }
+    var limits: SegmentLimits
+    var batches = Batches()
+    private var hasReportedDeadLetters = false
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
         self.files = files
-        root = RootDirectory(configuration.directory, files: files)
-        clock = StoreClock(configuration.environment.time, newest: nil, maximumAge: configuration.maximumAge)
         processID = files.processID
-        segmentBytes = configuration.segmentBytes.upperBound
-        segmentEvents = configuration.segmentEvents.upperBound
+        stored = StoredFiles(configuration, files: files)
+        limits = SegmentLimits(
+            events: configuration.segmentEvents.upperBound, bytes: configuration.segmentBytes.upperBound)
     }
 
+    // MARK: Opening and closing
+
+    /// Call ``enforceLimits()`` when the dead letters are read.
     mutating func open(_ observer: StoreObserver) throws(SluiceError) {
         switch phase {
         case .new: break
         case .open: throw SluiceError(.invalidPipeline, "this JSONLStore is in use by another pipeline or route")
         case .closed:
             throw SluiceError(
-                .invalidPipeline, "this JSONLStore was closed with its pipeline: make a new one at the same directory")
+                .invalidPipeline,
+                "this JSONLStore was closed with its pipeline: create a new one for the same directory")
         }
-        self.observer = observer
+        stored.observer = observer
         processID = files.processID
         do throws(SluiceError) {
-            try root.prepare()
-            try recover()
+            try stored.directories.prepareRoot()
+            let (claims, foreign) = try stored.directories.claimAll()
+            if let first = foreign.first {
+                stored.notes.append("\(foreign.count) files that this store can't use are left alone, such as \(first)")
+            }
+            stored.take(claims)
+            if let error = try stored.directories.checkOwnDirectory() {
+                stored.notes.append("events can't be stored at present: \(error)")
+            }
         } catch {
-            // As though nothing had happened: what was adopted is anybody's again.
             self = StoreState(configuration, files: files)
             throw error
         }
         phase = .open
     }
 
-    var backlog: Backlog {
-        Backlog(
-            events: tally.events, bytes: tally.eventBytes + tally.unreadBytes, unreadBytes: tally.unreadBytes)
+    /// Applies the age limit and the capacity to the events of earlier processes.
+    mutating func enforceLimits() {
+        stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
+        for segment in stored.index.segments where stored.isExpired(segment) { stored.expire(segment) }
+        // mutant: ignore-capacity-at-open
+        evict(downTo: configuration.capacity, for: .critical)
     }
 
-    /// To be called first in every use: it throws after ``close()``, and notices a `fork`.
+    /// Checks that the store is open, and notices a `fork`. Call it first in every use.
     mutating func enter() throws(SluiceError) {
         switch phase {
         case .open: break
         case .new:
-            throw SluiceError(.storageUnavailable, "the store is not open: it must be in a pipeline that was built")
+            throw SluiceError(.storageUnavailable, "the store is not open: use it in a pipeline")
         case .closed: throw SluiceError(.shutDown, "the store is closed")
         }
-        if files.processID != processID { leaveToParent() }
+        if files.processID != processID { resetAfterFork() }
     }
 
-    /// The child of a `fork` has a copy of everything, but the files and what is in them are still the parent's.
-    private mutating func leaveToParent() {
-        observer.dropped(tally.events, .leftToParentProcess)
-        let (observer, clock, nextSequence) = (observer, clock, nextSequence)
+    /// The child of a `fork` has a copy of the state, but the files and their events belong to the parent.
+    private mutating func resetAfterFork() {
+        stored.observer.dropped(usage.events, .leftToParentProcess)
+        stored.observer.deadLettersDropped(stored.deadLetters.count, .leftToParentProcess)
+        let parent = stored
         self = StoreState(configuration, files: files)
-        self.observer = observer
-        self.clock = clock
-        self.nextSequence = nextSequence
+        stored.observer = parent.observer
+        stored.directories.resumeAfterFork(of: parent.directories)
         phase = .open
         do throws(SluiceError) {
-            try root.prepare()
+            try stored.directories.prepareRoot()
         } catch {
-            notes.append("\(error)")
+            stored.notes.append("\(error)")
         }
     }
 
-    /// Ends all use of the files; what waits in them is for a later life.
+    /// Ends the use of the files. Their events are for a later process.
     mutating func close() {
         guard phase == .open else { return }
-        if files.processID != processID { leaveToParent() }
-        for lane in lanes.indices {
+        if files.processID != processID { resetAfterFork() }
+        for lane in appenders.indices {
             do throws(FileError) {
-                try seal(lane)
+                try closeSegment(lane)
             } catch {
                 closeWriter(lane)
-                tally.events -= lanes[lane].bufferedEvents
-                tally.eventBytes -= lanes[lane].bufferedEventBytes
-                tally.fileBytes -= lanes[lane].buffer.count
-                observer.dropped(lanes[lane].bufferedEvents, .storeFailed)
+                stored.observer.dropped(appenders[lane].takeBuffered().events, .storeFailed)
             }
         }
         if configuration.interval != nil {
-            let work = unsynchronized(includingClosed: false)
-            finish(work, work.synchronize())
+            var work = stored.synchronization.work(appenders, stored.directories)
+            work.run(in: files)
+            finish(work)
         }
-        removeUnremoved()
-        if let home, home.segments == 0 { clearAway(home) }
-        // With the last reference to a folder its lock is released.
-        lanes = Event.Priority.allCases.map { Lane(priority: $0) }
-        handedOut = [:]
-        unremoved = []
-        aside = []
-        deadLetters = DeadLetters()
-        home = nil
+        stored.removeUnremoved()
+        stored.deadLetters.close()
+        stored.directories.close()
+        stored.synchronization = PendingSynchronization()
+        batches = Batches()
+        stored.unremoved = []
         phase = .closed
     }
 
-    /// Notes that an entry was made in a directory.
-    mutating func changed(_ directory: String) {
-        lastDirectoryChange += 1
-        unsynchronizedDirectories[directory] = lastDirectoryChange
+    // MARK: Sizes
+
+    var now: Duration { configuration.environment.time.continuousTime() }
+
+    /// Everything apart from dead letters.
+    var usage: Usage { appenders.reduce(stored.index.usage) { $0 + $1.usage } }
+
+    var backlog: Backlog {
+        let usage = usage
+        return Backlog(
+            events: usage.events, bytes: usage.eventBytes + usage.unreadBytes, unreadBytes: usage.unreadBytes,
+            deadLetters: stored.deadLetters.count)
     }
 
-    mutating func takeNotes() -> [String] {
-        if notes.isEmpty { return [] }
-        defer { notes = [] }
-        return notes
+    // MARK: Appending
+
+    mutating func append(_ line: StoredLine, _ priority: Event.Priority) throws(SluiceError) {
+        // mutant: ignore-capacity, ignore-incoming-priority
+        try makeRoom(for: line.size, priority)
+        try store(line, priority)
     }
 
-    // MARK: Accounting
-
-    /// Takes in a segment in the place where it belongs.
-    mutating func insert(_ segment: Segment) {
-        let lane = Int(segment.name.priority.rawValue)
-        // Nearly always at the end.
-        var index = lanes[lane].sealed.count
-        while index > 0, segment.precedes(lanes[lane].sealed[index - 1]) { index -= 1 }
-        lanes[lane].sealed.insert(segment, at: index)
-    }
-
-    /// Takes a segment's events out of the backlog; its file, which is still there, out of the lane.
-    mutating func retire(_ segment: Segment) {
-        if let events = segment.events {
-            tally.events -= events
-            tally.eventBytes -= segment.eventBytes
-        } else {
-            tally.unreadBytes -= segment.fileBytes
-        }
-        segment.condition = .done
-        segment.file = nil
-        lanes[Int(segment.name.priority.rawValue)].sealed.removeAll { $0 === segment }
-    }
-
-    /// Counts a retired segment's file as gone, and clears its folder away if it was an adopted one's last.
-    mutating func forget(_ segment: Segment) {
-        tally.fileBytes -= segment.fileBytes
-        segment.folder.segments -= 1
-        if segment.folder.segments == 0, segment.folder !== home { clearAway(segment.folder) }
-    }
-
-    /// Removes a retired segment's file, now or when it can be.
-    mutating func remove(_ segment: Segment) {
+    /// Appends a line without regard to the capacity.
+    private mutating func store(_ line: StoredLine, _ priority: Event.Priority) throws(SluiceError) {
+        let lane = Int(priority.rawValue)
+        let now = now
         do throws(FileError) {
-            try removed(segment, Result { () throws(FileError) in try files.removeFile(segment.path) })
+            if appenders[lane].isFull(before: line.size, at: now, limits) { try closeSegment(lane) }
+            appenders[lane].add(line)
+            // mutant: acknowledge-before-writing
+            if configuration.isBuffered, appenders[lane].bufferedBytes < configuration.bufferBytes { return }
+            do throws(FileError) {
+                try flush(lane, at: now)
+            } catch {
+                // Only this line is refused. Others in the buffer were accepted and stay.
+                appenders[lane].removeLast(line)
+                throw error
+            }
         } catch {
-            // It is remembered, and tried again.
+            throw SluiceError(.inputOutput, "the event could not be written: see the cause", cause: error)
         }
     }
 
-    /// Notes how the removal of a retired segment's file went.
-    mutating func removed(_ segment: Segment, _ removal: Result<Void, FileError>) throws(FileError) {
-        switch removal {
-        case .success, .failure(.noSuchFile): forget(segment)
-        case .failure(let error):
-            unremoved.append(segment)
-            throw error
+    /// Writes all buffered lines.
+    mutating func flushAll() throws(SluiceError) {
+        for lane in appenders.indices {
+            do throws(FileError) {
+                try flush(lane, at: now)
+            } catch {
+                throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: error)
+            }
         }
     }
 
-    mutating func removeUnremoved() {
-        guard !unremoved.isEmpty else { return }
-        let segments = unremoved
-        unremoved = []
-        for segment in segments { remove(segment) }
+    /// Writes the buffered lines. If this throws, all of them are still in the buffer.
+    private mutating func flush(_ lane: Int, at now: Duration) throws(FileError) {
+        var attempts = 8
+        while true {
+            do throws(FileError) {
+                return try appenders[lane].flush(to: &stored.directories, at: now)
+            } catch {
+                guard error == .noSuchFile else {
+                    closeWriter(lane)  // mutant: continue-after-failed-write
+                    throw error
+                }
+                // The directory was deleted. The next attempt creates it, and may fail while the deletion goes on.
+                handleDeletedDirectory()
+                attempts -= 1
+                guard attempts > 0 else { throw error }
+            }
+        }
+    }
+
+    /// Closes the open segment of a priority, if there is one, so that it can be handed out.
+    mutating func closeSegment(_ lane: Int) throws(FileError) {
+        try flush(lane, at: now)
+        closeWriter(lane)
+    }
+
+    /// Closes the file of the open segment. Buffered lines stay for the next one.
+    mutating func closeWriter(_ lane: Int) {
+        guard let writer = appenders[lane].takeWriter() else { return }
+        let segment = Segment(closing: writer)
+        guard writer.usage.events > 0 else { return stored.remove(segment) }
+        stored.index.insertSorted(segment)
+        guard !writer.isSynchronized else { return }
+        let file = configuration.interval == nil ? nil : writer.file
+        stored.synchronization.add(segment.path, bytes: segment.fileBytes, file: file)
+    }
+
+    // MARK: Synchronizing
+
+    mutating func finish(_ work: PendingSynchronization.Work) {
+        for lane in stored.synchronization.finish(work, appenders, &stored.directories) { closeWriter(lane) }
+        if let failure = work.failure {
+            stored.notes.append("events may not survive a loss of power: \(failure)")
+        }
+    }
+
+    /// Returns whether the caller must synchronize, one interval from now.
+    mutating func scheduleSynchronization() -> Bool {
+        guard configuration.interval != nil, !stored.synchronization.isScheduled else { return false }
+        stored.synchronization.isScheduled =
+            !stored.synchronization.isEmpty || !stored.directories.unsynchronized.isEmpty
+            || appenders.contains { $0.writer.map { !$0.isSynchronized } ?? false }
+        return stored.synchronization.isScheduled
+    }
+
+    // MARK: Dead letters
+
+    /// Writes pending dead letters, and removes the lines of replayed ones from their files.
+    mutating func finishDeadLetters() {
+        if phase == .open, files.processID != processID { resetAfterFork() }
+        var attempts = 8
+        while phase == .open, stored.deadLetters.isUnfinished {
+            do throws(FileError) {
+                try stored.deadLetters.write(to: &stored.directories, &stored.synchronization)
+                if stored.deadLetters.hasRemovedLines {
+                    // The replayed events must be in a file before.
+                    for lane in appenders.indices { try flush(lane, at: now) }
+                    stored.observer.deadLettersDropped(try stored.deadLetters.removeLines(files), .vanished)
+                }
+                if stored.deadLetters.pending.isEmpty { hasReportedDeadLetters = false }
+                return
+            } catch {
+                attempts -= 1
+                guard error == .noSuchFile, attempts > 0 else { return deadLettersFailed(error) }
+                handleDeletedDirectory()
+            }
+        }
+    }
+
+    mutating func deadLettersFailed(_ error: any Error) {
+        if hasReportedDeadLetters { return }
+        hasReportedDeadLetters = true
+        stored.notes.append("dead letters can't be written at present; this is tried again: \(error)")
+    }
+
+    /// Appends events that were dead letters. Moving them needs no room: a dead letter is longer than its event.
+    ///
+    /// - Returns: the number of events. Letters that were evicted meanwhile are ignored.
+    mutating func replay(
+        _ letters: [(id: DeadLetter.ID, line: StoredLine, priority: Event.Priority)]
+    ) throws(SluiceError) -> Int {
+        let existing = stored.deadLetters.existing(letters.map(\.id))
+        var replayed: Set<DeadLetter.ID> = []
+        defer { _ = stored.deadLetters.remove(replayed) }
+        for letter in letters where existing.contains(letter.id) {
+            try store(letter.line, letter.priority)
+            replayed.insert(letter.id)
+        }
+        return replayed.count
     }
 }

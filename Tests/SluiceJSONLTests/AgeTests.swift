@@ -16,15 +16,15 @@ struct AgeTests {
         try .opened(JSONLStore(at: directory.path, environment: time.environment))
     }
 
-    /// A life that stores one event.
-    private func live(_ number: Int) throws {
+    /// A process that stores one event.
+    private func runProcess(_ number: Int) throws {
         let store = try opened()
         try store.append(EventLine(number))
         store.store.close()
     }
 
     @Test("events that wait longer than 25 days are dropped and counted")
-    func withinOneLife() throws {
+    func expiresAfter25Days() throws {
         let store = try opened()
         try store.append(EventLine(0))
         let batch = try #require(try store.nextBatch())
@@ -37,8 +37,8 @@ struct AgeTests {
         store.expectConservation()
     }
 
-    @Test("a young event does not go with an old one, although both might have been in one segment")
-    func youngWithOld() throws {
+    @Test("a young event does not expire with an old one, although both could have been in one segment")
+    func youngEventDoesNotExpireWithOldOne() throws {
         let store = try opened()
         try store.append(EventLine(0))
         time.advance(by: .days(24))
@@ -48,8 +48,8 @@ struct AgeTests {
         #expect(store.dropped == [.expired: 1])
     }
 
-    @Test("nothing expires before its time", arguments: [1, 7, 24, 25])
-    func notBefore(days: Int) throws {
+    @Test("nothing expires early", arguments: [1, 7, 24, 25])
+    func nothingExpiresEarly(days: Int) throws {
         let store = try opened()
         try store.append(EventLine(0))
         time.advance(by: .milliseconds(days * 86_400_000 / 25))
@@ -59,16 +59,16 @@ struct AgeTests {
     }
 
     @Test(
-        "what a life with a wrong clock has stored after a long rest is no older once the clock is right again",
+        "events that were stored with a wrong clock are no older once the clock is right again",
         arguments: [-30, 3_650])
-    func wrongAfterRest(days: Int) throws {
-        try live(0)
+    func eventsStoredWithWrongClockAreNoOlder(days: Int) throws {
+        try runProcess(0)
         time.advance(by: .days(20))
         time.setWall(by: .days(days))
-        try live(1)
+        try runProcess(1)
         time.setWall(by: .days(-days))
         time.advance(by: .days(4))
-        try live(2)
+        try runProcess(2)
         time.advance(by: .days(4))
         let last = try opened()
         // Event 0 is 28 days old by now, the others 8 and 4.
@@ -76,26 +76,26 @@ struct AgeTests {
         #expect(try last.drain() == texts([1, 2]))
     }
 
-    @Test("what was stored with a wrong clock alone leaves the next life free to believe its own")
-    func onlyUnknownTimes() throws {
-        try live(0)
+    @Test("segments that were stored with a wrong clock leave the next process free to believe its own")
+    func wrongClockAloneDoesNotSpoilNextProcess() throws {
+        try runProcess(0)
         time.setWall(by: .days(-30))
-        try live(1)
+        try runProcess(1)
         let names = try directory.segments().map { $0.split(separator: "/").last ?? "" }.sorted()
         #expect(names.last?.hasSuffix("-0.jsonl") == true)
         try SystemFileSystem().removeFile(
             "\(directory.path)/\(try directory.segments().first { !$0.hasSuffix("-0.jsonl") } ?? "")")
-        try live(2)
+        try runProcess(2)
         time.advance(by: .days(20))
-        try live(3)
+        try runProcess(3)
         time.advance(by: .days(7))
         let last = try opened()
         #expect(last.dropped == [.expired: 1])
         #expect(try last.drain() == texts([1, 3]))
     }
 
-    @Test("lives whose clocks stood years apart, side by side, expire nothing of each other")
-    func clocksApart() throws {
+    @Test("processes side by side whose clocks are years apart expire no events of each other")
+    func neighboursWithDifferentClocksExpireNothing() throws {
         let first = try opened()
         time.setWall(by: .days(-3_650))
         let second = try opened()
@@ -109,8 +109,8 @@ struct AgeTests {
         #expect(third.dropped.isEmpty)
     }
 
-    @Test("an age limit beyond all time means never")
-    func absurd() throws {
+    @Test("a huge age limit means never")
+    func hugeAgeLimitMeansNever() throws {
         let store = try TestedStore.opened(
             JSONLStore(
                 at: directory.path, durability: .interval(milliseconds: .max), maximumAge: .seconds(Int64.max),
@@ -120,7 +120,7 @@ struct AgeTests {
     }
 
     @Test("a batch in flight does not expire")
-    func inFlight() throws {
+    func batchInFlightDoesNotExpire() throws {
         let store = try opened()
         try store.append(EventLine(0))
         let batch = try #require(try store.nextBatch())
@@ -131,13 +131,13 @@ struct AgeTests {
         store.expectConservation()
     }
 
-    @Test("age adds up over lives")
-    func overLives() throws {
-        try live(0)
+    @Test("age adds up over processes")
+    func ageAddsUpOverProcesses() throws {
+        try runProcess(0)
         time.advance(by: .days(10))
-        try live(1)
+        try runProcess(1)
         time.advance(by: .days(10))
-        try live(2)
+        try runProcess(2)
         time.advance(by: .days(10))
         let store = try opened()
         #expect(store.dropped == [.expired: 1])
@@ -146,7 +146,7 @@ struct AgeTests {
     }
 
     @Test("a clock that jumps while the store is open expires nothing", arguments: [-30, 26, 3_650])
-    func jumpWithinLife(days: Int) throws {
+    func clockJumpExpiresNothing(days: Int) throws {
         let store = try opened()
         try store.append(EventLine(0))
         time.setWall(by: .days(days))
@@ -159,28 +159,29 @@ struct AgeTests {
     }
 
     @Test(
-        "a clock that jumps while the store is open expires nothing in later lives either", arguments: [-30, 26, 3_650])
-    func jumpThenNextLife(days: Int) throws {
+        "a clock that jumps while the store is open expires nothing in later processes either",
+        arguments: [-30, 26, 3_650])
+    func clockJumpExpiresNothingInLaterProcesses(days: Int) throws {
         let store = try opened()
         try store.append(EventLine(0))
         time.setWall(by: .days(days))
         _ = try store.nextBatch()
         try store.append(EventLine(1))
         store.store.close()
-        for number in 2..<5 { try live(number) }
+        for number in 2..<5 { try runProcess(number) }
         time.setWall(by: .days(-days))
         let last = try opened()
         #expect(try last.drain() == texts(0..<5))
         #expect(last.dropped.isEmpty)
     }
 
-    @Test("a clock that stands years ahead when the store is opened expires nothing, however many lives it does")
-    func yearsAhead() throws {
-        try live(0)
+    @Test("a clock that is years ahead when the store is opened expires nothing, in any number of processes")
+    func clockYearsAheadExpiresNothing() throws {
+        try runProcess(0)
         time.setWall(by: .days(3_650))
         for number in 1..<10 {
             time.advance(by: .days(1))
-            try live(number)
+            try runProcess(number)
         }
         time.setWall(by: .days(-3_650))
         let store = try opened()

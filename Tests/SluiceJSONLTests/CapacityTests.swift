@@ -30,8 +30,8 @@ struct CapacityTests {
         try directory.segments().reduce(0) { try $0 + directory.read($1).count }
     }
 
-    @Test("a full store evicts its oldest segment, and no more than it must")
-    func oldestFirst() throws {
+    @Test("a full store evicts its oldest segment, and no more than necessary")
+    func fullStoreEvictsOldestSegment() throws {
         let store = try opened()
         for number in 0..<80 { try store.append(line(number)) }
         #expect(store.dropped.isEmpty)
@@ -42,8 +42,8 @@ struct CapacityTests {
         #expect(numbers(try store.drain()) == Array(10...80))
     }
 
-    @Test("the lower priority goes first, though it is newer")
-    func lowestFirst() throws {
+    @Test("the lower priority is evicted first, although it is newer")
+    func lowerPriorityIsEvictedFirst() throws {
         let store = try opened()
         for number in 0..<40 { try store.append(line(number, .critical)) }
         for number in 40..<80 { try store.append(line(number)) }
@@ -53,8 +53,8 @@ struct CapacityTests {
         #expect(numbers(try store.drain()) == Array(0..<40) + Array(80..<105) + Array(70..<80))
     }
 
-    @Test("a critical event makes room also in the segment of normal ones that is being written")
-    func openSegmentOfLowerPriority() throws {
+    @Test("a critical event evicts the open segment of normal events")
+    func criticalEventEvictsOpenSegment() throws {
         let store = try opened()
         for number in 0..<75 { try store.append(line(number, .critical)) }
         for number in 75..<80 { try store.append(line(number)) }
@@ -64,8 +64,8 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("a normal event never makes room among critical ones: it is refused")
-    func neverAbove() throws {
+    @Test("a normal event never evicts critical ones: it is refused")
+    func normalEventNeverEvictsCriticalOnes() throws {
         let store = try opened()
         for number in 0..<80 { try store.append(line(number, .critical)) }
         let error = #expect(throws: SluiceError.self) { try store.append(line(80)) }
@@ -76,8 +76,8 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("what is being delivered is never evicted, and nothing is evicted in vain")
-    func neverInFlight() throws {
+    @Test("a batch in flight is never evicted, and nothing is evicted in vain")
+    func batchInFlightIsNeverEvicted() throws {
         let store = try opened()
         for number in 0..<80 { try store.append(line(number)) }
         var batches: [Batch] = []
@@ -93,8 +93,8 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("if all that may go would not be enough, none of it goes")
-    func notInVain() throws {
+    @Test("nothing is evicted if evicting everything would not be enough")
+    func nothingIsEvictedInVain() throws {
         let store = try opened()
         for number in 0..<25 { try store.append(line(number)) }
         for number in 25..<80 { try store.append(line(number, .critical)) }
@@ -105,7 +105,7 @@ struct CapacityTests {
     }
 
     @Test("an event larger than the capacity evicts nothing")
-    func largerThanCapacity() throws {
+    func eventLargerThanCapacityEvictsNothing() throws {
         let store = try opened()
         try store.append(line(0))
         let error = #expect(throws: SluiceError.self) { try store.append(EventLine(0, padding: lineBytes * 80)) }
@@ -113,8 +113,8 @@ struct CapacityTests {
         #expect(numbers(try store.drain()) == [0])
     }
 
-    @Test("the capacity is enforced when the store is opened, and what goes is counted")
-    func enforcedAtOpen() throws {
+    @Test("the capacity is enforced when the store is opened, and evicted events are counted")
+    func capacityIsEnforcedAtOpen() throws {
         try directory.leave((0..<200).map { line($0) } + (200..<210).map { line($0, .critical) })
         let before = try directory.segments().count
         let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: 215_000))
@@ -127,8 +127,8 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("segments of an earlier life are evicted before newer ones, and counted")
-    func inheritedFirst() throws {
+    @Test("segments of an earlier process are evicted before newer ones, and counted")
+    func earlierSegmentsAreEvictedFirst() throws {
         let earlier = try opened()
         for number in 0..<40 { try earlier.append(line(number)) }
         earlier.store.close()
@@ -141,8 +141,8 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("if nothing can be removed the incoming event is refused, and nothing counted as evicted")
-    func cannotRemove() throws {
+    @Test("if no file can be removed, the incoming event is refused and nothing is counted as evicted")
+    func refusesEventIfNothingCanBeRemoved() throws {
         let files = FaultyFileSystem()
         let store = try opened(files: files)
         for number in 0..<80 { try store.append(line(number)) }
@@ -155,8 +155,8 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("settled files that could not be removed still count, and go before anything is evicted")
-    func unremovedCounts() throws {
+    @Test("settled files that could not be removed still count, and are removed before anything is evicted")
+    func unremovedFilesCountAndGoFirst() throws {
         let files = FaultyFileSystem()
         let store = try opened(files: files)
         for number in 0..<80 { try store.append(line(number)) }
@@ -171,8 +171,8 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("whatever comes and goes, the disk never holds more than the capacity", arguments: 0..<20)
-    func neverMore(seed: UInt64) throws {
+    @Test("the disk never holds more than the capacity", arguments: 0..<20)
+    func diskNeverHoldsMoreThanCapacity(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         let capacity = 60_000
         let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: capacity))

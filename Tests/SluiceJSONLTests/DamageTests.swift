@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceJSONL
 
-/// A file that is not what was written: whatever happened to it, nothing altered is delivered.
+/// Damaged files: no altered event is delivered.
 struct DamageTests {
     private let directory: TemporaryDirectory
     private let name: String
@@ -19,12 +19,12 @@ struct DamageTests {
         expected = texts(0..<6)
     }
 
-    /// What a next life makes of the damaged file; it settles nothing.
+    /// Reads the damaged file as the next process does. Settles nothing.
     private func readBack(_ bytes: [UInt8], _ location: SourceLocation = #_sourceLocation) throws -> [String] {
         try directory.write(bytes, to: name)
-        // A process that another test has just forked may hold the lock of the life before, until it becomes a program.
-        let folder = name.prefix { $0 != "/" }
-        SystemFileSystem().discardFile("\(directory.path)/\(folder)/\(InstanceFolder.lockName)")
+        // A process that another test has just forked may hold the lock until it becomes a program.
+        let instance = name.prefix { $0 != "/" }
+        SystemFileSystem().discardFile("\(directory.path)/\(instance)/\(InstanceDirectory.lockName)")
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         let texts = try store.nextBatch()?.texts ?? []
         store.expectConservation(location)
@@ -34,16 +34,16 @@ struct DamageTests {
         return texts
     }
 
-    @Test("a file that is cut anywhere gives all of its whole lines")
-    func cutEverywhere() throws {
+    @Test("a file that is cut anywhere yields all of its complete lines")
+    func cutFileKeepsCompleteLines() throws {
         for length in 0...intact.count {
             let whole = intact[..<length].count { $0 == LineFormat.newline }
             #expect(try readBack(Array(intact[..<length])) == Array(expected[..<whole]))
         }
     }
 
-    @Test("a torn tail is one event lost, and counted")
-    func tornTail() throws {
+    @Test("a torn tail is one lost event, and counted")
+    func tornTailIsOneLostEvent() throws {
         try directory.write(intact.dropLast(1), to: name)
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         #expect(try store.nextBatch()?.texts == Array(expected.dropLast()))
@@ -51,8 +51,8 @@ struct DamageTests {
         #expect(store.recovered == 6)
     }
 
-    @Test("no flipped bit alters an event, and none costs more than two")
-    func everyBit() throws {
+    @Test("no flipped bit alters an event, and none costs more than two events")
+    func flippedBitsNeverAlterEvents() throws {
         for index in intact.indices {
             for bit in 0..<8 {
                 var bytes = intact
@@ -65,15 +65,15 @@ struct DamageTests {
     }
 
     @Test("NUL bytes at the end, as after a loss of power, are not delivered", arguments: [1, 4_096, 1_000_000])
-    func nulTail(count: Int) throws {
+    func nulTailIsNotDelivered(count: Int) throws {
         let nul = [UInt8](repeating: 0, count: count)
         #expect(try readBack(intact + nul) == expected)
         #expect(try readBack(intact.dropLast(10) + nul) == Array(expected.dropLast()))
         #expect(try readBack(nul) == [])
     }
 
-    @Test("a foreign block in the middle costs what it covers")
-    func foreignBlock() throws {
+    @Test("a foreign block costs only the events that it covers")
+    func foreignBlockCostsOnlyCoveredEvents() throws {
         let lineLength = intact.count / 6
         for block in [[UInt8](repeating: 0xFF, count: 40), Array("\n\n\n{\"a\":1}\n{}\n".utf8)] {
             var bytes = intact
@@ -82,13 +82,13 @@ struct DamageTests {
         }
     }
 
-    @Test("lines in a file that nobody has written with a checksum are not delivered")
-    func noChecksum() throws {
+    @Test("lines without a checksum are not delivered")
+    func linesWithoutChecksumAreNotDelivered() throws {
         #expect(try readBack(Array((expected.joined(separator: "\n") + "\n").utf8)) == [])
     }
 
-    @Test("a file with nothing good in it is counted and removed")
-    func nothingGood() throws {
+    @Test("a file without a good line is counted and removed")
+    func fileWithoutGoodLinesIsRemoved() throws {
         try directory.write(Array("rubbish\n".utf8), to: name)
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         #expect(try store.nextBatch() == nil)
@@ -97,8 +97,8 @@ struct DamageTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    @Test("damage to what this life has written itself is counted too")
-    func ownDamage() throws {
+    @Test("damage to a segment of this process is counted too")
+    func damageToOwnSegmentIsCounted() throws {
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         _ = try store.drain()
         for number in 0..<6 { try store.append(EventLine(number)) }

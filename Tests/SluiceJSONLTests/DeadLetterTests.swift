@@ -1,93 +1,540 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
 
 struct DeadLetterTests {
     private let directory: TemporaryDirectory
+    private let files = FaultyFileSystem()
     private let time = ManualTime()
 
     init() throws {
         directory = try TemporaryDirectory()
     }
 
-    private func opened(capacity: Int = 10_485_760, sealing: LineSealing? = nil) throws -> TestedStore {
+    private func opened(
+        capacity: Int = 10_485_760, durability: JSONLStore.Durability = .process, encryption: LineEncryption? = nil
+    ) throws -> TestedStore {
         try .opened(
-            JSONLStore(at: directory.path, capacity: capacity, sealing: sealing, environment: time.environment))
+            JSONLStore(
+                at: directory.path, durability: durability, capacity: capacity, encryption: encryption,
+                environment: time.environment, files: files))
     }
 
-    private func reject(_ line: EventLine, in store: TestedStore, reason: String = "no") throws {
-        try store.append(line)
-        let batch = try #require(try store.nextBatch())
-        try store.settle(batch, rejected: batch.events.map { RejectedEvent(line: $0, reason: reason) })
+    /// Appends events, and rejects them all.
+    private func reject(_ numbers: some Sequence<Int>, in store: TestedStore, padding: Int = 0) throws {
+        for number in numbers { try store.append(.canonical(number, padding: padding)) }
+        while let batch = try store.nextBatch() { try store.settle(batch, rejected: batch.rejected("bad")) }
     }
 
-    private func letters() throws -> [String] {
+    private func lines() throws -> [String] {
         try directory.files().filter { $0.contains("/rejected/") }
             .flatMap { try String(decoding: directory.read($0), as: UTF8.self).split(separator: "\n") }
             .map(String.init)
     }
 
-    @Test("a rejected event is kept as a line with the reason, the time and the event")
-    func line() throws {
+    // MARK: Keeping
+
+    @Test("a rejected event becomes a line with the reason, the date, the refusals and the event")
+    func rejectedEventBecomesLine() throws {
         let store = try opened()
-        try reject(EventLine(0), in: store, reason: "of type \"x\"\n")
+        let line = EventLine.canonical(0, .critical)
+        try store.append(line)
+        try store.append(.canonical(1))
+        while let batch = try store.nextBatch() {
+            let refusals = batch.events[0] == line ? 3 : 0
+            store.store.reject(
+                batch.events.map { RejectedEvent(line: $0, reason: "a \"b\"\n", refusalsInARow: refusals) },
+                in: batch.id)
+            #expect(store.store.backlog.events > 0)
+            try store.settle(batch)
+        }
+        let start = #"{"reason":"a \"b\"\n","at":1800000000000,"#
         #expect(
-            try letters() == [
-                #"{"reason":"of type \"x\"\n","at":1800000000000,"event":\#(EventLine(0).text)}"#
+            try lines() == [
+                start + #""refusals":3,"event":\#(line.text)}"#, start + #""event":\#(EventLine.canonical(1).text)}"#,
             ])
-        #expect(store.store.backlog.isEmpty)
+        let letters = try store.store.deadLetters()
+        #expect(letters.map(\.line) == [line, .canonical(1)])
+        #expect(letters.map(\.reason) == ["a \"b\"\n", "a \"b\"\n"])
+        #expect(letters.map(\.refusalsInARow) == [3, 0])
+        #expect(letters.allSatisfy { $0.date == Timestamp(milliseconds: 1_800_000_000_000) })
+        #expect(try letters.map { try $0.event().priority } == [.critical, .normal])
+        #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 2))
+    }
+
+    @Test("a rejected event is not handed out again after a release")
+    func rejectedEventIsNotReturnedAfterRelease() throws {
+        let store = try opened()
+        for number in 0..<4 { try store.append(.canonical(number)) }
+        let batch = try #require(try store.nextBatch())
+        store.store.reject([batch.rejected("bad")[1]], in: batch.id)
+        store.store.reject([batch.rejected("bad")[2], batch.rejected("worse")[1]], in: batch.id)
+        #expect(store.store.backlog.events == 4)
+        store.store.release(batch.id)
+        #expect(store.store.backlog.events == 2)
+        let again = try #require(try store.nextBatch())
+        #expect(again.numbers == [0, 3])
+        store.store.reject(again.rejected("bad"), in: again.id)
+        store.store.release(again.id)
+        #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 4))
+        #expect(try directory.segments().isEmpty)
+        #expect(try store.store.deadLetters().map(\.reason) == ["bad", "bad", "bad", "bad"])
+        #expect(store.dropped.isEmpty)
+    }
+
+    @Test("a later process lists dead letters and doesn't hand out their events", arguments: [true, false])
+    func laterProcessSkipsDeadLetters(isEncrypted: Bool) throws {
+        let key = isEncrypted ? LineEncryption.toy(7) : nil
+        let first = try opened(encryption: key)
+        for number in 0..<4 { try first.append(.canonical(number)) }
+        let batch = try #require(try first.nextBatch())
+        first.store.reject([batch.rejected("bad")[1], batch.rejected("bad")[3]], in: batch.id)
+        first.store.close()
+        let store = try opened(encryption: key)
+        #expect(store.store.backlog.deadLetters == 2)
+        #expect(try store.store.deadLetters().compactMap(\.number) == [1, 3])
+        let rest = try #require(try store.nextBatch())
+        #expect(rest.numbers == [0, 2])
+        #expect(store.recovered == 2)
+        store.expectConservation()
+        store.store.reject(rest.rejected("bad"), in: rest.id)
+        store.store.close()
+        let last = try opened(encryption: key)
+        #expect(try last.nextBatch() == nil)
+        #expect(try last.store.deadLetters().compactMap(\.number) == [1, 3, 0, 2])
+        #expect(last.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 4))
+        #expect(last.recovered == 0)
+        #expect(last.dropped.isEmpty)
+        #expect(try directory.segments().isEmpty)
+    }
+
+    @Test("opening reads no file if there are no dead letters")
+    func openingReadsNothingWithoutDeadLetters() throws {
+        let first = try opened()
+        try first.append(.canonical(0))
+        first.store.close()
+        let reads = files.calls(.read)
+        _ = try opened()
+        #expect(files.calls(.read) == reads)
+    }
+
+    @Test("dead letters count against the capacity and are evicted first, oldest first")
+    func deadLettersAreEvictedFirst() throws {
+        let store = try opened(capacity: 160_000)
+        try reject(0..<100, in: store, padding: 1_000)
+        #expect(try directory.files().allSatisfy { try directory.read($0).count <= 10_000 })
+        for number in 100..<160 { try store.append(.canonical(number, padding: 1_000)) }
+        #expect(try diskBytes() <= 160_000)
+        let kept = try store.store.deadLetters().compactMap(\.number)
+        #expect((50..<90).contains(kept.count))
+        #expect(kept == Array(100 - kept.count..<100))
+        #expect(store.deadLettersDropped == [.evicted: 100 - kept.count])
+        #expect(store.dropped.isEmpty)
+        for number in 160..<260 { try store.append(.canonical(number, padding: 1_000)) }
+        #expect(try store.store.deadLetters().isEmpty)
+        #expect(store.store.backlog.deadLetters == 0)
+        #expect(store.deadLettersDropped == [.evicted: 100])
+        #expect(try diskBytes() <= 160_000)
         store.expectConservation()
     }
 
-    @Test("dead letters are capped, and the oldest go first")
-    func capped() throws {
-        let store = try opened(capacity: 80_000)
-        for number in 0..<100 { try reject(EventLine(number, padding: 1_000), in: store) }
-        let kept = try letters()
-        #expect((6...10).contains(kept.count))
-        #expect(kept.last?.contains(EventLine(99, padding: 1_000).text) == true)
-        #expect(kept.first?.contains(EventLine(100 - kept.count, padding: 1_000).text) == true)
+    private func diskBytes() throws -> Int {
+        try directory.files().reduce(0) { try $0 + directory.read($1).count }
     }
 
-    @Test("the cap holds over lives, and a file of an earlier life is not written to again")
-    func cappedOverLives() throws {
-        for number in 0..<30 {
-            let store = try opened(capacity: 80_000)
-            try reject(EventLine(number, padding: 1_000), in: store)
+    @Test("the capacity holds in a later process too, and evicts the dead letters of earlier ones first")
+    func capacityAtOpenEvictsDeadLettersFirst() throws {
+        let first = try opened()
+        try reject(0..<100, in: first, padding: 1_000)
+        for number in 100..<150 { try first.append(.canonical(number, padding: 1_000)) }
+        first.store.close()
+        let store = try opened(capacity: 80_000)
+        #expect(store.deadLettersDropped == [.evicted: 100 - store.store.backlog.deadLetters])
+        #expect(store.dropped.isEmpty)
+        #expect(try store.drain().count == 50)
+    }
+
+    @Test("dead letters don't expire")
+    func deadLettersDoNotExpire() throws {
+        try reject(0..<3, in: try opened())
+        time.advance(by: .days(400))
+        #expect(try opened().store.deadLetters().count == 3)
+    }
+
+    // MARK: Replaying and discarding
+
+    @Test("1,000 replayed dead letters wait again, in order, and survive a restart", arguments: [true, false])
+    func thousandDeadLettersAreReplayedInOrder(isRestarted: Bool) throws {
+        var store = try opened()
+        try reject(0..<1_000, in: store)
+        if isRestarted {
+            store.store.close()
+            store = try opened()
+        }
+        let letters = try store.store.deadLetters()
+        #expect(letters.compactMap(\.number) == Array(0..<1_000))
+        #expect(Set(letters.map(\.id)).count == 1_000)
+        #expect(try store.store.deadLetters().map(\.id) == letters.map(\.id))
+        #expect(try store.store.replayDeadLetters(Set(letters.map(\.id))) == 1_000)
+        #expect(store.store.backlog.events == 1_000)
+        #expect(try store.store.deadLetters().isEmpty)
+        #expect(try lines().isEmpty)
+        #expect(try store.store.replayDeadLetters(Set(letters.map(\.id))) == 0)
+        store.store.close()
+        let last = try opened()
+        var numbers: [Int] = []
+        while let batch = try last.nextBatch() {
+            numbers += batch.numbers
+            try last.settle(batch)
+        }
+        #expect(numbers == Array(0..<1_000))
+    }
+
+    @Test("some dead letters can be replayed and others discarded; the rest keeps its ids", arguments: [true, false])
+    func someAreReplayedAndOthersDiscarded(isEncrypted: Bool) throws {
+        let store = try opened(encryption: isEncrypted ? .toy(9) : nil)
+        try reject(0..<10, in: store)
+        let letters = try store.store.deadLetters()
+        #expect(try store.store.replayDeadLetters([letters[0].id, letters[4].id]) == 2)
+        #expect(try store.store.discardDeadLetters([letters[5].id, letters[9].id, letters[0].id]) == 2)
+        let rest = try store.store.deadLetters()
+        #expect(rest.map(\.id) == [1, 2, 3, 6, 7, 8].map { letters[$0].id })
+        #expect(rest.compactMap(\.number) == [1, 2, 3, 6, 7, 8])
+        #expect(try store.nextBatch()?.numbers == [0, 4])
+        #expect(try directory.files().allSatisfy { !$0.hasSuffix(".new") })
+        try reject([10], in: store)
+        #expect(try store.store.deadLetters().compactMap(\.number) == [1, 2, 3, 6, 7, 8, 10])
+    }
+
+    @Test("a replayed event that is rejected again is a dead letter again")
+    func replayedEventCanBeRejectedAgain() throws {
+        let store = try opened()
+        try reject([0], in: store)
+        #expect(try store.store.replayDeadLetters([try store.store.deadLetters()[0].id]) == 1)
+        let batch = try #require(try store.nextBatch())
+        try store.settle(batch, rejected: batch.rejected("worse"))
+        #expect(try store.store.deadLetters().map(\.reason) == ["worse"])
+        #expect(try lines().count == 1)
+    }
+
+    @Test("a store that is full of its own dead letters replays them all")
+    func fullStoreReplaysItsDeadLetters() throws {
+        let store = try opened(capacity: 160_000)
+        for start in stride(from: 0, to: 300, by: 20) { try reject(start..<start + 20, in: store, padding: 1_000) }
+        let letters = try store.store.deadLetters()
+        #expect(letters.count > 100)
+        let before = store.deadLettersDropped
+        #expect(try store.store.replayDeadLetters(Set(letters.map(\.id))) == letters.count)
+        #expect(store.deadLettersDropped == before)
+        #expect(store.dropped.isEmpty)
+        #expect(try diskBytes() <= 160_000)
+    }
+
+    // MARK: Faults
+
+    @Test("rejected events that can't be written keep their batch's file, and are written later", arguments: [1, 2])
+    func unwrittenRejectionsKeepTheBatch(attempts: Int) throws {
+        let store = try opened()
+        for number in 0..<3 { try store.append(.canonical(number)) }
+        let batch = try #require(try store.nextBatch())
+        files.fail(.create, with: .noSpace)
+        for _ in 0..<attempts { store.store.reject([batch.rejected("bad")[1]], in: batch.id) }
+        #expect(throws: SluiceError.self) { try store.settle(batch) }
+        #expect(store.notes.count == 1)
+        #expect(try directory.segments().count == 1)
+        #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 1))
+        #expect(try store.store.deadLetters().compactMap(\.number) == [1])
+        #expect(try store.nextBatch() == nil)
+        let copy = try TemporaryDirectory()
+        try directory.copy(to: copy)
+        #expect(try TestedStore.opened(JSONLStore(at: copy.path)).nextBatch()?.numbers == [0, 1, 2])
+        files.heal()
+        try store.store.synchronize()
+        #expect(try lines().count == 1)
+        try store.append(.canonical(3))
+        let next = try #require(try store.nextBatch())
+        #expect(next.numbers == [3])
+        try store.settle(next)
+        #expect(try directory.segments().isEmpty)
+        #expect(store.notes.count == 1)
+    }
+
+    @Test("a rejected event that was never written can be replayed or discarded")
+    func unwrittenDeadLettersCanBeReplayed() throws {
+        let store = try opened()
+        for number in 0..<3 { try store.append(.canonical(number)) }
+        let batch = try #require(try store.nextBatch())
+        files.fail(.makeDirectory, with: .noSpace)
+        store.store.reject(batch.rejected("bad"), in: batch.id)
+        #expect(throws: SluiceError.self) { try store.settle(batch) }
+        let letters = try store.store.deadLetters()
+        #expect(try store.store.replayDeadLetters([letters[0].id]) == 1)
+        #expect(try store.store.discardDeadLetters([letters[1].id]) == 1)
+        let again = try #require(try store.nextBatch())
+        #expect(again.numbers == [0])
+        files.heal()
+        try store.settle(again)
+        #expect(try store.store.deadLetters().compactMap(\.number) == [2])
+        #expect(try directory.segments().isEmpty)
+    }
+
+    @Test("an event that can't be encrypted is kept in memory with its batch's file")
+    func unencryptableRejectionsKeepTheBatch() throws {
+        let isLocked = Locked(false)
+        let toy = LineEncryption.toy(7)
+        let store = try opened(
+            encryption: LineEncryption(
+                encrypt: { line in
+                    if isLocked.withLock({ $0 }) { throw FileError.accessDenied }
+                    return [7] + line.map { $0 ^ 7 }
+                }, decrypt: { $0.dropFirst().map { $0 ^ 7 } }))
+        try store.append(.canonical(0))
+        let batch = try #require(try store.nextBatch())
+        isLocked.withLock { $0 = true }
+        store.store.reject(batch.rejected("bad"), in: batch.id)
+        #expect(throws: SluiceError.self) { try store.settle(batch) }
+        #expect(store.notes.count == 1)
+        isLocked.withLock { $0 = false }
+        store.store.close()
+        #expect(try opened(encryption: toy).store.deadLetters().compactMap(\.number) == [0])
+        #expect(try directory.segments().isEmpty)
+    }
+
+    /// Each operation fails from its nth call on, for good, as if the process had been killed there.
+    @Test(
+        "wherever the process ends, each event is delivered, waiting or a dead letter",
+        arguments: FaultyFileSystem.Operation.allCases, [JSONLStore.Durability.process, .full, .buffered])
+    func noEventIsLostWhereverTheProcessEnds(operation: FaultyFileSystem.Operation, durability: JSONLStore.Durability)
+        throws
+    {
+        for skip in 0..<(Trials.isFull ? 80 : 20) {
+            let directory = try TemporaryDirectory()
+            let files = FaultyFileSystem()
+            func opened() throws -> TestedStore {
+                try .opened(
+                    JSONLStore(
+                        at: directory.path, durability: durability, environment: time.environment, files: files))
+            }
+            let store = try opened()
+            for number in 0..<6 { try store.append(.canonical(number)) }
+            files.fail(operation, with: .inputOutput, after: skip)
+            var settled: Set<Int> = []
+            func attempt(_ body: () throws -> Void) {
+                do { try body() } catch { #expect(error is SluiceError) }
+            }
+            attempt {
+                guard let batch = try store.nextBatch() else { return }
+                store.store.reject(Array(batch.rejected("bad")[1...4]), in: batch.id)
+                settled = [0, 5]
+                try store.settle(batch)
+            }
+            attempt {
+                let letters = try store.store.deadLetters()
+                guard letters.count == 4 else { return }
+                attempt { _ = try store.store.replayDeadLetters(Set(letters[..<2].map(\.id))) }
+                attempt { if try store.store.discardDeadLetters([letters[2].id]) == 1 { settled.insert(3) } }
+            }
+            // Every operation fails now: closing writes nothing more than a killed process would.
+            for operation in FaultyFileSystem.Operation.allCases { files.fail(operation, with: .inputOutput) }
+            store.store.close()
+            files.heal()
+            let next = try opened()
+            let letters = try next.store.deadLetters().compactMap(\.number)
+            #expect(letters.count == Set(letters).count)
+            var found = settled.union(letters)
+            while let batch = try next.nextBatch() {
+                found.formUnion(batch.numbers)
+                try next.settle(batch)
+            }
+            // Buffered events are lost with the process.
+            let lost = durability == .buffered ? store.dropped[.storeFailed] ?? 0 : 0
+            #expect(found.count + lost >= 6, "\(operation) \(skip) \(durability)")
+            #expect(next.dropped.isEmpty)
+            next.expectConservation()
+        }
+    }
+
+    @Test("a damaged line is skipped and reported, a torn one at the end ignored, and no cut crashes the store")
+    func damagedLinesAreSkipped() throws {
+        try reject(0..<3, in: try opened())
+        let name = try #require(try directory.files().first { $0.contains("/rejected/") })
+        let intact = try directory.read(name)
+        for length in 0..<intact.count {
+            try directory.write(Array(intact[..<length]), to: name)
+            let store = try opened()
+            let whole = intact[..<length].count { $0 == LineFormat.newline }
+            #expect(try store.store.deadLetters().compactMap(\.number) == Array(0..<whole))
+            #expect(store.store.backlog.deadLetters == whole)
+            #expect(store.notes.isEmpty)
             store.store.close()
         }
-        let kept = try letters()
-        #expect((6...10).contains(kept.count))
-        #expect(try directory.files().count == kept.count)
-        #expect(try SystemFileSystem().list(directory.path).count == 1)
+        for index in stride(from: 0, to: intact.count, by: 3) {
+            var bytes = intact
+            bytes[index] = 0
+            try directory.write(bytes, to: name)
+            let store = try opened()
+            #expect(try store.store.deadLetters().count >= 1)
+            #expect(store.notes.count == 1)
+            let id = try #require(try store.store.deadLetters().last?.id)
+            #expect(try store.store.discardDeadLetters([id]) == 1)
+            store.store.close()
+        }
     }
 
-    @Test("the dead letters of an adopted folder move to the adopter's")
-    func adopted() throws {
+    @Test("dead letters that can't be decrypted stay in their file", arguments: [nil, UInt8(8)])
+    func undecryptableDeadLettersStay(other: UInt8?) throws {
+        try reject(0..<3, in: try opened(encryption: .toy(7)))
+        let stranger = try opened(encryption: other.map { .toy($0) })
+        #expect(try stranger.store.deadLetters().isEmpty)
+        #expect(stranger.notes.count == 1)
+        stranger.store.close()
+        #expect(try opened(encryption: .toy(7)).store.deadLetters().count == 3)
+    }
+
+    @Test("lines of the previous version are read, and lines that come twice are read once")
+    func linesOfPreviousVersionAreRead() throws {
+        try reject([0], in: try opened())
+        let name = try #require(try directory.files().first { $0.contains("/rejected/") })
+        let line = #"{"reason":"x,\"event\":{","at":5,"event":\#(EventLine.canonical(7, .critical).text)}"# + "\n"
+        try directory.write(Array((line + line).utf8), to: name)
+        let store = try opened()
+        let letter = try #require(try store.store.deadLetters().first)
+        #expect(letter.reason == #"x,"event":{"#)
+        #expect(letter.date == Timestamp(milliseconds: 5))
+        #expect(letter.line == .canonical(7, .critical))
+        #expect(store.store.backlog.deadLetters == 1)
+    }
+
+    // MARK: Other processes
+
+    @Test("dead letters of adopted directories are listed, and move to the own directory when it is removed")
+    func adoptedDeadLettersAreListedAndMoved() throws {
         let stores = try (0..<3).map { _ in try opened() }
         for (index, store) in stores.enumerated() {
-            try reject(EventLine(index), in: store)
-            try store.append(EventLine(10 + index))
+            try reject([index], in: store)
+            try store.append(.canonical(10 + index))
         }
+        #expect(try stores[1].store.deadLetters().compactMap(\.number) == [1])
         for store in stores { store.store.close() }
         let store = try opened()
+        #expect(Set(try store.store.deadLetters().compactMap(\.number)) == [0, 1, 2])
+        let ids = try store.store.deadLetters().map(\.id)
         _ = try store.drain()
         #expect(try SystemFileSystem().list(directory.path).count == 1)
-        #expect(try letters().count == 3)
+        #expect(try store.store.deadLetters().map(\.id) == ids)
+        #expect(try lines().count == 3)
+        #expect(try store.store.replayDeadLetters(Set(ids)) == 3)
+        store.store.close()
+        #expect(try opened().drain().count == 3)
     }
 
-    @Test("dead letters that cannot be kept do not stop the delivery")
-    func cannotKeep() throws {
-        let files = FaultyFileSystem()
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
-        try store.append(EventLine(0))
+    @Test("the child of a fork leaves the parent's dead letters alone")
+    func childOfForkLeavesDeadLettersAlone() throws {
+        let store = try opened()
+        try reject(0..<3, in: store)
+        for number in 3..<6 { try store.append(.canonical(number)) }
         let batch = try #require(try store.nextBatch())
-        files.fail(.write, with: .noSpace)
-        try store.settle(batch, rejected: [RejectedEvent(line: batch.events[0], reason: "no")])
-        #expect(store.notes.count == 1)
-        #expect(store.store.backlog.isEmpty)
-        store.expectConservation()
+        let ids = try store.store.deadLetters().map(\.id)
+        let before = try lines()
+        files.pretend(processID: 1)
+        store.store.reject(batch.rejected("bad"), in: batch.id)
+        #expect(try store.store.deadLetters().isEmpty)
+        #expect(try store.store.replayDeadLetters(Set(ids)) == 0)
+        #expect(try store.store.discardDeadLetters(Set(ids)) == 0)
+        #expect(store.store.backlog == Backlog(events: 0, bytes: 0))
+        #expect(store.deadLettersDropped == [.leftToParentProcess: 3])
+        store.store.close()
+        #expect(try lines() == before)
+    }
+
+    @Test("the child of a fork doesn't write the parent's pending dead letters")
+    func childOfForkLeavesPendingLettersAlone() throws {
+        let store = try opened()
+        try store.append(.canonical(0))
+        let batch = try #require(try store.nextBatch())
+        files.fail(.create, with: .noSpace)
+        store.store.reject(batch.rejected("bad"), in: batch.id)
+        files.heal()
+        files.pretend(processID: 1)
+        let error = #expect(throws: SluiceError.self) { try store.settle(batch) }
+        #expect(error?.code == .invalidArgument)
+        store.store.close()
+        #expect(try lines().isEmpty)
+        #expect(try directory.segments().count == 1)
+    }
+
+    @Test("dead letters that someone has deleted are counted", arguments: [true, false])
+    func deletedDeadLettersAreCounted(isWhole: Bool) throws {
+        let store = try opened()
+        try reject(0..<3, in: store)
+        let root = try #require(try SystemFileSystem().list(directory.path).first)
+        try TemporaryDirectory.remove("\(directory.path)/\(root)\(isWhole ? "" : "/rejected")")
+        #expect(try store.store.deadLetters().isEmpty)
+        try reject(3..<5, in: store)
+        #expect(try store.store.deadLetters().compactMap(\.number) == [3, 4])
+        #expect(store.deadLettersDropped == [.vanished: 3])
+        #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 2))
+    }
+
+    @Test(
+        "dead letters are synchronized before their batch is removed if a loss of power matters",
+        arguments: [(JSONLStore.Durability.full, true), (.interval(milliseconds: 1_000), true), (.process, false)])
+    func deadLettersAreSynchronizedBeforeSettle(durability: JSONLStore.Durability, isSafe: Bool) throws {
+        let store = try opened(durability: durability)
+        try store.append(.canonical(0))
+        let batch = try #require(try store.nextBatch())
+        let before = files.calls(.synchronize)
+        store.store.reject(batch.rejected("bad"), in: batch.id)
+        #expect((files.calls(.synchronize) > before) == isSafe)
+        files.fail(.synchronize, with: .inputOutput)
+        try store.append(.canonical(1, .critical), isOptional: durability == .full)
+        if let next = try store.nextBatch() {
+            store.store.reject(next.rejected("bad"), in: next.id)
+            if isSafe { #expect(throws: SluiceError.self) { try store.settle(next) } }
+        }
+        files.heal()
+        try store.store.synchronize()
+        #expect(files.calls(.synchronize) > before)
+    }
+}
+
+extension Batch {
+    /// All events of the batch.
+    func rejected(_ reason: String) -> [RejectedEvent] { events.map { RejectedEvent(line: $0, reason: reason) } }
+
+    var numbers: [Int] { events.compactMap(\.number) }
+}
+
+extension DeadLetter {
+    var number: Int? { line.number }
+}
+
+extension EventLine {
+    /// A line with an id that its number decides.
+    static func canonical(_ number: Int, _ priority: Event.Priority = .normal, padding: Int = 0) -> EventLine {
+        let word = priority == .critical ? #","priority":"critical""# : ""
+        let pad = String(repeating: "x", count: padding)
+        let id = EventID(high: 0x0190_0000_0000_7000, low: 1 << 63 | UInt64(number))
+        let text = #"{"id":"\#(id)","event":"E","time":1\#(word),"properties":{"pad":"\#(pad)"}}"#
+        return EventLine(bytes: Array(text.utf8)[...], priority: priority)
+    }
+
+    var number: Int? { id.map { Int($0.low & 0xFFFF_FFFF) } }
+}
+
+extension LineEncryption {
+    private struct WrongKey: Error {}
+
+    /// A toy cipher: each byte is changed by the key, and the key is the first byte.
+    static func toy(_ key: UInt8) -> LineEncryption {
+        LineEncryption(
+            encrypt: { [key] + $0.map { $0 ^ key } },
+            decrypt: { encrypted in
+                guard encrypted.first == key else { throw WrongKey() }
+                return encrypted.dropFirst().map { $0 ^ key }
+            })
     }
 }

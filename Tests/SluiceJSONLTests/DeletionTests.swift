@@ -10,7 +10,7 @@ import Testing
     import Glibc
 #endif
 
-/// What others do to the directory, and to the process, while the store is open.
+/// Changes to the directory and the process by others while the store is open.
 struct DeletionTests {
     private let directory: TemporaryDirectory
     private let root: String
@@ -20,8 +20,8 @@ struct DeletionTests {
         root = "\(directory.path)/root"
     }
 
-    @Test("a deleted directory is noticed at the next append, counted, and made anew")
-    func directoryGone() throws {
+    @Test("a deleted directory is noticed at the next append, counted, and created again")
+    func deletedDirectoryIsNoticedAtNextAppend() throws {
         let store = try TestedStore.opened(JSONLStore(at: root))
         for number in 0..<600 { try store.append(EventLine(number)) }
         for number in 600..<610 { try store.append(EventLine(number, .critical)) }
@@ -35,8 +35,8 @@ struct DeletionTests {
         store.expectConservation()
     }
 
-    @Test("a deleted folder of this process alone is made anew beside the others")
-    func folderGone() throws {
+    @Test("a deleted directory of this process alone is created again beside the others")
+    func deletedOwnDirectoryIsCreatedAgain() throws {
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
         let home = try #require(try SystemFileSystem().list(root).first)
@@ -49,7 +49,7 @@ struct DeletionTests {
     }
 
     @Test("a batch that was read before its file was deleted is delivered and not counted as lost")
-    func inFlight() throws {
+    func batchReadBeforeDeletionIsDelivered() throws {
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
         let batch = try #require(try store.nextBatch())
@@ -61,8 +61,8 @@ struct DeletionTests {
         store.expectConservation()
     }
 
-    @Test("single files that were deleted are counted when they are to be read")
-    func fileGone() throws {
+    @Test("single files that were deleted are counted when they would be read")
+    func deletedFilesAreCounted() throws {
         let store = try TestedStore.opened(JSONLStore(at: root))
         for number in 0..<1_000 { try store.append(EventLine(number)) }
         try SystemFileSystem().removeFile("\(directory.path)/\(try directory.segments()[0])")
@@ -71,8 +71,8 @@ struct DeletionTests {
         store.expectConservation()
     }
 
-    @Test("files of an earlier life that were deleted unread were never counted")
-    func inheritedGone() throws {
+    @Test("files of an earlier process that were deleted unread are not counted")
+    func deletedUnreadFilesAreNotCounted() throws {
         try SystemFileSystem().makeDirectory(root, mode: 0o700)
         try directory.leave([])
         let earlier = try TestedStore.opened(JSONLStore(at: root))
@@ -86,8 +86,8 @@ struct DeletionTests {
         store.expectConservation()
     }
 
-    @Test("what stands in the deleted directory's place is checked as at opening")
-    func replacedByLink() throws {
+    @Test("a replacement of the deleted directory is checked as at opening")
+    func replacementOfDirectoryIsChecked() throws {
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
         try TemporaryDirectory.remove(root)
@@ -98,8 +98,8 @@ struct DeletionTests {
         store.expectConservation()
     }
 
-    @Test("events that are only buffered survive the deletion of the directory")
-    func buffered() throws {
+    @Test("buffered events survive the deletion of the directory")
+    func bufferedEventsSurviveDeletion() throws {
         let store = try TestedStore.opened(JSONLStore(at: root, durability: .buffered))
         try store.append(EventLine(0))
         try TemporaryDirectory.remove(root)
@@ -107,8 +107,8 @@ struct DeletionTests {
         store.expectConservation()
     }
 
-    @Test("the child of a fork leaves the parent's events and files alone, and writes in a folder of its own")
-    func fork() throws {
+    @Test("the child of a fork leaves the parent's events and files alone, and writes to a directory of its own")
+    func childOfForkLeavesEventsAlone() throws {
         let files = FaultyFileSystem()
         let store = try TestedStore.opened(JSONLStore(at: root, files: files))
         for number in 0..<3 { try store.append(EventLine(number)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceJSONL
 
-/// Which system calls stand behind each promise. What the promises are worth is for a killed process to show.
+/// The system calls behind each promise. Tests/Faults shows by killed processes that the promises are kept.
 @Suite(.timeLimit(.minutes(10)))
 struct DurabilityTests {
     private let directory: TemporaryDirectory
@@ -20,16 +20,16 @@ struct DurabilityTests {
             JSONLStore(at: directory.path, durability: durability, environment: time.environment, files: files))
     }
 
-    @Test("by default each event is one write, and none is synchronised")
-    func process() throws {
+    @Test("by default each event is one write, and none is synchronized")
+    func eachEventIsOneWrite() throws {
         let store = try opened(.process)
         for number in 0..<100 { try store.append(EventLine(number)) }
         #expect(files.calls(.write) == 100)
         #expect(files.calls(.synchronize) == 0)
     }
 
-    @Test("buffered events are written 64 KiB at a time, when a batch is asked for, and at the end")
-    func buffered() throws {
+    @Test("buffered events are written 64 KiB at a time, when a batch is taken, and at the end")
+    func bufferedEventsAreWrittenTogether() throws {
         let store = try opened(.buffered)
         for number in 0..<300 { try store.append(EventLine(number, padding: 200)) }
         #expect(files.calls(.write) == 1)
@@ -41,8 +41,8 @@ struct DurabilityTests {
         #expect(files.calls(.write) == 3)
     }
 
-    @Test("a buffer that can never be written is bounded, and at the end counted")
-    func bufferedFailure() throws {
+    @Test("a buffer that can never be written is bounded, and counted at the end")
+    func unwritableBufferIsBounded() throws {
         let store = try opened(.buffered)
         files.fail(.write, with: .noSpace)
         var accepted = 0
@@ -61,11 +61,11 @@ struct DurabilityTests {
         store.expectConservation()
     }
 
-    @Test("with .full each event is synchronised, and each new file's directories")
-    func full() throws {
+    @Test("with .full each event is synchronized, and each new file's directories")
+    func fullSynchronizesEachEvent() throws {
         let store = try opened(.full)
         try store.append(EventLine(0))
-        // The file, the folder, the root and what the root is in.
+        // The file, its directory, the root and the parents of the root.
         #expect(files.calls(.synchronize) == 1 + directories)
         try store.append(EventLine(1))
         #expect(files.calls(.synchronize) == 2 + directories)
@@ -73,8 +73,8 @@ struct DurabilityTests {
         #expect(files.calls(.synchronize) == 4 + directories)
     }
 
-    @Test("with .full an event whose synchronisation fails is refused, and its file not used again")
-    func fullFailure() throws {
+    @Test("with .full an event whose synchronization fails is refused, and its file is not used again")
+    func fullRefusesUnsynchronizedEvent() throws {
         let store = try opened(.full)
         try store.append(EventLine(0))
         files.fail(.synchronize, with: .inputOutput, times: 1)
@@ -89,8 +89,8 @@ struct DurabilityTests {
         store.expectConservation()
     }
 
-    @Test("with .interval all that was written is synchronised once an interval, and nothing when nothing was")
-    func interval() async throws {
+    @Test("with .interval all written files are synchronized once an interval, and nothing if nothing was written")
+    func intervalSynchronizesOnce() async throws {
         let store = try opened(.interval(milliseconds: 10))
         for number in 0..<1_200 { try store.append(EventLine(number)) }
         #expect(files.calls(.synchronize) == 0)
@@ -105,8 +105,8 @@ struct DurabilityTests {
         #expect(try store.drain() == texts(0...1_200))
     }
 
-    @Test("a synchronisation that failed is reported, and not tried again on the same file")
-    func intervalFailure() async throws {
+    @Test("a synchronization that failed is reported, and not tried again on the same file")
+    func failedSynchronizationIsReported() async throws {
         let store = try opened(.interval(milliseconds: 10))
         try store.append(EventLine(0))
         files.fail(.synchronize, with: .inputOutput, times: 1)
@@ -117,8 +117,10 @@ struct DurabilityTests {
         #expect(try store.drain() == texts([0, 1]))
     }
 
-    @Test("synchronize() synchronises all that this life has written, also what is sealed", arguments: [true, false])
-    func synchronize(isBuffered: Bool) throws {
+    @Test(
+        "synchronize() synchronizes everything that this process has written, closed segments included",
+        arguments: [true, false])
+    func synchronizeCoversClosedSegments(isBuffered: Bool) throws {
         let store = try opened(isBuffered ? .buffered : .process)
         for number in 0..<1_200 { try store.append(EventLine(number)) }
         try store.store.synchronize()
@@ -137,7 +139,7 @@ struct DurabilityTests {
         time.advance(by: .milliseconds(10))
     }
 
-    /// The store's own, its root, and all above them, which may be as new.
+    /// The store's own directory, the root and its parents, which may be new.
     private var directories: Int { 2 + FilePath.ancestors(of: directory.path).count }
 
     private func until(_ condition: () -> Bool) async {

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -23,15 +24,15 @@ struct FaultTests {
     }
 
     @Test("short writes are continued to the newline", arguments: [1, 7, 60])
-    func shortWrites(limit: Int) throws {
+    func shortWritesAreContinued(limit: Int) throws {
         let store = try opened()
         files.limitWrites(to: limit)
         for number in 0..<20 { try store.append(EventLine(number)) }
         #expect(try store.drain() == texts(0..<20))
     }
 
-    @Test("a disk that fills up in the middle of a line leaves no torn line, and the next life finds all accepted")
-    func fullDisk() throws {
+    @Test("a disk that fills up within a line leaves no torn line, and the next process finds all accepted events")
+    func fullDiskLeavesNoTornLine() throws {
         let length = EventLine(0).bytes.count + 18
         for space in stride(from: 0, to: 3 * length, by: 5) {
             let store = try opened()
@@ -60,8 +61,8 @@ struct FaultTests {
         }
     }
 
-    @Test("a line that could not be cut off is not delivered by this life, and counted by the next")
-    func cannotCutBack() throws {
+    @Test("a line that could not be cut off is not delivered by this process, and counted by the next")
+    func uncutLineIsNotDelivered() throws {
         let store = try opened()
         try store.append(EventLine(0))
         files.limitSpace(to: 10)
@@ -80,7 +81,7 @@ struct FaultTests {
     }
 
     @Test("after a failed write the file is not written to again")
-    func sealedAfterFailure() throws {
+    func failedFileIsNotUsedAgain() throws {
         let store = try opened()
         try store.append(EventLine(0))
         files.fail(.write, with: .inputOutput, times: 1)
@@ -91,8 +92,8 @@ struct FaultTests {
         #expect(try store.drain() == texts([0, 2]))
     }
 
-    @Test("what was settled is not sent again in this life, though its file cannot be removed")
-    func cannotRemove() throws {
+    @Test("a settled batch is not sent again in this process, although its file cannot be removed")
+    func unremovedBatchIsNotSentAgain() throws {
         let store = try opened()
         try store.append(EventLine(0))
         files.fail(.removeFile, with: .accessDenied)
@@ -108,8 +109,8 @@ struct FaultTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    @Test("a segment that cannot be read is tried again, then given up so that it does not stand in the way")
-    func cannotRead() throws {
+    @Test("a segment that cannot be read is tried again, then given up so that it does not block others")
+    func unreadableSegmentDoesNotBlockOthers() throws {
         try directory.leave([EventLine(0)])
         let time = ManualTime()
         let store = try TestedStore.opened(
@@ -142,8 +143,8 @@ struct FaultTests {
         store.expectConservation()
     }
 
-    @Test("a segment that was given up is found by the next life")
-    func givenUp() throws {
+    @Test("a segment that was given up is found by the next process")
+    func nextProcessFindsGivenUpSegment() throws {
         let store = try opened()
         try store.append(EventLine(0))
         files.fail(.read, with: .inputOutput)
@@ -154,8 +155,8 @@ struct FaultTests {
         #expect(try opened().drain() == texts([0]))
     }
 
-    @Test("too many open files pass: nothing is given up for it")
-    func noDescriptors() throws {
+    @Test("too many open files are temporary: nothing is given up")
+    func missingDescriptorsGiveUpNothing() throws {
         let store = try opened()
         try store.append(EventLine(0))
         let batch = try #require(try store.nextBatch())
@@ -167,8 +168,8 @@ struct FaultTests {
     }
 
     @Test(
-        "a file of a segment's name that is none does not stand in the way", arguments: ["link", "directory", "fifo"])
-    func noRegularFile(kind: String) throws {
+        "something else with a segment's name does not block other segments", arguments: ["link", "directory", "fifo"])
+    func irregularFileDoesNotBlockOthers(kind: String) throws {
         try directory.leave([EventLine(0)])
         let name = try directory.segments()[0]
         let path = "\(directory.path)/" + name.dropLast(".jsonl".count) + "1.jsonl"
@@ -186,11 +187,11 @@ struct FaultTests {
 
     /// Each error at each operation, from its nth call on, once or for good.
     @Test(
-        "whatever fails, all that was accepted is delivered once when the fault ends",
+        "whatever fails, every accepted event is delivered once when the fault ends",
         arguments: FaultyFileSystem.Operation.allCases,
         Trials.isFull
             ? [FileError.noSpace, .inputOutput, .accessDenied, .readOnly, .quotaExceeded] : [.noSpace, .inputOutput])
-    func everyFault(operation: FaultyFileSystem.Operation, error: FileError) throws {
+    func everyFaultKeepsAcceptedEvents(operation: FaultyFileSystem.Operation, error: FileError) throws {
         for durability in [JSONLStore.Durability.process, .full, .buffered] {
             for skip in 0..<12 {
                 for times in [1, Int.max] {

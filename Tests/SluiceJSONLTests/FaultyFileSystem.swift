@@ -1,7 +1,7 @@
 import Sluice
 import SluiceFiles
 
-/// The system's files, which fail where a test says so.
+/// The system's files, with failures where a test wants them.
 final class FaultyFileSystem: FileSystem {
     enum Operation: Hashable, CaseIterable {
         case open, create, write, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
@@ -9,7 +9,7 @@ final class FaultyFileSystem: FileSystem {
 
     private struct Fault {
         var error: FileError
-        /// How many calls go well before the first failure.
+        /// The number of calls that succeed before the first failure.
         var skip: Int
         var times: Int
     }
@@ -17,7 +17,7 @@ final class FaultyFileSystem: FileSystem {
     private struct State {
         var faults: [Operation: Fault] = [:]
         var writeLimit = Int.max
-        /// Bytes that may still be written; the write that reaches it is short.
+        /// The number of bytes that can still be written. The write that reaches it is short.
         var space = Int.max
         var calls: [Operation: Int] = [:]
         var processID: Int32?
@@ -56,7 +56,7 @@ final class FaultyFileSystem: FileSystem {
         state.withLock { $0.userID = userID }
     }
 
-    /// What another process does in the moment before the next lock is taken.
+    /// Runs `body` like another process, just before the next lock is taken.
     func beforeNextLock(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.beforeLock = body }
     }
@@ -117,7 +117,7 @@ final class FaultyFileSystem: FileSystem {
     }
 
     func synchronize(_ file: FileDescriptor) throws(FileError) {
-        // Whether the drive has it is not what these tests can see.
+        // These tests can't see whether the drive has the bytes.
         try count(.synchronize)
     }
 

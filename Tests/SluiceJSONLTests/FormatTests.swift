@@ -11,14 +11,14 @@ struct FormatTests {
             ("", 0), ("a", 0xC1D0_4330), ("123456789", 0xE306_9283),
             (String(repeating: "\0", count: 32), 0x8A91_36AA),
         ] as [(String, UInt32)])
-    func checksum(text: String, expected: UInt32) {
+    func checksumIsCRC32C(text: String, expected: UInt32) {
         let bytes = Array(text.utf8)
         #expect(Checksum.of(bytes[...]) == expected)
         #expect(sluice_crc32c_by_table(bytes, bytes.count) == expected)
     }
 
     @Test("the processor's instruction and the table agree for every length and alignment")
-    func hardware() {
+    func instructionAndTableAgree() {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<600).map { _ in UInt8.random(in: 0...255, using: &generator) }
         for start in 0..<9 {
@@ -37,24 +37,24 @@ struct FormatTests {
             SegmentName(priority: .critical, sequence: .max >> 1, created: Timestamp(milliseconds: 1_800_000_000_000)),
             SegmentName(priority: .normal, sequence: 0xABC, created: Timestamp(milliseconds: -5)),
         ])
-    func name(name: SegmentName) {
+    func segmentNameIsReadAsWritten(name: SegmentName) {
         #expect(SegmentName(name.text) == name)
     }
 
     @Test(
-        "a name of any other shape is nobody's",
+        "a name of any other shape is foreign",
         arguments: [
             "", ".jsonl", "normal-0-1.jsonl", "normal-0000000000000000-1.json", "normal-0000000000000000-.jsonl",
             "normal-0000000000000000-01.jsonl", "normal-0000000000000000--1.jsonl", "urgent-0000000000000000-1.jsonl",
             "normal-000000000000000A-1.jsonl", "normal-ffffffffffffffff-1.jsonl", "normal-0000000000000000-1-v2.jsonl",
             "normal-0000000000000000-99999999999999999999.jsonl", "normal-+000000000000000-1.jsonl",
         ])
-    func foreignName(text: String) {
+    func otherNamesAreForeign(text: String) {
         #expect(SegmentName(text) == nil)
     }
 
-    @Test("base64 gives back every length")
-    func base64() {
+    @Test("base64 round-trips every length")
+    func base64RoundTripsEveryLength() {
         for count in 0..<70 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 73) }
             let text = Base64.encode(bytes)

@@ -16,7 +16,7 @@ struct JSONLStoreTests {
     }
 
     @Test("events come back byte for byte and in order")
-    func roundTrip() throws {
+    func eventsComeBackInOrder() throws {
         let store = try opened()
         for number in 0..<1_200 { try store.append(EventLine(number)) }
         store.expectConservation()
@@ -25,8 +25,8 @@ struct JSONLStoreTests {
         store.expectConservation()
     }
 
-    @Test("a real event comes back as it was")
-    func realEvent() throws {
+    @Test("an event comes back unchanged")
+    func eventComesBackUnchanged() throws {
         let event = Event(
             id: EventID(high: 0x0123_4567_89AB_7DEF, low: 0x8123_4567_89AB_CDEF), name: "\u{1F600} \"\\\n",
             time: Timestamp(milliseconds: 1), priority: .critical, properties: ["crc": "00000000", "n": 1.5])
@@ -37,7 +37,7 @@ struct JSONLStoreTests {
     }
 
     @Test("the files are plain JSON Lines with the checksum as the last key")
-    func plainLines() throws {
+    func filesArePlainJSONLines() throws {
         let store = try opened()
         try store.append(EventLine(1))
         try store.append(EventLine(2, .critical))
@@ -53,15 +53,15 @@ struct JSONLStoreTests {
     }
 
     @Test("critical events come first, however late they were")
-    func criticalFirst() throws {
+    func criticalEventsComeFirst() throws {
         let store = try opened()
         for number in 0..<3 { try store.append(EventLine(number)) }
         for number in 3..<5 { try store.append(EventLine(number, .critical)) }
         #expect(try store.drain() == texts(3..<5, .critical) + texts(0..<3))
     }
 
-    @Test("a batch is one file, made to the size that was asked for", arguments: [20, 50, 500])
-    func segmentSize(size: Int) throws {
+    @Test("a batch is one file of the requested size", arguments: [20, 50, 500])
+    func batchIsOneFileOfRequestedSize(size: Int) throws {
         let store = try opened()
         #expect(try store.nextBatch(events: size) == nil)
         for number in 0..<1_000 { try store.append(EventLine(number)) }
@@ -75,8 +75,8 @@ struct JSONLStoreTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    @Test("no file grows beyond 256 KiB, but for an event that is larger by itself")
-    func segmentBytes() throws {
+    @Test("no file grows beyond 256 KiB, except for a single larger event")
+    func filesAreLimitedTo256KiB() throws {
         let store = try opened()
         for number in 0..<40 { try store.append(EventLine(number, padding: 20_000)) }
         try store.append(EventLine(40, padding: 900_000))
@@ -90,8 +90,8 @@ struct JSONLStoreTests {
         #expect(try store.drain().count == 42)
     }
 
-    @Test("a batch is handed out once, and again only when it was released")
-    func release() throws {
+    @Test("a batch is handed out once, and again only after it was released")
+    func batchIsHandedOutAgainOnlyAfterRelease() throws {
         let store = try opened()
         try store.append(EventLine(0))
         let first = try #require(try store.nextBatch())
@@ -105,8 +105,8 @@ struct JSONLStoreTests {
         #expect(try store.drain() == texts([0, 1]))
     }
 
-    @Test("an unknown batch is an error when settled, and nothing when released")
-    func unknownBatch() throws {
+    @Test("settling an unknown batch is an error, and releasing one does nothing")
+    func unknownBatchIsAnErrorToSettle() throws {
         let store = try opened()
         try store.append(EventLine(0))
         store.store.release(Batch.ID(rawValue: 99))
@@ -116,9 +116,9 @@ struct JSONLStoreTests {
     }
 
     @Test(
-        "what is no object on one line is refused",
+        "bytes that are not an object on one line are refused",
         arguments: ["", "{}", "[1]", "{\"a\":1", "{\"a\":\n1}", "\n", "{\"a\":1}\n"])
-    func malformed(text: String) throws {
+    func malformedLinesAreRefused(text: String) throws {
         let store = try opened()
         let error = #expect(throws: SluiceError.self) {
             try store.append(EventLine(bytes: Array(text.utf8)[...], priority: .normal))
@@ -127,8 +127,8 @@ struct JSONLStoreTests {
         #expect(store.store.backlog.isEmpty)
     }
 
-    @Test("an event is refused beyond the limit, and kept up to it")
-    func eventLimit() throws {
+    @Test("an event above the limit is refused, and one at the limit kept")
+    func eventsAboveTheLimitAreRefused() throws {
         let store = try TestedStore.opened(JSONLStore(at: directory.path, maximumEventBytes: 1_000))
         let exact = EventLine(0, padding: 1_000 - EventLine(0).bytes.count)
         try store.append(exact)
@@ -140,7 +140,7 @@ struct JSONLStoreTests {
     }
 
     @Test("files and directories are for their owner alone")
-    func modes() throws {
+    func filesAreForTheirOwnerAlone() throws {
         let root = "\(directory.path)/a/b"
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
@@ -158,8 +158,8 @@ struct JSONLStoreTests {
         #expect(try files.status(of: "\(home)/lock").mode == 0o600)
     }
 
-    @Test("a store is opened once, and after closing it takes nothing more")
-    func lifeCycle() throws {
+    @Test("a store is opened once, and accepts nothing after it was closed")
+    func closedStoreTakesNoEvents() throws {
         let store = TestedStore(JSONLStore(at: directory.path))
         #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
         store.store.close()
@@ -176,7 +176,7 @@ struct JSONLStoreTests {
     }
 
     @Test("an empty store leaves nothing but its root directory")
-    func leavesNothing() throws {
+    func emptyStoreLeavesOnlyItsRoot() throws {
         let store = try opened()
         try store.append(EventLine(0))
         _ = try store.drain()
@@ -184,8 +184,8 @@ struct JSONLStoreTests {
         #expect(try SystemFileSystem().list(directory.path).isEmpty)
     }
 
-    @Test("many threads keep the order of each, while a loop delivers")
-    func threads() async throws {
+    @Test("many threads each keep their order while a loop delivers")
+    func threadsKeepTheirOrder() async throws {
         let store = try opened()
         let perCaller = 2_000
         let received = Locked<[String]>([])

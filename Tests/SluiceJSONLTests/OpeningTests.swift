@@ -27,22 +27,22 @@ struct OpeningTests {
         #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")", sourceLocation: location)
     }
 
-    @Test("missing directories are made")
-    func missing() throws {
+    @Test("missing directories are created")
+    func missingDirectoriesAreCreated() throws {
         let store = try TestedStore.opened(JSONLStore(at: "\(directory.path)/a/b/c/"))
         try store.append(EventLine(0))
         #expect(try SystemFileSystem().list("\(directory.path)/a/b/c").count == 1)
     }
 
     @Test("a file in the directory's place is refused, and named")
-    func file() throws {
+    func fileInPlaceOfDirectoryIsRefused() throws {
         try directory.write([], to: "file")
         expectUnavailable("\(directory.path)/file", says: "is a file")
         expectUnavailable("\(directory.path)/file/below", says: "file among its parents")
     }
 
-    @Test("a symbolic link is refused, also with a slash behind it")
-    func link() throws {
+    @Test("a symbolic link is refused, also with a trailing slash")
+    func symbolicLinkIsRefused() throws {
         try SystemFileSystem().makeDirectory("\(directory.path)/target", mode: 0o700)
         symlink("\(directory.path)/target", "\(directory.path)/link")
         expectUnavailable("\(directory.path)/link", says: "symbolic link")
@@ -51,29 +51,29 @@ struct OpeningTests {
     }
 
     @Test("a directory of another user is refused")
-    func otherOwner() {
+    func directoryOfAnotherUserIsRefused() {
         files.pretend(userID: SystemFileSystem().userID + 1)
         expectUnavailable(directory.path, says: "belongs to user")
     }
 
-    @Test("a directory that everyone may write to is refused")
-    func worldWritable() {
+    @Test("a directory that everyone can write to is refused")
+    func worldWritableDirectoryIsRefused() {
         chmod(directory.path, 0o777)
         expectUnavailable(directory.path, says: "chmod 700")
     }
 
     @Test(
-        "no path at all is refused, with the reason",
+        "an invalid path is refused, with the reason",
         arguments: [
             ("", "is empty"), ("/tmp/a\u{0}b", "has a NUL"), ("~", "not expanded"), ("~/events", "not expanded"),
             ("file:///tmp/events", "is a URL"),
         ])
-    func noPath(path: String, reason: String) {
+    func invalidPathIsRefused(path: String, reason: String) {
         expectUnavailable(path, says: reason)
     }
 
     @Test("a second opening is refused, and after the close says that a new store is needed")
-    func secondOpening() throws {
+    func secondOpeningIsRefused() throws {
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
         let inUse = #expect(throws: SluiceError.self) { try store.open() }
         #expect(inUse?.code == .invalidPipeline)
@@ -81,15 +81,15 @@ struct OpeningTests {
         store.store.close()
         let closed = #expect(throws: SluiceError.self) { try store.open() }
         #expect(closed?.code == .invalidPipeline)
-        #expect(closed?.message.contains("make a new one") == true)
+        #expect(closed?.message.contains("create a new one") == true)
     }
 
     @Test(
-        "a directory that cannot be written to is refused, whether or not there is a folder in it already",
+        "a directory that cannot be written to is refused, used before or not",
         arguments: [
             (FileError.accessDenied, "chmod"), (.notPermitted, "chmod"), (.readOnly, "read-only"),
         ], [true, false])
-    func notWritable(fault: (error: FileError, advice: String), isUsed: Bool) throws {
+    func unwritableDirectoryIsRefused(fault: (error: FileError, advice: String), isUsed: Bool) throws {
         if isUsed { try directory.leave([EventLine(0)]) }
         files.failChanges(with: fault.error)
         expectUnavailable(directory.path, says: fault.advice)
@@ -98,8 +98,8 @@ struct OpeningTests {
         #expect(try store.drain().count == (isUsed ? 1 : 0))
     }
 
-    @Test("limits that no event fits into are refused", arguments: [(0, 1_000), (-1, 1_000), (1_000, 0), (1_000, -1)])
-    func impossibleLimits(capacity: Int, maximumEventBytes: Int) throws {
+    @Test("limits that allow no event are refused", arguments: [(0, 1_000), (-1, 1_000), (1_000, 0), (1_000, -1)])
+    func impossibleLimitsAreRefused(capacity: Int, maximumEventBytes: Int) throws {
         let store = TestedStore(
             JSONLStore(at: directory.path, capacity: capacity, maximumEventBytes: maximumEventBytes, files: files))
         #expect(throws: SluiceError.self) { try store.open() }
@@ -112,15 +112,15 @@ struct OpeningTests {
             (.process, .zero), (.process, .seconds(-1)), (.process, .seconds(Int64.min)),
             (.interval(milliseconds: 0), .seconds(1)), (.interval(milliseconds: .min), .seconds(1)),
         ] as [(JSONLStore.Durability, Duration)])
-    func impossibleTimes(durability: JSONLStore.Durability, age: Duration) throws {
+    func nonPositiveTimesAreRefused(durability: JSONLStore.Durability, age: Duration) throws {
         let store = TestedStore(JSONLStore(at: directory.path, durability: durability, maximumAge: age, files: files))
         let error = #expect(throws: SluiceError.self) { try store.open() }
         #expect(error?.code == .invalidArgument)
         #expect(try SystemFileSystem().list(directory.path).isEmpty)
     }
 
-    @Test("a full disk is no reason not to open: what waits can be delivered", arguments: [true, false])
-    func full(isUsed: Bool) throws {
+    @Test("a store opens on a full disk: stored events can be delivered", arguments: [true, false])
+    func opensOnFullDisk(isUsed: Bool) throws {
         if isUsed { try directory.leave([EventLine(0)]) }
         files.failChanges(with: .noSpace)
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
@@ -133,16 +133,16 @@ struct OpeningTests {
         store.expectConservation()
     }
 
-    @Test("a disk that stays full collects no folders")
-    func fullForLong() throws {
+    @Test("a disk that stays full collects no directories")
+    func fullDiskCollectsNoDirectories() throws {
         files.fail(.create, with: .noSpace)
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
         for number in 0..<10 { #expect(throws: SluiceError.self) { try store.append(EventLine(number)) } }
         #expect(try SystemFileSystem().list(directory.path).isEmpty)
     }
 
-    @Test("after a failed opening the same store can be opened again")
-    func openAgain() throws {
+    @Test("after a failed opening the same store can be opened")
+    func canBeOpenedAfterFailure() throws {
         try directory.leave([EventLine(0)])
         let store = TestedStore(JSONLStore(at: directory.path, files: files))
         files.fail(.list, with: .inputOutput)
@@ -152,8 +152,8 @@ struct OpeningTests {
         #expect(try store.drain() == texts([0]))
     }
 
-    @Test("a relative path is that of the working directory at opening")
-    func relative() throws {
+    @Test("a relative path is resolved when the store is opened")
+    func relativePathIsResolvedAtOpening() throws {
         let before = try SystemFileSystem().currentDirectory()
         let name = String(directory.path.dropFirst("/tmp/".count))
         // The working directory is the whole process's: from the root, no other test can notice.

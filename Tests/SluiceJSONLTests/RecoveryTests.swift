@@ -17,8 +17,8 @@ struct RecoveryTests {
         directory = try TemporaryDirectory()
     }
 
-    @Test("a later life delivers what an earlier one left, before its own, and counts it when it reads it")
-    func nextLife() throws {
+    @Test("a later process delivers the events of an earlier one before its own, and counts them when it reads them")
+    func laterProcessDeliversEarlierEvents() throws {
         try directory.leave((0..<700).map { EventLine($0) })
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         #expect(store.store.backlog.events == 0)
@@ -31,14 +31,14 @@ struct RecoveryTests {
         store.expectConservation()
     }
 
-    @Test("ten lives in a row keep the order and use one folder")
-    func manyLives() throws {
+    @Test("ten processes in a row keep the order and use one directory")
+    func tenProcessesKeepOrderInOneDirectory() throws {
         let time = ManualTime()
-        for life in 0..<10 {
-            // The clock goes backwards from life to life: the order must not depend on it.
+        for process in 0..<10 {
+            // The clock goes backwards from process to process: the order must not depend on it.
             time.setWall(by: .days(-1))
             let store = try TestedStore.opened(JSONLStore(at: directory.path, environment: time.environment))
-            for number in 0..<30 { try store.append(EventLine(life * 30 + number)) }
+            for number in 0..<30 { try store.append(EventLine(process * 30 + number)) }
             store.store.close()
             #expect(try SystemFileSystem().list(directory.path).count == 1)
         }
@@ -46,8 +46,8 @@ struct RecoveryTests {
         #expect(try store.drain() == texts(0..<300))
     }
 
-    @Test("a life that was killed is recovered like one that was closed")
-    func killed() throws {
+    @Test("a process that was killed is recovered like one that was closed")
+    func killedProcessIsRecovered() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
         for number in 0..<10 { try first.append(EventLine(number)) }
         let copy = try TemporaryDirectory()
@@ -56,8 +56,8 @@ struct RecoveryTests {
         #expect(try second.drain() == texts(0..<10))
     }
 
-    @Test("a file is never written to by a later life")
-    func neverReopened() throws {
+    @Test("a file is never written to by a later process")
+    func filesAreNeverReopened() throws {
         try directory.leave([EventLine(0)])
         let before = try directory.segments()
         let content = try directory.read(before[0])
@@ -68,7 +68,7 @@ struct RecoveryTests {
     }
 
     @Test("opening reads directories, and no file")
-    func readsNothing() throws {
+    func openingReadsNoFile() throws {
         try directory.leave((0..<2_000).map { EventLine($0) })
         let files = FaultyFileSystem()
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
@@ -77,8 +77,8 @@ struct RecoveryTests {
         #expect(store.store.backlog.unreadBytes > 100_000)
     }
 
-    @Test("two living stores share a directory, and neither takes from the other")
-    func livingNeighbours() throws {
+    @Test("two running processes share a directory, and neither takes events from the other")
+    func runningProcessesShareDirectory() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
         try first.append(EventLine(1))
         let second = try TestedStore.opened(JSONLStore(at: directory.path))
@@ -88,8 +88,8 @@ struct RecoveryTests {
         #expect(try SystemFileSystem().list(directory.path).count == 2)
     }
 
-    @Test("of many stores at once, each event of the dead goes to exactly one")
-    func adoptedOnce() async throws {
+    @Test("of many stores at the same time, exactly one adopts each event of the ended processes")
+    func eachDirectoryIsAdoptedOnce() async throws {
         let dead = try (0..<6).map { _ in try TestedStore.opened(JSONLStore(at: directory.path)) }
         for (index, store) in dead.enumerated() {
             for number in 0..<20 { try store.append(EventLine(index * 20 + number)) }
@@ -110,8 +110,8 @@ struct RecoveryTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    @Test("a lock whose file was exchanged in the moment before is not taken for the folder's")
-    func exchangedLock() throws {
+    @Test("a lock whose file was replaced just before is not taken for the directory's")
+    func exchangedLockIsNotTaken() throws {
         try directory.leave([EventLine(0)])
         let files = FaultyFileSystem()
         let root = directory.path
@@ -131,8 +131,8 @@ struct RecoveryTests {
         #expect(try store.drain() == texts([0]))
     }
 
-    @Test("when nothing else waits, a neighbour that has died since is adopted too")
-    func adoptedLater() throws {
+    @Test("when nothing else waits, a neighbour that has ended since is adopted too")
+    func endedNeighbourIsAdoptedLater() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
         try first.append(EventLine(1))
         let second = try TestedStore.opened(JSONLStore(at: directory.path))
@@ -144,8 +144,8 @@ struct RecoveryTests {
         second.expectConservation()
     }
 
-    @Test("what is adopted later takes its place by age among what is there")
-    func adoptedInOrder() throws {
+    @Test("segments that are adopted later take their place by age")
+    func adoptedSegmentsTakeTheirPlace() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
         let second = try TestedStore.opened(JSONLStore(at: directory.path))
         try first.append(EventLine(0))
@@ -161,8 +161,8 @@ struct RecoveryTests {
         #expect(try second.drain() == texts([0, 2]))
     }
 
-    @Test("a store that has delivered its last event says so only after it has looked for more")
-    func adoptedAfterSettling() throws {
+    @Test("a store that has delivered its last event looks for more before it says that it is empty")
+    func looksForMoreAfterLastBatch() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
         try first.append(EventLine(1))
         let second = try TestedStore.opened(JSONLStore(at: directory.path))
@@ -174,8 +174,8 @@ struct RecoveryTests {
         #expect(try second.drain() == texts([1]))
     }
 
-    @Test("folders that do not fit the capacity wait until there is room, and are not evicted")
-    func adoptedWhenThereIsRoom() throws {
+    @Test("directories that exceed the capacity wait until there is room, and are not evicted")
+    func largeDirectoriesWaitForRoom() throws {
         let dead = try (0..<3).map { _ in try TestedStore.opened(JSONLStore(at: directory.path)) }
         for (index, store) in dead.enumerated() {
             for number in 0..<50 { try store.append(EventLine(index * 50 + number, padding: 1_000)) }
@@ -187,8 +187,8 @@ struct RecoveryTests {
         #expect(store.dropped.isEmpty)
     }
 
-    @Test("an empty file of a life that died while creating it is removed")
-    func emptySegment() throws {
+    @Test("an empty file of a process that ended while creating it is removed")
+    func emptyFileIsRemoved() throws {
         try directory.leave([EventLine(0)])
         let name = try directory.segments()[0]
         try directory.write([], to: name.dropLast(".jsonl".count) + "1.jsonl")
@@ -198,8 +198,8 @@ struct RecoveryTests {
         #expect(store.dropped.isEmpty)
     }
 
-    @Test("a folder without its lock is adopted all the same")
-    func missingLock() throws {
+    @Test("a directory without its lock is adopted all the same")
+    func directoryWithoutLockIsAdopted() throws {
         try directory.leave([EventLine(0)])
         let home = try #require(try SystemFileSystem().list(directory.path).first)
         try SystemFileSystem().removeFile("\(directory.path)/\(home)/lock")
@@ -207,8 +207,8 @@ struct RecoveryTests {
         #expect(try store.drain() == texts([0]))
     }
 
-    @Test("a folder that is a symbolic link, or somebody else's, is left alone", arguments: ["link", "owner"])
-    func foreignFolder(kind: String) throws {
+    @Test("a directory that is a symbolic link or someone else's is left alone", arguments: ["link", "owner"])
+    func foreignDirectoryIsLeftAlone(kind: String) throws {
         let other = try TemporaryDirectory()
         try other.leave([EventLine(0)])
         let name = try #require(try SystemFileSystem().list(other.path).first)
@@ -224,8 +224,8 @@ struct RecoveryTests {
         #expect(store.notes.count == 1)
     }
 
-    @Test("a file of a segment's name that is larger than any segment is left alone")
-    func giant() throws {
+    @Test("a file with a segment's name that is larger than any segment is left alone")
+    func giantFileIsLeftAlone() throws {
         try directory.leave([EventLine(0)])
         let name = try directory.segments()[0]
         let giant = try OpenFile(
@@ -237,8 +237,8 @@ struct RecoveryTests {
         #expect(store.notes.count == 1)
     }
 
-    @Test("what is foreign, or of a later version, is left alone and reported once")
-    func foreign() throws {
+    @Test("files that are foreign or of a later version are left alone and reported once")
+    func foreignFilesAreReportedOnce() throws {
         try directory.leave([EventLine(0)])
         let home = try #require(try SystemFileSystem().list(directory.path).first)
         let names = [
@@ -257,7 +257,7 @@ struct RecoveryTests {
 }
 
 extension TemporaryDirectory {
-    /// As the files are at this moment; the locks are not those of a living process then.
+    /// Copies the files as they are at this moment. Nobody holds the locks of the copy.
     func copy(to other: TemporaryDirectory) throws {
         for name in try files() {
             let parts = name.split(separator: "/").dropLast()

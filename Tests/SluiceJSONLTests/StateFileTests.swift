@@ -16,8 +16,8 @@ struct StateFileTests {
         directory = try TemporaryDirectory()
     }
 
-    @Test("what was written last is read back")
-    func whatWasWrittenLastIs() throws {
+    @Test("the last write is read back")
+    func lastWriteIsReadBack() throws {
         let file = StateFile(path: "\(directory.path)/state")
         #expect(try file.read() == nil)
         try file.write([1, 2, 3])
@@ -28,7 +28,7 @@ struct StateFileTests {
     }
 
     @Test("the file and its directories are for their owner alone")
-    func fileAndItsDirectoriesAre() throws {
+    func fileIsForItsOwnerAlone() throws {
         let file = StateFile(path: "\(directory.path)/a/b/state")
         try file.write([1])
         #expect(try files.status(of: "\(directory.path)/a").mode == 0o700)
@@ -37,7 +37,7 @@ struct StateFileTests {
     }
 
     @Test("a symbolic link is neither read nor replaced")
-    func symbolicLinkIsNeitherRead() throws {
+    func symbolicLinkIsRefused() throws {
         try StateFile(path: "\(directory.path)/target").write([1])
         symlink("\(directory.path)/target", "\(directory.path)/link")
         let file = StateFile(path: "\(directory.path)/link")
@@ -52,15 +52,15 @@ struct StateFileTests {
             ("", "is empty"), ("a\u{0}b", "has a NUL"), ("~/state", "not expanded"), ("file:///tmp/state", "is a URL"),
             ("/dev/null/state", "another path"), ("/dev/zero", "another path"),
         ])
-    func pathThatCannotHoldFile(path: String, advice: String) {
+    func unusablePathIsAnError(path: String, advice: String) {
         let file = StateFile(path: path)
         let error = #expect(throws: SluiceError.self) { try file.write([1]) }
         #expect(error?.code == .storageUnavailable)
         #expect(error?.message.contains(advice) == true)
     }
 
-    @Test("a failed write leaves what was there and no rubbish")
-    func failedWriteLeavesWhatWas() throws {
+    @Test("a failed write leaves the old contents and no other file")
+    func failedWriteChangesNothing() throws {
         try StateFile(path: "\(directory.path)/state").write([1])
         for operation in [FaultyFileSystem.Operation.write, .synchronize, .rename] {
             let faulty = FaultyFileSystem()

@@ -10,13 +10,14 @@ import Testing
     import Glibc
 #endif
 
-/// A store together with all that it has reported, so that conservation can be checked at any time.
+/// A store and everything that it has reported, so that conservation can be checked at any time.
 final class TestedStore: Sendable {
     private struct Counts {
         var appended = 0
         var recovered = 0
         var settled = 0
         var dropped: [DropReason: Int] = [:]
+        var deadLettersDropped: [DropReason: Int] = [:]
         var notes: [String] = []
         var sizes: [Batch.ID: Int] = [:]
     }
@@ -28,7 +29,7 @@ final class TestedStore: Sendable {
         self.store = store
     }
 
-    /// Already open.
+    /// Creates and opens one.
     static func opened(_ store: JSONLStore) throws -> TestedStore {
         let tested = TestedStore(store)
         try tested.open()
@@ -41,11 +42,20 @@ final class TestedStore: Sendable {
             StoreObserver(
                 onRecovered: { count in counts.withLock { $0.recovered += count } },
                 onDropped: { count, reason in counts.withLock { $0.dropped[reason, default: 0] += count } },
+                onDeadLettersDropped: { count, reason in
+                    counts.withLock { $0.deadLettersDropped[reason, default: 0] += count }
+                },
                 onNote: { note in counts.withLock { $0.notes.append(note) } }))
     }
 
-    func append(_ line: EventLine) throws(SluiceError) {
-        try store.append(line)
+    /// - Parameter isOptional: whether a refusal doesn't matter.
+    func append(_ line: EventLine, isOptional: Bool = false) throws(SluiceError) {
+        do throws(SluiceError) {
+            try store.append(line)
+        } catch {
+            if isOptional { return }
+            throw error
+        }
         counts.withLock { $0.appended += 1 }
     }
 
@@ -61,7 +71,7 @@ final class TestedStore: Sendable {
         try store.settle(batch.id)
     }
 
-    /// Settles all that waits, and returns it in order.
+    /// Settles all waiting events, and returns them in order.
     func drain() throws(SluiceError) -> [String] {
         var texts: [String] = []
         while let batch = try nextBatch() {
@@ -73,9 +83,10 @@ final class TestedStore: Sendable {
 
     var recovered: Int { counts.withLock { $0.recovered } }
     var dropped: [DropReason: Int] { counts.withLock { $0.dropped } }
+    var deadLettersDropped: [DropReason: Int] { counts.withLock { $0.deadLettersDropped } }
     var notes: [String] { counts.withLock { $0.notes } }
 
-    /// What by the reports must be waiting; the store's own word is ``JSONLStore/backlog``.
+    /// The number of waiting events according to the reports. It must be that of ``JSONLStore/backlog``.
     var waiting: Int {
         counts.withLock { $0.appended + $0.recovered - $0.settled - $0.dropped.values.reduce(0, +) }
     }
@@ -92,7 +103,7 @@ extension Batch {
 extension EventLine {
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// A small line that is told by its number.
+    /// A small line with a number.
     init(_ number: Int, _ priority: Event.Priority = .normal, padding: Int = 0) {
         let pad = String(repeating: "x", count: padding)
         let text = #"{"id":"\#(number)","priority":"\#(priority)","pad":"\#(pad)"}"#
@@ -104,7 +115,7 @@ func texts(_ numbers: some Sequence<Int>, _ priority: Event.Priority = .normal, 
     numbers.map { EventLine($0, priority, padding: padding).text }
 }
 
-/// Clocks that stand still until a test moves them.
+/// Clocks that a test moves.
 final class ManualTime: TimeSource {
     private struct State {
         var wall: Int64 = 1_800_000_000_000
@@ -128,7 +139,7 @@ final class ManualTime: TimeSource {
         }
     }
 
-    /// Moves both clocks, as time does.
+    /// Moves both clocks.
     func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.elapsed += duration
@@ -140,7 +151,7 @@ final class ManualTime: TimeSource {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Moves the wall clock alone, as a user does.
+    /// Moves only the wall clock, like a user who changes it.
     func setWall(by duration: Duration) {
         state.withLock { $0.wall += duration.wholeMilliseconds }
     }
@@ -148,12 +159,6 @@ final class ManualTime: TimeSource {
     var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     var environment: PipelineEnvironment { PipelineEnvironment(time: self) }
-}
-
-/// How much of what can be tried is tried.
-enum Trials {
-    /// `SLUICE_FULL_TESTS=1 swift test` takes its time.
-    static let isFull = getenv("SLUICE_FULL_TESTS") != nil
 }
 
 extension Duration {
@@ -189,9 +194,9 @@ extension TemporaryDirectory {
         try file.write(bytes)
     }
 
-    /// Leaves events behind, as a life that has ended does.
-    func leave(_ lines: [EventLine], sealing: LineSealing? = nil) throws {
-        let store = try TestedStore.opened(JSONLStore(at: path, sealing: sealing))
+    /// Leaves events behind, like a process that has ended.
+    func leave(_ lines: [EventLine], encryption: LineEncryption? = nil) throws {
+        let store = try TestedStore.opened(JSONLStore(at: path, encryption: encryption))
         for line in lines { try store.append(line) }
         store.store.close()
     }

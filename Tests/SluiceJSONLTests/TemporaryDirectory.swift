@@ -14,7 +14,7 @@ final class TemporaryDirectory: Sendable {
         do {
             try TemporaryDirectory.remove(path)
         } catch {
-            // What a test took the permissions of stays in /tmp; no other test can meet it.
+            // A directory without permissions stays in /tmp. No other test uses it.
         }
     }
 

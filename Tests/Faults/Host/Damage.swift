@@ -1,19 +1,19 @@
 import Sluice
 import SluiceJSONL
 
-/// Damages a segment of 64 KiB in every way of one kind, and has the store read each.
+/// Damages a segment of 64 KiB in every variant of one kind, and lets the store read each.
 ///
-/// Many in one process, since there are half a million of them. The last line of output has the counts; it is missing
-/// if the store took the process down.
+/// There are half a million variants, so many are read in one process. The last line of the output has the counts. It is
+/// missing if the store crashed.
 struct Damage {
     private enum Kind: String {
-        /// The file ends after so many bytes.
+        /// The file is cut at a byte.
         case cut
-        /// After so many bytes come NULs, as ext4 may leave them after a loss of power.
+        /// The file ends in NUL bytes, as ext4 may leave them after a loss of power.
         case nul
-        /// One bit is another.
+        /// One bit is flipped.
         case flip
-        /// A block of the drive holds something else: noise, or lines of another file.
+        /// A block has other contents: noise, or lines of another file.
         case block
     }
 
@@ -81,13 +81,13 @@ struct Damage {
     // MARK: Judging
 
     private func fault(of outcome: Outcome, _ variant: Int) -> String? {
-        if outcome.altered > 0 { return "delivered what nobody wrote" }
+        if outcome.altered > 0 { return "delivered altered events" }
         let unharmed = expectedUnharmed(variant)
         let missing = unharmed.subtracting(outcome.found)
         if !missing.isEmpty { return "lost \(missing.sorted()), which were not damaged" }
         switch kind {
         case .cut, .nul:
-            if outcome.found.count > unharmed.count { return "delivered what was cut off" }
+            if outcome.found.count > unharmed.count { return "delivered lines that were cut off" }
             let hasTail = kind == .nul || (variant > 0 && segment.bytes[variant - 1] != UInt8(ascii: "\n"))
             if outcome.counted != (hasTail ? 1 : 0) { return "miscounted the tail" }
         case .flip:
@@ -99,7 +99,7 @@ struct Damage {
         return outcome.isBalanced ? nil : "recovered is not delivered and dropped"
     }
 
-    /// The lines that must come through.
+    /// The lines that must be delivered.
     private func expectedUnharmed(_ variant: Int) -> Set<Int> {
         let damage: Range<Int> =
             switch kind {
@@ -155,7 +155,7 @@ struct Damage {
         var index = 0
         for line in lines {
             outcome.delivered += 1
-            // Those of this file are in order, and the search for the next is short.
+            // The lines of this file are in order, so the search for the next one is short.
             while index < segment.lines.count, segment.lines[index] != line.bytes { index += 1 }
             if index < segment.lines.count {
                 outcome.found.insert(index)
@@ -167,7 +167,7 @@ struct Damage {
     }
 }
 
-/// What came of one variant, or of all.
+/// The result of one variant, or of all.
 struct Outcome {
     var found: Set<Int> = []
     var delivered = 0
@@ -187,11 +187,11 @@ struct Outcome {
     }
 }
 
-/// The file of a real segment of 64 KiB, and the events in it.
+/// A real segment of 64 KiB and its events.
 struct SegmentSample {
     let name: String
     let bytes: [UInt8]
-    /// Of the lines, their newlines included.
+    /// The ranges of the lines, including their newlines.
     let ranges: [Range<Int>]
     let lines: [ArraySlice<UInt8>]
 
@@ -226,11 +226,11 @@ struct SegmentSample {
             start = index + 1
         }
         self.ranges = ranges
-        guard ranges.count == lines.count else { System.fail("the sample is not what was written") }
+        guard ranges.count == lines.count else { System.fail("the sample was altered") }
     }
 }
 
-/// Bytes that follow from a seed.
+/// Bytes that a seed determines.
 struct SeededNoise {
     var state: UInt64
 

@@ -1,7 +1,7 @@
 import Sluice
 
-/// An event of which everything follows from the number of its writer and its own: whoever receives it can tell
-/// whether it is what was tracked. `books.py` knows the same rule.
+/// An event whose contents follow from two numbers, its writer's and its own. A receiver can therefore check that it is
+/// unchanged. `books.py` contains the same rule.
 struct NumberedEvent {
     let writer: Int
     let number: Int
@@ -10,7 +10,7 @@ struct NumberedEvent {
 
     static let name = "Fault"
 
-    /// - Parameter maximumFiller: of an ordinary event. One in 64 is twenty times as long.
+    /// - Parameter maximumFiller: the largest filler of an ordinary event. One in 64 is twenty times as long.
     init(writer: Int, number: Int, maximumFiller: Int) {
         self.writer = writer
         self.number = number

@@ -1,7 +1,7 @@
 import Sluice
 
-/// Writes down what happens, where it outlives the process: a line for each fact to the standard output, which is a
-/// pipe to whoever started this life.
+/// Writes a line for each fact to the standard output, a pipe to the process that started this one. The records therefore
+/// survive it.
 ///
 ///     a 17 81920377     the event of that number was accepted, at that time of the monotonic clock in microseconds
 ///     r 18 storageFull  the event was refused
@@ -9,10 +9,10 @@ import Sluice
 ///     {"id":…}          an event
 ///     s 3               the store has forgotten the batch
 ///     u 3               the store could not forget the batch for good
-///     d 20 evicted      so many events that were accepted, in this life or an earlier one, are gone, and why
+///     d 20 evicted      the number of accepted events that are gone, of this process or an earlier one, and the reason
 ///     = ledger {…}      a command has ended
 final class Recorder: Sendable {
-    // Two threads' records must not mix: a batch is longer than what a pipe takes in one piece.
+    // The records of two threads must not mix: a batch is longer than a pipe's atomic write.
     private let lock = Locked(())
 
     func record(_ line: String) {
@@ -33,7 +33,7 @@ final class Recorder: Sendable {
     }
 }
 
-/// A receiver that takes everything, and writes it down before it says so.
+/// A receiver that records every event before it accepts it.
 struct RecordingTransport: Transport {
     let recorder: Recorder
 
@@ -43,7 +43,7 @@ struct RecordingTransport: Transport {
     }
 }
 
-/// The store, with a record of what it has answered.
+/// A store that records its results.
 final class RecordingStore: Store {
     private let store: any Store
     private let recorder: Recorder
@@ -54,7 +54,7 @@ final class RecordingStore: Store {
         self.recorder = recorder
     }
 
-    /// Why the last event was refused; there is one thread that tracks.
+    /// Returns why the last event was refused. Only one thread tracks.
     func takeRefusal() -> SluiceError? {
         refusal.withLock { refusal in
             defer { refusal = nil }

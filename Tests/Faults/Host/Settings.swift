@@ -1,22 +1,22 @@
 import SluiceJSONL
 
-/// What one life of the host is told on its command line.
+/// The command line of the host.
 struct Settings {
     var directory = ""
     var durability = JSONLStore.Durability.process
     var capacity = 64 << 20
-    /// Tells the events of one process from those of another.
+    /// Distinguishes the events of one process from those of another.
     var writer = 0
     /// The number of the first event.
     var first = 1
-    /// The most bytes of filler in an ordinary event.
+    /// The largest filler of an ordinary event, in bytes.
     var filler = 600
     var batch = 50
-    /// Delivery goes on beside all commands, and not only while `deliver` runs.
+    /// Delivery runs all the time, not only during `deliver`.
     var delivers = false
-    /// The store alone, from one thread: every run makes the same system calls.
+    /// Only the store is used, from one thread, so that every run makes the same system calls.
     var isDirect = false
-    /// Commands come from the standard input when those of the command line are done.
+    /// After the commands of the command line, those of the standard input follow.
     var isInteractive = false
     var commands: [String] = []
 

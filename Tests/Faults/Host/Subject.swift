@@ -1,25 +1,25 @@
 import Sluice
 
-/// What is put to the test: something that takes events and delivers them.
+/// The object under test: it accepts events and delivers them.
 ///
-/// On the main thread, whose system calls can be told apart from those of the pipeline's own threads.
+/// It is used on the main thread, to separate its system calls from those of the pipeline's own threads.
 @MainActor
 protocol Subject {
     func track(_ event: NumberedEvent)
 
-    /// Delivers until nothing waits, or nothing moves any more.
+    /// Delivers until nothing waits, or no progress is made.
     func deliver() async
 
-    /// Delivers no more than so many batches.
+    /// Delivers at most this number of batches.
     func deliver(batches: Int) async
 
-    /// Ends the life, delivering nothing more.
+    /// Closes the pipeline without delivering anything.
     func close() async
 
     var books: Books { get }
 }
 
-/// The counts of one life, as the product itself gives them.
+/// The counts of the process, as the product reports them.
 struct Books {
     var tracked = 0
     var refused = 0
@@ -27,7 +27,7 @@ struct Books {
     var delivered = 0
     var dropped: [DropReason: Int] = [:]
     var waiting = 0
-    /// What the store says that it holds, in events it knows of and bytes that it has not read.
+    /// The backlog of the store: events it has counted, and bytes it has not read.
     var backlog: Backlog
 
     var json: String {
@@ -38,7 +38,7 @@ struct Books {
     }
 }
 
-/// A whole pipeline, with its delivery loop on threads of its own.
+/// A pipeline that delivers on its own threads.
 struct PipelineSubject: Subject {
     let pipeline: Pipeline
     let store: RecordingStore
@@ -64,7 +64,7 @@ struct PipelineSubject: Subject {
     func deliver() async {
         pipeline.resumeDelivery()
         var rounds = 0
-        // A flush ends with a failure, and with what waited when it began; here everything counts.
+        // A flush covers the events that waited when it began, and ends at a failure. Here everything must be delivered.
         while rounds < 10, books.waiting > 0 || !store.backlog.isEmpty {
             let report = await pipeline.flush()
             if report.delivered == 0 { rounds += 1 }
@@ -90,7 +90,7 @@ struct PipelineSubject: Subject {
     }
 }
 
-/// The store alone, used from one thread.
+/// Only a store, used from one thread.
 final class StoreSubject: Subject {
     private let store: RecordingStore
     private let recorder: Recorder

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// What the host needs of the operating system beyond Sluice.
+/// The functions of the operating system that the host needs.
 enum System {
     static func fail(_ message: String) -> Never {
         note("FaultHost: \(message)")
@@ -17,7 +17,7 @@ enum System {
         write(Array("\(message)\n".utf8), to: 2)
     }
 
-    /// Ends the process without any tidying up, as a child of `fork` must.
+    /// Ends the process without any cleanup, as a child of `fork` must.
     static func leave() -> Never {
         _exit(0)
     }
@@ -40,7 +40,7 @@ enum System {
         return Int(time.tv_sec) * 1_000_000 + Int(time.tv_nsec) / 1_000
     }
 
-    /// Swift hides `fork` from its users, with good reason; hosts in C and Objective-C call it all the same.
+    /// Swift hides `fork`, for good reason. Hosts in C and Objective-C call it all the same.
     static func fork() -> Int32 {
         guard let symbol = dlsym(nil, "fork") else { fail("this system has no fork") }
         return unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
@@ -52,7 +52,7 @@ enum System {
         guard status == 0 else { fail("the child of a fork ended with status \(status)") }
     }
 
-    /// Writes all of it, in one call as long as the reader keeps up.
+    /// Writes all bytes, in one call if the reader is fast enough.
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var start = 0
         while start < bytes.count {
@@ -82,7 +82,7 @@ enum System {
         close(descriptor)
     }
 
-    /// The one segment that a store has left in its directory.
+    /// Returns the only segment in the directory of a store.
     static func onlySegment(in root: String) -> (name: String, bytes: [UInt8]) {
         let paths = list(root).flatMap { folder in list("\(root)/\(folder)").map { "\(folder)/\($0)" } }
         let segments = paths.filter { $0.hasSuffix(".jsonl") }

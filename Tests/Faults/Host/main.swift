@@ -1,7 +1,7 @@
-// A process that uses the store, and that faults can be made to happen to. `Tests/Faults/run` starts it.
+// A process that uses the store, and in which faults can be provoked. `Tests/Faults/run` starts it.
 //
-//     FaultHost run DIRECTORY [OPTION…] [COMMAND…]    one life; see Settings and Life
-//     FaultHost damage DIRECTORY KIND FIRST END STEP  damages a segment in many ways, and reads each; see Damage
+//     FaultHost run DIRECTORY [OPTION…] [COMMAND…]    obeys commands; see Settings and HostProcess
+//     FaultHost damage DIRECTORY KIND FIRST END STEP  reads a segment damaged in many ways; see Damage
 
 import Sluice
 
@@ -9,8 +9,8 @@ let arguments = CommandLine.arguments.dropFirst()
 switch arguments.first {
 case "run":
     do {
-        var life = try Life(Settings(arguments.dropFirst()))
-        await life.run()
+        var process = try HostProcess(Settings(arguments.dropFirst()))
+        await process.run()
     } catch {
         System.note("\(error)")
         Recorder().record("= failed {}")

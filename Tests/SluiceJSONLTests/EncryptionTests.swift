@@ -4,8 +4,8 @@ import Testing
 
 @testable import SluiceJSONL
 
-/// The hook with a toy for a cipher: each byte is changed by the key, and the key's number stands in front.
-struct SealingTests {
+/// Encryption with a toy cipher.
+struct EncryptionTests {
     private struct WrongKey: Error {}
 
     private let directory: TemporaryDirectory
@@ -14,18 +14,11 @@ struct SealingTests {
         directory = try TemporaryDirectory()
     }
 
-    private func key(_ key: UInt8) -> LineSealing {
-        LineSealing(
-            seal: { [key] + $0.map { $0 ^ key } },
-            open: { sealed in
-                guard sealed.first == key else { throw WrongKey() }
-                return sealed.dropFirst().map { $0 ^ key }
-            })
-    }
+    private func key(_ key: UInt8) -> LineEncryption { .toy(key) }
 
-    @Test("sealed events come back as they were, and are nowhere to be read on the disk")
-    func roundTrip() throws {
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+    @Test("encrypted events come back unchanged, and nothing on the disk is readable")
+    func encryptedEventsComeBack() throws {
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
         for number in 0..<100 { try store.append(EventLine(number, padding: number)) }
         #expect(store.store.backlog.bytes == (0..<100).reduce(0) { $0 + EventLine($1, padding: $1).bytes.count })
         for name in try directory.segments() {
@@ -43,10 +36,10 @@ struct SealingTests {
         store.expectConservation()
     }
 
-    @Test("with another key, or none, nothing is lost: the right key finds it later", arguments: [UInt8(8), nil])
-    func wrongKey(other: UInt8?) throws {
-        try directory.leave([EventLine(0)], sealing: key(7))
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: other.map { key($0) }))
+    @Test("with another key or without one, nothing is lost: the right key finds it later", arguments: [UInt8(8), nil])
+    func wrongKeyLosesNothing(other: UInt8?) throws {
+        try directory.leave([EventLine(0)], encryption: key(7))
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: other.map { key($0) }))
         try store.append(EventLine(1))
         for _ in 0..<2 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
         #expect(try store.drain() == texts([1]))
@@ -54,34 +47,34 @@ struct SealingTests {
         #expect(store.dropped.isEmpty)
         store.expectConservation()
         store.store.close()
-        let right = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+        let right = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
         #expect(try right.drain() == texts([0]))
     }
 
-    @Test("events from before sealing was switched on are still delivered")
-    func unsealedBefore() throws {
+    @Test("events from before encryption was turned on are still delivered")
+    func plainEventsAreStillDelivered() throws {
         try directory.leave([EventLine(0)])
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
         try store.append(EventLine(1))
         #expect(try store.drain() == texts([0, 1]))
     }
 
-    @Test("if sealing fails the event is refused, not written in the clear")
-    func cannotSeal() throws {
-        let sealing = LineSealing(seal: { _ in throw WrongKey() }, open: { $0 })
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: sealing))
+    @Test("if encryption fails, the event is refused and not written in plain text")
+    func failedEncryptionRefusesEvent() throws {
+        let encryption = LineEncryption(encrypt: { _ in throw WrongKey() }, decrypt: { $0 })
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: encryption))
         #expect(throws: SluiceError.self) { try store.append(EventLine(0)) }
         #expect(try directory.files().isEmpty)
     }
 
-    @Test("a flipped bit in a sealed line is damage, not a wrong key")
-    func damage() throws {
-        try directory.leave([EventLine(0), EventLine(1)], sealing: key(7))
+    @Test("a flipped bit in an encrypted line is damage, not a wrong key")
+    func flippedBitIsDamage() throws {
+        try directory.leave([EventLine(0), EventLine(1)], encryption: key(7))
         let name = try directory.segments()[0]
         var bytes = try directory.read(name)
         bytes[20] ^= 1
         try directory.write(bytes, to: name)
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, sealing: key(7)))
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: key(7)))
         #expect(try store.drain() == texts([1]))
         #expect(store.dropped == [.corrupt: 1])
     }

@@ -1,14 +1,14 @@
-// Events that nobody can read who has the disk but not the key. What lies in the files is sealed; with the right key a
-// later life delivers it, with another one it is left alone.
+// Events that nobody can read who has the disk but not the key. A later process delivers them with the right key, and
+// leaves them alone with another one.
 //
-//     swift run SealedStoreExample
+//     swift run EncryptedStoreExample
 
 import Foundation
 import Sluice
 import SluiceJSONL
 import SluiceStdout
 
-/// A host would keep its key in a keychain or a secret store; this one makes it up.
+/// Keep your key in a keychain or a secret store. This example makes one up.
 func newKey() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: .min ... .max) } }
 
 func pipeline(in folder: String, key: [UInt8], onDiagnostic: @escaping @Sendable (Diagnostic) -> Void) throws
@@ -16,15 +16,17 @@ func pipeline(in folder: String, key: [UInt8], onDiagnostic: @escaping @Sendable
 {
     let cipher = try SystemCipher(key: key)
     return try Pipeline(onDiagnostic: onDiagnostic) {
-        JSONLStore(at: folder, sealing: LineSealing(seal: { try cipher.seal($0) }, open: { try cipher.open($0) }))
+        JSONLStore(
+            at: folder,
+            encryption: LineEncryption(encrypt: { try cipher.encrypt($0) }, decrypt: { try cipher.decrypt($0) }))
         StdoutTransport()
     }
 }
 
-let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-sealed-\(UUID().uuidString)")
+let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-encrypted-\(UUID().uuidString)")
 let key = newKey()
 
-print("# What lies on disk")
+print("# The files on disk")
 let first = try pipeline(in: folder.path, key: key) { print($0) }
 first.pauseDelivery()  // As if there were no network.
 first.track("Diagnosis", ["patient": "P-17", "code": "J45"])

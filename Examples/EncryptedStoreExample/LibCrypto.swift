@@ -1,7 +1,7 @@
 #if !canImport(CryptoKit)
     import Foundation
 
-    /// The few functions of libcrypto that it takes, looked up at run time: no headers, no package.
+    /// The functions of libcrypto that AES-256-GCM needs, looked up at run time: no headers, no package.
     struct LibCrypto: Sendable {
         typealias Pointer = UnsafeMutableRawPointer
         typealias Bytes = UnsafePointer<UInt8>

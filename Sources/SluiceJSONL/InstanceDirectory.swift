@@ -1,15 +1,16 @@
 internal import Sluice
 internal import SluiceFiles
 
-/// The folder of one process at a time, which is whoever holds the lock on the file `lock` in it.
+/// The directory of one process at a time: the one that holds the lock on the file `lock` in it.
 ///
-/// The system ends the lock with the process, however that dies. The folder then belongs to the first who takes the lock.
-final class InstanceFolder {
+/// The system releases the lock when the process ends, for whatever reason. The directory then belongs to the first
+/// process that takes the lock.
+final class InstanceDirectory {
     let path: String
     private let lock: OpenFile
     private let files: any FileSystem
-    private var lastLook = Duration.seconds(-1)
-    /// How many of the state's segments lie in it.
+    private var lastCheck = Duration.seconds(-1)
+    /// The number of its segments that the store knows.
     var segments = 0
 
     static let lockName = "lock"
@@ -23,21 +24,21 @@ final class InstanceFolder {
 
     func path(of name: SegmentName) -> String { "\(path)/\(name.text)" }
 
-    var rejectedPath: String { "\(path)/\(InstanceFolder.rejectedName)" }
+    /// The directory of the dead letters.
+    var rejectedPath: String { "\(path)/\(InstanceDirectory.rejectedName)" }
 
-    /// Makes a new one, with a name that nobody else has.
+    /// Creates a directory with a unique name.
     static func create(
         in root: String, random: () -> UInt64, files: any FileSystem
-    ) throws(FileError) -> InstanceFolder {
+    ) throws(FileError) -> InstanceDirectory {
         var attempts = 8
         while true {
-            let id = EventID(high: random() & ~0xF000 | 0x4000, low: random() >> 2 | 1 << 63)
-            let path = "\(root)/\(id)"
+            let path = "\(root)/\(EventID.random(random))"
             attempts -= 1
             do throws(FileError) {
                 try files.makeDirectory(path, mode: 0o700)
-                // Nil: another process took it for a dead one in between, and is about to clear it away.
-                if let folder = try claimNew(path, files: files) { return folder }
+                // Nil if another process took it for an abandoned one in between, and is about to remove it.
+                if let directory = try claimNew(path, files: files) { return directory }
                 if attempts == 0 { throw .exists }
             } catch {
                 guard attempts > 0, error == .exists || error == .noSuchFile, root.isDirectory(in: files) else {
@@ -47,8 +48,8 @@ final class InstanceFolder {
         }
     }
 
-    /// Leaves nothing behind if it fails: a full disk would else collect a folder with every attempt.
-    private static func claimNew(_ path: String, files: any FileSystem) throws(FileError) -> InstanceFolder? {
+    /// Leaves nothing behind if it fails. Otherwise a full disk would collect a directory with every attempt.
+    private static func claimNew(_ path: String, files: any FileSystem) throws(FileError) -> InstanceDirectory? {
         do throws(FileError) {
             return try claim(path, files: files)
         } catch {
@@ -58,16 +59,17 @@ final class InstanceFolder {
         }
     }
 
-    /// Takes a folder that is nobody's any more; nil if it is somebody's, or has just been cleared away.
-    static func claim(_ path: String, files: any FileSystem) throws(FileError) -> InstanceFolder? {
+    /// Takes a directory whose process has ended. Returns nil if a process uses it, or has just removed it.
+    static func claim(_ path: String, files: any FileSystem) throws(FileError) -> InstanceDirectory? {
         let status = try files.status(of: path)
         guard status.kind == .directory else { throw .notADirectory }
         guard status.owner == files.userID else { throw .notPermitted }
         let lockPath = "\(path)/\(lockName)"
         let lock = try OpenFile(lockPath, [.write, .create], in: files)
         guard try lock.status().kind == .file else { throw .invalidArgument }
+        // mutant: adopt-the-living
         guard try lock.lock() else { return nil }
-        // Who held it before may have removed the file, and a third may have made and locked a new one.
+        // The previous owner may have removed the file, and another process may have created and locked a new one.
         let held = try lock.status()
         do throws(FileError) {
             let named = try files.status(of: lockPath)
@@ -76,28 +78,29 @@ final class InstanceFolder {
             if error == .noSuchFile { return nil }
             throw error
         }
-        return InstanceFolder(path: path, lock: lock, files: files)
+        return InstanceDirectory(path: path, lock: lock, files: files)
     }
 
-    /// Whether someone has deleted what is in the folder; asked with every write, and looked at again after 10 µs.
+    /// Whether someone has deleted the directory's contents. It is called after every write and checks again after 10 µs.
     ///
-    /// A look costs a third of a write, and no folder is deleted between two that are nearer: each of its entries takes
-    /// a system call. A clock that stands still between them is a test's, and tells nothing.
+    /// A check costs a third of a write, and nobody deletes a directory between two writes that are nearer: each of its
+    /// entries takes a system call. Only a test's clock stands still between two writes, so the check is then made.
     ///
-    /// The lock is looked at, not the file that was written to: to read a file's times makes the next write to it update
-    /// them on the disk, which took as long as the write itself (Linux 6.18, ext4).
+    /// The lock is checked, not the file that was written to: after reading a file's times, the next write updates them
+    /// on the disk, which took as long as the write itself (Linux 6.18, ext4).
     func isDeleted(at now: Duration) -> Bool {
-        if now > lastLook, now - lastLook < .microseconds(10) { return false }
-        lastLook = now
+        if now > lastCheck, now - lastCheck < .microseconds(10) { return false }
+        lastCheck = now
         do throws(FileError) {
+            // mutant: ignore-deleted-directory
             return try lock.status().links == 0
         } catch {
-            // The write before it was well; that is the better witness.
+            // The write succeeded, which is better evidence.
             return false
         }
     }
 
-    /// Whether the folder is still where it was made.
+    /// Whether the directory is still where it was created.
     var isPresent: Bool {
         do throws(FileError) {
             guard try lock.status().links > 0 else { return false }
@@ -107,32 +110,36 @@ final class InstanceFolder {
         }
     }
 
-    /// Clears the folder away if nothing is left in it. It is not to be used any more.
+    /// Removes the directory if nothing is left in it. Don't use it afterwards.
     func removeIfEmpty() {
         files.discardDirectory(rejectedPath)
         do throws(FileError) {
-            guard try files.list(path) == [InstanceFolder.lockName] else { return }
+            guard try files.list(path) == [InstanceDirectory.lockName] else { return }
         } catch {
             return
         }
-        files.discardFile("\(path)/\(InstanceFolder.lockName)")
+        files.discardFile("\(path)/\(InstanceDirectory.lockName)")
         files.discardDirectory(path)
     }
 
     struct Listing {
         var segments: [(name: SegmentName, bytes: Int)] = []
-        /// What no version of this store that we know has written.
+        var deadLetters: [(sequence: UInt64, bytes: Int)] = []
+        /// Names that no known version of this store has written.
         var foreign: [String] = []
 
+        /// The size of the segments.
         var bytes: Int { segments.reduce(0) { $0 + $1.bytes } }
     }
 
-    /// Reads the directory and the files' sizes, but no file. Removes empty segments.
-    ///
-    /// - Parameter largest: what no segment's size can be beyond.
+    /// Reads the directory and the sizes of its files. Removes empty segments. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
-        for text in try files.list(path) where text != InstanceFolder.lockName && text != InstanceFolder.rejectedName {
+        for text in try files.list(path) where text != InstanceDirectory.lockName {
+            if text == InstanceDirectory.rejectedName {
+                listing.deadLetters = try deadLetters()
+                continue
+            }
             guard let name = SegmentName(text) else {
                 listing.foreign.append(text)
                 continue
@@ -151,6 +158,20 @@ final class InstanceFolder {
             }
         }
         return listing
+    }
+
+    /// Lists the files of dead letters, and removes new versions of them that were never completed.
+    private func deadLetters() throws(FileError) -> [(sequence: UInt64, bytes: Int)] {
+        var found: [(sequence: UInt64, bytes: Int)] = []
+        for name in try files.list(rejectedPath) {
+            let path = "\(rejectedPath)/\(name)"
+            if name.hasSuffix(DeadLetterFile.incompleteSuffix) { files.discardFile(path) }
+            guard let sequence = DeadLetterFile.sequence(of: name) else { continue }
+            let status = try files.status(of: path)
+            guard status.kind == .file, status.owner == files.userID else { continue }
+            found.append((sequence, status.size))
+        }
+        return found
     }
 }
 

@@ -1,9 +1,9 @@
 import Sluice
 import SluiceJSONL
 
-/// One life of a host, as long as nobody kills it.
+/// A host that obeys commands until someone kills it.
 @MainActor
-struct Life {
+struct HostProcess {
     private let settings: Settings
     private let recorder = Recorder()
     private let store: RecordingStore
@@ -44,7 +44,7 @@ struct Life {
         recorder.record("= \(words[0]) \(subject.books.json)")
     }
 
-    /// - Parameter count: zero for as long as it takes to be killed.
+    /// - Parameter count: the number of events, or zero to track until the process is killed.
     private mutating func track(_ count: Int, pause: UInt32) {
         let end = count == 0 ? Int.max : next + count
         while next < end {
@@ -79,7 +79,7 @@ struct Life {
         }
     }
 
-    /// The child uses the same pipeline and ends; the parent goes on when it has.
+    /// The child uses the same pipeline and ends. The parent waits for it, and continues.
     private mutating func fork(tracking count: Int) {
         let child = System.fork()
         if child == 0 {

@@ -1,0 +1,98 @@
+internal import Sluice
+internal import SluiceFiles
+
+/// Writes the events of one priority: a buffer in front of the open segment.
+struct Appender {
+    let priority: Event.Priority
+    private(set) var writer: SegmentWriter?
+    /// Complete lines that are not in the file yet. It is empty between calls unless the durability is
+    /// ``JSONLStore/Durability/buffered``.
+    private var buffer: [UInt8] = []
+    private var buffered = Usage()
+
+    init(_ priority: Event.Priority) {
+        self.priority = priority
+    }
+
+    var usage: Usage { (writer?.usage ?? Usage()) + buffered }
+
+    var fileBytes: Int { (writer?.usage.fileBytes ?? 0) + buffered.fileBytes }
+
+    var bufferedBytes: Int { buffered.fileBytes }
+
+    /// Whether the open segment must be closed before a line of `size` bytes is appended.
+    func isFull(before size: Int, at now: Duration, _ limits: SegmentLimits) -> Bool {
+        let usage = usage
+        guard usage.events > 0 else { return false }
+        if usage.events >= limits.events || usage.fileBytes + size > limits.bytes { return true }
+        // mutant: never-close-old-segment
+        return now > writer?.deadline ?? now
+    }
+
+    /// Puts a line into the buffer.
+    mutating func add(_ line: StoredLine) {
+        line.append(to: &buffer)
+        buffered.events += 1
+        buffered.eventBytes += line.eventBytes
+        buffered.fileBytes += line.size
+    }
+
+    /// Takes the line back that was added last.
+    mutating func removeLast(_ line: StoredLine) {
+        buffer.removeLast(line.size)
+        buffered.events -= 1
+        buffered.eventBytes -= line.eventBytes
+        buffered.fileBytes -= line.size
+    }
+
+    /// Writes the buffer to the file. If this throws, all lines are still in the buffer and none counts in the file.
+    ///
+    /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
+    mutating func flush(to directories: inout Directories, at now: Duration) throws(FileError) {
+        guard buffered.fileBytes > 0 else { return }
+        let writer: SegmentWriter
+        if let current = self.writer {
+            writer = current
+        } else {
+            writer = try directories.makeSegment(priority, at: now)
+        }
+        self.writer = writer
+        try writer.write(buffer)
+        if writer.directory.isDeleted(at: now) {
+            writer.cutBack()
+            throw .noSuchFile
+        }
+        let isFull = directories.configuration.isFull
+        if isFull { try synchronize(writer, &directories) }
+        writer.accept(buffered, isSynchronized: isFull)
+        buffer.removeAll(keepingCapacity: true)
+        buffered = Usage()
+    }
+
+    private func synchronize(_ writer: SegmentWriter, _ directories: inout Directories) throws(FileError) {
+        do throws(FileError) {
+            // mutant: do-not-synchronize-file
+            try writer.file.synchronize()
+            // mutant: do-not-synchronize-directory
+            if writer.usage.fileBytes == 0 { try directories.synchronizeEntries() }
+        } catch {
+            writer.cutBack()
+            throw error
+        }
+    }
+
+    /// Ends the use of the open segment's file. Buffered lines stay for the next one.
+    mutating func takeWriter() -> SegmentWriter? {
+        defer { writer = nil }
+        return writer
+    }
+
+    /// Drops the buffer.
+    mutating func takeBuffered() -> Usage {
+        defer {
+            buffer = []
+            buffered = Usage()
+        }
+        return buffered
+    }
+}

@@ -1,0 +1,153 @@
+internal import Sluice
+internal import SluiceFiles
+
+/// The batches that are handed out, and the segments that can't be read.
+struct Batches {
+    /// A segment that is handed out next, and the values that are needed to read it without the lock.
+    struct Candidate {
+        let segment: Segment
+        let path: String
+        let limit: Int
+        let priority: Event.Priority
+        /// Its events that are dead letters are known only after these are read.
+        let hasUnreadDeadLetters: Bool
+    }
+
+    private struct HandedOut {
+        let segment: Segment
+        /// The events that became dead letters since the segment was handed out.
+        var rejected = Usage()
+    }
+
+    private static let readAttempts = 3
+    private static let unreadableInterval = Duration.seconds(60)
+
+    private var handedOut: [Batch.ID: HandedOut] = [:]
+    private var lastBatch: UInt64 = 0
+    /// They were given up, and are tried again from time to time.
+    private var unreadable: [Segment] = []
+    private var lastUnreadableAttempt: Duration = .zero
+
+    /// Accounts for the contents of a segment.
+    ///
+    /// - Returns: nil if no event in it can be handed out.
+    mutating func batch(
+        from candidate: Candidate, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
+    ) -> Batch? {
+        let segment = candidate.segment
+        segment.readFailures = 0
+        unreadable.removeAll { $0 === segment }
+        // Events that this process has counted are dead letters only if they were rejected from this segment.
+        let isCounted = segment.events != nil
+        var lines = contents.lines
+        if !segment.rejected.isEmpty || (!isCounted && stored.deadLetters.count > 0) {
+            lines.removeAll { line in
+                guard let id = line.id else { return false }
+                return segment.rejected.contains(id) || (!isCounted && stored.deadLetters.contains(id))
+            }
+        }
+        let damaged = segment.events.map { max(0, $0 - lines.count) } ?? contents.damaged
+        if !isCounted { stored.observer.recovered(lines.count + damaged) }
+        stored.observer.dropped(damaged, .corrupt)
+        stored.index.setContents(
+            of: segment, events: min(lines.count, segment.events ?? .max),
+            eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
+        guard !lines.isEmpty else {
+            stored.retire(segment)
+            stored.remove(segment)
+            return nil
+        }
+        lastBatch += 1
+        let batch = Batch(id: Batch.ID(rawValue: lastBatch), events: lines)
+        handedOut[batch.id] = HandedOut(segment: segment)
+        return batch
+    }
+
+    /// Tries a segment again later that can't be read, or gives it up.
+    ///
+    /// - Throws: the reason, if reading it must be tried again later.
+    mutating func couldNotRead(
+        _ candidate: Candidate, _ failure: SegmentReader.Failure, in stored: inout StoredFiles, at now: Duration
+    ) throws(SluiceError) {
+        let segment = candidate.segment
+        stored.index.release(segment)
+        let cause: any Error
+        switch failure {
+        case .file(.noSuchFile), .file(.notADirectory):
+            unreadable.removeAll { $0 === segment }
+            return stored.lost(segment)
+        case .file(let error):
+            cause = error
+            let isPassing = [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(error)
+            if !isPassing { segment.readFailures += 1 }
+        case .encrypted(let error):
+            cause = error
+            segment.readFailures += 1
+        case .foreign:
+            cause = FileError.notPermitted
+            segment.readFailures = Batches.readAttempts
+        }
+        guard segment.readFailures >= Batches.readAttempts else {
+            throw SluiceError(
+                .inputOutput, "a segment could not be read; this is tried again: \(segment.path)", cause: cause)
+        }
+        // One bad file must not block the events behind it.
+        stored.retire(segment)
+        stored.index.subtractFromUsage(segment)
+        stored.observer.dropped(segment.events ?? 0, .storeFailed)
+        if !unreadable.contains(where: { $0 === segment }) {
+            unreadable.append(segment)
+            stored.notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")
+        }
+        lastUnreadableAttempt = now
+    }
+
+    /// The device may have been unlocked, or the fault may have ended.
+    mutating func retryUnreadable(in stored: inout StoredFiles, at now: Duration) -> Bool {
+        guard !unreadable.isEmpty, now - lastUnreadableAttempt >= Batches.unreadableInterval else { return false }
+        let segment = unreadable.removeFirst()
+        unreadable.append(segment)
+        lastUnreadableAttempt = now
+        stored.index.insertUnread(segment)
+        return true
+    }
+
+    /// Turns events of a batch into dead letters that must be written.
+    mutating func reject(
+        _ events: [RejectedEvent], of batch: Batch.ID, in stored: inout StoredFiles, at date: Timestamp
+    ) {
+        guard let segment = handedOut[batch]?.segment else { return }
+        stored.deadLetters.add(events, of: segment, at: date)
+        for event in events {
+            guard let id = event.line.id, segment.rejected.insert(id).inserted else { continue }
+            handedOut[batch]?.rejected.events += 1
+            handedOut[batch]?.rejected.eventBytes += event.line.bytes.count
+        }
+    }
+
+    /// Takes a batch out of the backlog for good.
+    ///
+    /// - Returns: the segment whose file must be removed, or nil if it must stay until its dead letters are written.
+    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> Segment? {
+        guard let segment = handedOut.removeValue(forKey: batch)?.segment else {
+            throw SluiceError(.invalidArgument, "batch \(batch.rawValue) is not handed out: settle each batch once")
+        }
+        stored.retire(segment)
+        guard stored.deadLetters.isPending(segment) else { return segment }
+        stored.unremoved.append(segment)
+        return nil
+    }
+
+    mutating func release(_ batch: Batch.ID, in stored: inout StoredFiles) {
+        guard let released = handedOut.removeValue(forKey: batch) else { return }
+        let segment = released.segment
+        stored.index.release(segment)
+        guard released.rejected.events > 0, let events = segment.events else { return }
+        stored.index.setContents(
+            of: segment, events: max(0, events - released.rejected.events),
+            eventBytes: segment.eventBytes - released.rejected.eventBytes)
+        guard segment.events == 0 else { return }
+        stored.retire(segment)
+        stored.remove(segment)
+    }
+}

@@ -1,0 +1,240 @@
+internal import Sluice
+internal import SluiceFiles
+
+/// The directories of a store: the root, the one that this process writes to, those that it adopted from processes that
+/// have ended, and those of other processes.
+struct Directories {
+    typealias Claim = (directory: InstanceDirectory, listing: InstanceDirectory.Listing)
+
+    let configuration: Configuration
+    let files: any FileSystem
+    var clock: StoreClock
+    private(set) var ownDirectory: InstanceDirectory?
+    private var root: RootDirectory
+    /// The own directory and the adopted ones. With the last reference to a directory its lock is released.
+    private var claimed: [String: InstanceDirectory] = [:]
+    /// They belong to processes that may end, or are too large to adopt now.
+    private var otherDirectories: [String] = []
+    private var nextSequence: UInt64 = 0
+    /// Directories whose new entries a loss of power could undo, with the number of the last change to each.
+    private(set) var unsynchronized: [String: Int] = [:]
+    private var lastChange = 0
+
+    init(_ configuration: Configuration, files: any FileSystem) {
+        self.configuration = configuration
+        self.files = files
+        root = RootDirectory(configuration.directory, files: files)
+        clock = StoreClock(configuration.environment.time, newest: nil, maximumAge: configuration.maximumAge)
+    }
+
+    // MARK: Recovery
+
+    mutating func prepareRoot() throws(SluiceError) { try root.prepare() }
+
+    /// Claims the directories of processes that have ended, as far as their events fit into the capacity.
+    ///
+    /// One of them becomes the own directory, so that a host which is started often doesn't leave one each time. No file
+    /// is read.
+    ///
+    /// - Returns: the claimed directories, and the paths that don't belong to this store.
+    mutating func claimAll() throws(SluiceError) -> (claims: [Claim], foreign: [String]) {
+        let instances: [String]
+        var foreign: [String]
+        do throws(FileError) {
+            (instances, foreign) = try root.list()
+        } catch {
+            throw root.unavailable(error)
+        }
+        var claims: [Claim] = []
+        var bytes = 0
+        var newest: Timestamp?
+        for path in instances {
+            do throws(FileError) {
+                guard let directory = try InstanceDirectory.claim(path, files: files) else {
+                    otherDirectories.append(path)
+                    continue
+                }
+                let listing = try directory.listing(largest: configuration.largestSegment)
+                foreign += listing.foreign.map { "\(path)/\($0)" }
+                continueSequence(after: listing)
+                for case let created in listing.segments.map(\.name.created) where created != SegmentName.unknownTime {
+                    newest = max(newest ?? created, created)
+                }
+                if ownDirectory == nil {
+                    makeOwn(directory)  // mutant: trust-adopted-entry
+                } else if bytes + listing.bytes > configuration.capacity {
+                    otherDirectories.append(path)
+                    continue
+                }
+                bytes += listing.bytes
+                claimed[path] = directory
+                claims.append((directory, listing))
+            } catch {
+                if error != .noSuchFile { foreign.append(path) }
+            }
+        }
+        clock = StoreClock(configuration.environment.time, newest: newest, maximumAge: configuration.maximumAge)
+        return (claims, foreign)
+    }
+
+    /// Claims another directory whose process has ended, or for which there was no room before. Its segments take at most
+    /// `room` bytes.
+    mutating func claimAnother(room: Int) -> Claim? {
+        for path in otherDirectories {
+            do throws(FileError) {
+                guard let directory = try InstanceDirectory.claim(path, files: files) else { continue }
+                let listing = try directory.listing(largest: configuration.largestSegment)
+                guard listing.bytes <= room else { continue }
+                otherDirectories.removeAll { $0 == path }
+                continueSequence(after: listing)
+                claimed[path] = directory
+                return (directory, listing)
+            } catch {
+                otherDirectories.removeAll { $0 == path }
+            }
+        }
+        return nil
+    }
+
+    /// New files must come after all known ones.
+    private mutating func continueSequence(after listing: InstanceDirectory.Listing) {
+        let segments = listing.segments.lazy.map(\.name.sequence)
+        for sequence in listing.deadLetters.map(\.sequence) + segments {
+            nextSequence = max(nextSequence, sequence + 1)  // mutant: restart-sequence
+        }
+    }
+
+    /// Finds out when the store is opened, not with the first event, whether files can be created.
+    ///
+    /// - Returns: an error that may pass. Stored events can be delivered meanwhile.
+    mutating func checkOwnDirectory() throws(SluiceError) -> FileError? {
+        do throws(FileError) {
+            let directory = try makeOwnDirectory()
+            let probe = SegmentName(priority: .normal, sequence: nextSequence, created: clock.stamp)
+            _ = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
+            try files.removeFile(directory.path(of: probe))
+            return nil
+        } catch {
+            switch error {
+            case .noSpace, .quotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .inputOutput:
+                return error
+            default: throw root.unavailable(error)
+            }
+        }
+    }
+
+    // MARK: The own directory
+
+    /// Returns the directory that this process writes to, and creates it if necessary.
+    mutating func makeOwnDirectory() throws(FileError) -> InstanceDirectory {
+        if let ownDirectory { return ownDirectory }
+        do throws(SluiceError) {
+            try root.prepare()
+        } catch {
+            throw error.cause as? FileError ?? .notPermitted
+        }
+        let directory = try InstanceDirectory.create(
+            in: root.path, random: configuration.environment.random, files: files)
+        makeOwn(directory)
+        return directory
+    }
+
+    /// Nobody knows whether the entries that lead to the directory would survive a loss of power: another process may have
+    /// created them, and ended.
+    private mutating func makeOwn(_ directory: InstanceDirectory) {
+        ownDirectory = directory
+        claimed[directory.path] = directory
+        for path in [directory.path] + FilePath.ancestors(of: directory.path) { entriesChanged(in: path) }
+    }
+
+    /// Forgets the own directory if someone has deleted it. Returns whether that is so.
+    mutating func dropDeletedDirectory() -> Bool {
+        guard let directory = ownDirectory, !directory.isPresent else { return false }
+        ownDirectory = nil
+        claimed[directory.path] = nil
+        return true
+    }
+
+    mutating func makeSegment(_ priority: Event.Priority, at now: Duration) throws(FileError) -> SegmentWriter {
+        let directory = try makeOwnDirectory()
+        // Only someone else's file can have the name: a few attempts are plenty.
+        for _ in 0..<8 {
+            let name = SegmentName(priority: priority, sequence: makeSequence(), created: clock.stamp)
+            do throws(FileError) {
+                let writer = try SegmentWriter(
+                    name, created: clock.now, in: directory, until: now + configuration.segmentAge, files: files)
+                entriesChanged(in: directory.path)
+                directory.segments += 1
+                return writer
+            } catch {
+                if error != .exists { throw error }
+            }
+        }
+        throw .exists
+    }
+
+    mutating func makeSequence() -> UInt64 {
+        defer { nextSequence &+= 1 }
+        return nextSequence
+    }
+
+    /// Counts a removed segment.
+    ///
+    /// - Returns: its directory, if it was the last one of an adopted directory.
+    func removed(_ segment: Segment) -> InstanceDirectory? {
+        guard let directory = claimed[segment.directory] else { return nil }
+        directory.segments -= 1
+        return directory.segments == 0 && directory !== ownDirectory ? directory : nil
+    }
+
+    /// Removes a directory if nothing is left in it. Its lock is released in any case.
+    mutating func clearAway(_ directory: InstanceDirectory) {
+        claimed[directory.path] = nil
+        directory.removeIfEmpty()
+    }
+
+    /// Continues the order of the parent process, which keeps its directories.
+    mutating func resumeAfterFork(of parent: Directories) {
+        clock = parent.clock
+        nextSequence = parent.nextSequence
+    }
+
+    /// Releases the locks of all directories.
+    mutating func close() {
+        if let ownDirectory, ownDirectory.segments == 0 { ownDirectory.removeIfEmpty() }
+        ownDirectory = nil
+        claimed = [:]
+    }
+
+    // MARK: Entries
+
+    /// Notes that an entry was created in a directory.
+    mutating func entriesChanged(in path: String) {
+        lastChange += 1
+        unsynchronized[path] = lastChange
+    }
+
+    mutating func synchronizeEntries() throws(FileError) {
+        for path in unsynchronized.keys.sorted() {
+            try files.synchronizeEntries(path)
+            unsynchronized[path] = nil
+        }
+    }
+
+    /// Notes that the entries of a directory are safe up to a change.
+    mutating func synchronized(_ path: String, upTo change: Int) {
+        if unsynchronized[path] == change { unsynchronized[path] = nil }
+    }
+}
+
+extension FileSystem {
+    /// Synchronizes a directory. Ignores a directory that is gone, and one above the root that this user may not read:
+    /// someone else has created its entries.
+    func synchronizeEntries(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            try synchronizeDirectory(path)
+        } catch {
+            guard error == .noSuchFile || error == .accessDenied || error == .notPermitted else { throw error }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import Sluice
+internal import SluiceFiles
+
+extension StoreState {
+    /// Makes new segments as large as the requested size, so that each of them is one batch.
+    mutating func setTarget(_ size: BatchSize) {
+        let (events, bytes) = (configuration.segmentEvents, configuration.segmentBytes)
+        limits.events = min(max(size.events, events.lowerBound), events.upperBound)
+        limits.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
+    }
+
+    /// Hands out the next segment: the oldest one of the highest priority.
+    mutating func takeCandidate() throws(SluiceError) -> Batches.Candidate? {
+        var failure: FileError?
+        repeat {
+            for lane in appenders.indices.reversed() {
+                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
+                do throws(FileError) {
+                    try closeSegment(lane)
+                } catch {
+                    failure = error
+                }
+                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
+            }
+        } while findMore()
+        if let failure {
+            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
+        }
+        return nil
+    }
+
+    private mutating func nextSegment(_ priority: Event.Priority) -> Segment? {
+        while let segment = stored.index.firstWaiting(priority) {
+            guard stored.isExpired(segment) else { return segment }
+            stored.expire(segment)
+        }
+        return nil
+    }
+
+    private mutating func handOut(_ segment: Segment) -> Batches.Candidate {
+        stored.index.handOut(segment)
+        return Batches.Candidate(
+            segment: segment, path: segment.path, limit: segment.fileBytes, priority: segment.name.priority,
+            hasUnreadDeadLetters: !stored.deadLetters.unreadFiles.isEmpty)
+    }
+
+    /// Looks for events elsewhere. Call it when nothing waits.
+    ///
+    /// - Returns: whether there is something to deliver now.
+    mutating func findMore() -> Bool {
+        while let claim = stored.directories.claimAnother(
+            room: usage.fileBytes == 0 ? .max : configuration.capacity - usage.fileBytes)
+        {
+            stored.take([claim])
+            stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
+            evict(downTo: configuration.capacity, for: .critical)
+            if stored.index.usage.unreadBytes > 0 { return true }
+        }
+        return batches.retryUnreadable(in: &stored, at: now)
+    }
+
+    /// Call this after a batch was settled. Delivery asks no store for batches whose backlog is empty.
+    mutating func settled() {
+        guard phase == .open else { return }
+        // The dead letters of the batch were counted twice until now.
+        stored.evictDeadLetters(downTo: configuration.capacity - openBytes)
+        if usage.events == 0, usage.unreadBytes == 0 { _ = findMore() }
+    }
+
+    // MARK: Capacity
+
+    /// Makes sure that `size` more bytes fit, if necessary by evicting dead letters and segments.
+    mutating func makeRoom(for size: Int, _ priority: Event.Priority) throws(SluiceError) {
+        let capacity = configuration.capacity
+        guard storedBytes + size > capacity else { return }
+        guard size <= capacity else {
+            throw SluiceError(
+                .eventTooLarge, "an event of \(size) bytes in a store of \(capacity): raise its capacity")
+        }
+        stored.removeUnremoved()
+        // Nothing is evicted if it would not be enough.
+        if usage.fileBytes - evictableBytes(for: priority) + size <= capacity {
+            evict(downTo: capacity - size, for: priority)
+        }
+        guard storedBytes + size <= capacity else {
+            throw SluiceError(
+                .storageFull, "all \(capacity) bytes hold events that may not make room for this one")
+        }
+    }
+
+    /// The size of the open segments and of the buffers.
+    var openBytes: Int {
+        // By index: iterating over the elements would copy and retain them, once for each event.
+        appenders.indices.reduce(0) { $0 + appenders[$1].fileBytes }
+    }
+
+    private var storedBytes: Int { stored.fileBytes + openBytes }
+
+    private func evictableBytes(for priority: Event.Priority) -> Int {
+        appenders.prefix { $0.priority <= priority }.reduce(0) { bytes, appender in
+            let open = appender.priority < priority ? appender.fileBytes : 0
+            return bytes + stored.index.evictableBytes(appender.priority) + open
+        }
+    }
+
+    /// Evicts dead letters, then segments, the lowest priority first and the oldest first, until at most `limit` bytes are
+    /// left or nothing more may be evicted for an event of this priority.
+    mutating func evict(downTo limit: Int, for incoming: Event.Priority) {
+        stored.evictDeadLetters(downTo: limit - openBytes)
+        let priorities = Event.Priority.allCases.filter { $0 <= incoming }  // mutant: evict-highest-first
+        for priority in priorities {
+            while storedBytes > limit {
+                let lane = Int(priority.rawValue)
+                // mutant: evict-newest-first, evict-in-flight
+                if let segment = stored.index.firstWaiting(priority) {
+                    guard stored.evict(segment) else { return }
+                    continue
+                }
+                guard priority < incoming, appenders[lane].usage.events > 0 else { break }
+                // The open segment goes before any event of a higher priority.
+                do throws(FileError) {
+                    try closeSegment(lane)
+                } catch {
+                    break
+                }
+            }
+        }
+    }
+
+    // MARK: Deletion by others
+
+    /// Accounts for files that someone else has deleted. The next write creates a new directory if necessary.
+    mutating func handleDeletedDirectory() {
+        for lane in appenders.indices {
+            guard let writer = appenders[lane].writer, writer.isDeleted else { continue }
+            _ = appenders[lane].takeWriter()
+            writer.directory.segments -= 1
+            stored.observer.dropped(writer.usage.events, .vanished)
+        }
+        for segment in stored.index.segments where segment.condition == .waiting && stored.isMissing(segment.path) {
+            stored.lost(segment)
+        }
+        for file in stored.deadLetters.files where stored.isMissing(file.path) {
+            stored.observer.deadLettersDropped(stored.deadLetters.forget(file), .vanished)
+        }
+        stored.removeUnremoved()
+        guard stored.directories.dropDeletedDirectory() else { return }
+        for lane in appenders.indices { closeWriter(lane) }
+        stored.notes.append("someone has deleted the store's directory: its events are lost, and a new one is created")
+    }
+}

@@ -1,0 +1,158 @@
+import Sluice
+import SluiceFiles
+import Testing
+
+@testable import SluiceJSONL
+
+/// The index alone, without a disk.
+struct SegmentIndexTests {
+    private func segment(
+        _ sequence: UInt64, _ priority: Event.Priority = .normal, created: Int64 = 1, in directory: String = "a",
+        bytes: Int = 100
+    ) -> Segment {
+        Segment(
+            SegmentName(priority: priority, sequence: sequence, created: Timestamp(milliseconds: created)),
+            in: directory, fileBytes: bytes)
+    }
+
+    /// The same results as the index, without its speed.
+    private struct Model {
+        var waiting: [Segment] = []
+        var handedOut: [Segment] = []
+        /// Retired, with files that still exist.
+        var retired: [Segment] = []
+
+        func first(_ priority: Event.Priority) -> Segment? {
+            waiting.filter { $0.name.priority == priority }.min { $0.precedes($1) }
+        }
+
+        var usage: Usage {
+            var usage = Usage()
+            for segment in waiting + handedOut {
+                usage.events += segment.events ?? 0
+                usage.eventBytes += segment.eventBytes
+                if segment.events == nil { usage.unreadBytes += segment.fileBytes }
+            }
+            usage.fileBytes = (waiting + handedOut + retired).reduce(0) { $0 + $1.fileBytes }
+            return usage
+        }
+
+        func evictableBytes(_ priority: Event.Priority) -> Int {
+            waiting.filter { $0.name.priority == priority }.reduce(0) { $0 + $1.fileBytes }
+        }
+    }
+
+    @Test("whatever happens to the segments, order and sizes are those of a naive model", arguments: 0..<50)
+    func matchesNaiveModel(seed: UInt64) throws {
+        var random = SplitMix(state: seed)
+        var index = SegmentIndex()
+        var model = Model()
+        for _ in 0..<400 {
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0, 1, 2:
+                // Sequence numbers of processes side by side collide; the directory then decides.
+                let new = segment(
+                    .random(in: 0..<60, using: &random), Bool.random(using: &random) ? .normal : .critical,
+                    in: ["a", "b", "c"].randomElement(using: &random) ?? "a",
+                    bytes: .random(in: 1..<1_000, using: &random))
+                guard !(model.waiting + model.handedOut).contains(where: { $0.path == new.path }) else { continue }
+                index.insertSorted(new)
+                model.waiting.append(new)
+            case 3:
+                guard let chosen = index.firstWaiting(Bool.random(using: &random) ? .normal : .critical) else {
+                    continue
+                }
+                index.handOut(chosen)
+                model.waiting.removeAll { $0 === chosen }
+                model.handedOut.append(chosen)
+            case 4:
+                guard let chosen = model.handedOut.randomElement(using: &random) else { continue }
+                index.release(chosen)
+                model.handedOut.removeAll { $0 === chosen }
+                model.waiting.append(chosen)
+            case 5:
+                guard let chosen = (model.waiting + model.handedOut).randomElement(using: &random) else { continue }
+                index.setContents(
+                    of: chosen, events: .random(in: 0..<50, using: &random),
+                    eventBytes: .random(in: 0..<5_000, using: &random))
+            case 6:
+                guard let chosen = (model.waiting + model.handedOut).randomElement(using: &random) else { continue }
+                index.retire(chosen)
+                model.waiting.removeAll { $0 === chosen }
+                model.handedOut.removeAll { $0 === chosen }
+                model.retired.append(chosen)
+            default:
+                guard let chosen = model.retired.popLast() else { continue }
+                index.subtractFromUsage(chosen)
+                guard Bool.random(using: &random) else { continue }
+                index.insertUnread(chosen)
+                model.waiting.append(chosen)
+            }
+            #expect(index.usage == model.usage)
+            for priority in Event.Priority.allCases {
+                #expect(index.firstWaiting(priority) === model.first(priority))
+                #expect(index.evictableBytes(priority) == model.evictableBytes(priority))
+            }
+        }
+        for priority in Event.Priority.allCases {
+            let expected = (model.waiting + model.handedOut).filter { $0.name.priority == priority }
+                .sorted { $0.precedes($1) }
+            #expect(index.segments.filter { $0.name.priority == priority }.map(\.path) == expected.map(\.path))
+        }
+    }
+
+    /// Every order of insertion of five segments, and every choice of one to hand out.
+    @Test("segments are delivered by sequence, then by time, then by directory, in whatever order they were added")
+    func ordersSegments() {
+        let expected = [segment(1), segment(2), segment(2, in: "b"), segment(2, created: 2), segment(3, created: 0)]
+        func permutations(_ rest: [Segment], _ chosen: [Segment] = []) {
+            if rest.isEmpty {
+                var index = SegmentIndex()
+                for segment in chosen { index.insertSorted(segment) }
+                #expect(index.segments.map(\.path) == expected.map(\.path))
+            }
+            for (position, next) in rest.enumerated() {
+                var others = rest
+                others.remove(at: position)
+                permutations(others, chosen + [next])
+            }
+        }
+        permutations(expected)
+    }
+
+    @Test("segments from before a gap that is longer than the age limit never expire")
+    func marksImplausibleAges() {
+        var index = SegmentIndex()
+        let segments = [0, 100, 195, 300, 350].enumerated().map { segment(UInt64($0), created: 1_000 + $1) }
+        for segment in segments { index.insertSorted(segment) }
+        func plausible(at now: Int64) -> [Bool] {
+            for segment in segments { segment.hasPlausibleAge = true }
+            index.markImplausibleAges(
+                at: Timestamp(milliseconds: 1_000 + now), maximumAge: .milliseconds(100))
+            return segments.map(\.hasPlausibleAge)
+        }
+        #expect(plausible(at: 400) == [false, false, false, true, true])
+        #expect(plausible(at: 451) == [false, false, false, false, false])
+        #expect(plausible(at: 450) == [false, false, false, true, true])
+    }
+
+    @Test("the age of a segment with an unknown time is never plausible")
+    func unknownTimeIsImplausible() {
+        #expect(!segment(1, created: 0).hasPlausibleAge)
+        #expect(segment(1, created: 1).hasPlausibleAge)
+    }
+
+    @Test("a settled segment is found among 20,000 without a walk over all of them")
+    func retiresWithoutWalk() {
+        var index = SegmentIndex()
+        let segments = (0..<20_000).map { segment($0) }
+        for segment in segments { index.insertSorted(segment) }
+        for segment in segments {
+            #expect(index.firstWaiting(.normal) === segment)
+            index.handOut(segment)
+            index.retire(segment)
+            index.subtractFromUsage(segment)
+        }
+        #expect(index.usage == Usage())
+    }
+}
