@@ -54,7 +54,10 @@ public final class Limits: Processor {
         self.init(rules)
     }
 
-    public func attach(to outlet: EventOutlet) throws {
+    /// Checks the rules.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all.
+    public func prepare() throws {
         let names = [
             ("eventName", rules.eventName), ("distinctEventNames", rules.distinctEventNames),
             ("propertyName", rules.propertyName),
@@ -66,7 +69,6 @@ public final class Limits: Processor {
     }
 
     public func process(_ event: inout Event) -> Disposition {
-        if Consent.isLettingGo { return .keep }
         let isNameFine = rules.eventName.map { event.name.utf8.count <= $0.limit } ?? true
         if isNameFine, rules.names == nil, rules.distinctEventNames == nil, values.hold(for: event.properties),
             event.properties.count <= rules.properties?.limit ?? .max

@@ -27,7 +27,10 @@ public struct Sampling: Processor {
         self.key = key
     }
 
-    public func attach(to outlet: EventOutlet) throws {
+    /// Checks the rate.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the rate is not from 0 to 1.
+    public func prepare() throws {
         guard (0...1).contains(rate) else {
             throw SluiceError(.invalidArgument, "a sampling rate of \(rate): choose one from 0, none, to 1, all")
         }
@@ -38,8 +41,6 @@ public struct Sampling: Processor {
         if key == .distinctID, let id = event.distinctID {
             hash.add(id)
         } else {
-            // It has a new id, and was drawn by its old one.
-            if Consent.isLettingGo { return .keep }
             hash.add(event.id.high)
             hash.add(event.id.low)
         }

@@ -92,7 +92,9 @@ struct ValueLimits: Sendable {
         }
     }
 
-    private func note(_ rule: Limits.Rule, _ reason: DropReason, _ sanitization: Sanitization, _ findings: inout Findings) {
+    private func note(
+        _ rule: Limits.Rule, _ reason: DropReason, _ sanitization: Sanitization, _ findings: inout Findings
+    ) {
         switch rule.strategy {
         case .cut: findings.sanitizations.append(sanitization)
         case .dropProperty, .dropEvent, .setAside: findings.forbid(rule.strategy, reason)

@@ -1,12 +1,14 @@
 /// Counts by cause: what became of every event that was tracked.
 ///
-/// For every route, `received + recovered = delivered + rejected + dropped + waiting`, always; and
-/// `tracked = dropped + received` for the pipeline. A snapshot; nothing in it changes any more.
+/// For every route, `received + recovered = delivered + rejected + dropped + held + waiting`, always; and
+/// `tracked = dropped + held + (received - inserted)` for the pipeline. A snapshot; nothing in it changes any more.
 public struct Ledger: Sendable, Hashable {
     /// Calls of `track`, by the host and by plugins.
     public internal(set) var tracked = 0
     /// Events that ended before the routes, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
+    /// Events that a processor above the routes holds back at present, such as `Consent` before the user has answered.
+    public internal(set) var held = 0
     /// Events of which something was cut, by cause.
     public internal(set) var sanitized: [Sanitization: Int] = [:]
     /// In the order in which the builder names them; a pipeline without `Route` has one, called `main`.
@@ -22,7 +24,8 @@ public struct Ledger: Sendable, Hashable {
     /// Meaningful while nothing is being tracked and delivered, such as after a shutdown.
     public var isBalanced: Bool {
         routes.allSatisfy { route in
-            tracked == dropped.total + route.received && route.waiting >= 0 && route.waiting == route.stored
+            tracked == dropped.total + held + route.received - route.inserted && held >= 0 && route.held >= 0
+                && route.waiting >= 0 && route.waiting == route.stored
         }
     }
 }
@@ -32,6 +35,10 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var name: String
     /// Events that reached the route.
     public internal(set) var received = 0
+    /// Events that a processor of the route has made; they are part of ``received`` and not of ``Ledger/tracked``.
+    public internal(set) var inserted = 0
+    /// Events that a processor of the route holds back at present.
+    public internal(set) var held = 0
     /// Events of earlier lives that the store has come upon in this one.
     public internal(set) var recovered = 0
     /// Events that the receiver has, ``duplicates`` included.
@@ -62,7 +69,7 @@ public struct RouteLedger: Sendable, Hashable {
 
     /// Events that are still to be delivered, by count: all that came in and did not go.
     public var waiting: Int {
-        received + recovered - delivered - rejected - dropped.total
+        received + recovered - delivered - rejected - held - dropped.total
     }
 }
 

@@ -30,6 +30,17 @@ final class RouteAccount: Sendable {
         if hasNews { reportDrops() }
     }
 
+    func inserted() {
+        state.withLock { state in
+            state.ledger.received += 1
+            state.ledger.inserted += 1
+        }
+    }
+
+    func held(_ change: Int) {
+        state.withLock { $0.ledger.held += change }
+    }
+
     func dropped(_ count: Int, _ reason: DropReason) {
         state.withLock { $0.ledger.dropped.add(count, reason) }
     }

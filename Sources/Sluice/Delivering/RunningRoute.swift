@@ -1,7 +1,5 @@
 /// A ``Route`` at work: the place where an event leaves the caller's thread for the store, and where delivery begins.
 final class RunningRoute: Sendable {
-    let processors: [any Processor]
-    private let chain: ProcessorChain?
     private let store: any Store
     private let transport: any Transport
     private let account: RouteAccount
@@ -18,8 +16,6 @@ final class RunningRoute: Sendable {
         }
         self.store = store
         self.transport = transport
-        processors = route.stages.processors
-        chain = ProcessorChain(route.stages.processors)
         account = RouteAccount(name: route.name, onDiagnostic: onDiagnostic)
         loop = DeliveryLoop(
             store: store, transport: transport, policy: route.delivery ?? defaultPolicy, environment: environment,
@@ -62,14 +58,18 @@ final class RunningRoute: Sendable {
         account.received()
     }
 
-    /// Whether the event is to be stored; if not, it has been counted.
-    func process(_ event: inout Event) -> Bool {
-        if let reason = chain?.process(&event) {
-            account.dropped(1, reason)
-            return false
-        }
-        if event.name.isEmpty { account.dropped(1, .emptyName) }
-        return !event.name.isEmpty
+    /// Counts an event that a processor of this route has made.
+    func inserted() {
+        account.inserted()
+    }
+
+    /// Counts events that a processor of this route holds; a negative number if it holds them no longer.
+    func held(_ change: Int) {
+        account.held(change)
+    }
+
+    func dropped(_ reason: DropReason) {
+        account.dropped(1, reason)
     }
 
     /// Whether the store has taken it; if not, it has been counted.

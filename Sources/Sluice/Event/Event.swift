@@ -7,12 +7,19 @@ public struct Event: Sendable {
     /// When it happened, by the wall clock of the host.
     public var time: Timestamp
     public var priority: Priority
+    // These three fill the padding behind the priority.
+    /// The core's sanitizations that the ledger has counted.
+    private var counted: Sanitizations = []
+    /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
+    private var countedReports: UInt8 = 0
+    /// The number of the chain of processors that the event passes; 0 before it has entered one.
+    var chain: UInt32 = 0
     /// Who did it, as the backend is to know them: the login id, or the anonymous id before a login.
     public var distinctID: String?
     public var anonymousID: String?
     public var loginID: String?
     public var properties: Properties
-    /// What plugins have cut, each cause once.
+    /// The sanitizations that plugins have reported, each once.
     package private(set) var reportedSanitizations: [Sanitization] = []
 
     public init(
@@ -69,8 +76,17 @@ extension Event {
         if !reportedSanitizations.contains(sanitization) { reportedSanitizations.append(sanitization) }
     }
 
-    /// Cuts what could not be stored, and returns all that was cut on the event's way to here.
-    mutating func sanitize() -> Sanitizations {
+    /// Cuts what could not be stored, and returns what has been cut since this was called last.
+    mutating func takeSanitizations() -> Set<Sanitization> {
+        let found = sanitize().subtracting(counted)
+        let reported = reportedSanitizations.dropFirst(Int(countedReports))
+        guard !found.isEmpty || !reported.isEmpty else { return [] }
+        counted.formUnion(found)
+        countedReports = UInt8(clamping: reportedSanitizations.count)
+        return Set(found.causes).union(reported)
+    }
+
+    private mutating func sanitize() -> Sanitizations {
         var sanitizations = properties.bounds.sanitizations
         if name.utf8.count > Event.maximumNameBytes {
             name = name.cut(toBytes: Event.maximumNameBytes)

@@ -31,3 +31,13 @@ public enum Signal: Sendable, Hashable {
         case unavailable
     }
 }
+
+extension Signal {
+    /// Whether the app or the network goes away, as opposed to coming.
+    package var isLeaving: Bool {
+        switch self {
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity(.unavailable): true
+        case .launched, .didBecomeActive, .connectivity(.available), .connectivity(.metered): false
+        }
+    }
+}

@@ -10,7 +10,7 @@ import Testing
     private let test: TestPipeline
 
     init() throws {
-        let (time, timers) = (time, DurationTimer(DurationMeasure(time: time)))
+        let (time, timers) = (time, DurationTimer())
         self.timers = timers
         test = try TestPipeline(time: time) { timers }
     }
@@ -65,7 +65,7 @@ import Testing
 
     @Test("a timer goes with its token once its name is another's")
     func timerGoesToken() async {
-        var token: DurationTimer.Token? = timers.start("Download")
+        var token: DurationToken? = timers.start("Download")
         timers.start("Download")
         #expect(token?.name == "Download")
         token = nil

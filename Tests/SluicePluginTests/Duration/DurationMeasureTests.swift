@@ -7,8 +7,7 @@ import Testing
 @Suite struct DurationMeasureTests {
     private let time = VirtualTime()
 
-    private func duration(_ measure: DurationMeasure, _ pass: (VirtualTime) -> Void) async throws -> PropertyValue? {
-        let timers = DurationTimer(measure)
+    private func duration(_ timers: DurationTimer, _ pass: (VirtualTime) -> Void) async throws -> PropertyValue? {
         let test = try TestPipeline(time: time) { timers }
         timers.start("Watch")
         pass(time)
@@ -23,14 +22,14 @@ import Testing
             (.seconds(86_400), 86_400.0),
         ] as [(Duration, Double)])
     func secondsThreeDecimals(passed: Duration, seconds: Double) async throws {
-        let measure = DurationMeasure(unit: .seconds, time: time)
-        #expect(try await duration(measure) { $0.advance(by: passed) } == .double(seconds))
+        let timers = DurationTimer(inSeconds: true)
+        #expect(try await duration(timers) { $0.advance(by: passed) } == .double(seconds))
     }
 
     @Test("by the continuous clock the machine's sleep counts, and a clock that is set does not")
     func continuousClockMachine() async throws {
-        let measure = DurationMeasure(clock: .continuous, time: time)
-        let result = try await duration(measure) { time in
+        let timers = DurationTimer(countsSleep: true)
+        let result = try await duration(timers) { time in
             time.advance(by: .seconds(1))
             time.suspendMachine(for: .seconds(10))
             time.setWallTime(Timestamp(milliseconds: 0))
@@ -40,7 +39,7 @@ import Testing
 
     @Test("a duration above the limit is left out and counted, one at the limit is not")
     func durationAboveLimit() async throws {
-        let timers = DurationTimer(DurationMeasure(limit: .seconds(10), time: time))
+        let timers = DurationTimer(limit: .seconds(10))
         let test = try TestPipeline(time: time) { timers }
         for length in [10, 11] {
             timers.start("Watch")
@@ -54,7 +53,7 @@ import Testing
 
     @Test("no duration is longer than a day unless the host says so")
     func durationLongerThan() async throws {
-        let result = try await duration(DurationMeasure(time: time)) { $0.advance(by: .seconds(86_401)) }
+        let result = try await duration(DurationTimer()) { $0.advance(by: .seconds(86_401)) }
         #expect(result == nil)
     }
 }

@@ -10,7 +10,7 @@ struct DurationTimerBackgroundTests {
     private let test: TestPipeline
 
     init() throws {
-        let (time, timers) = (time, DurationTimer(DurationMeasure(time: time)))
+        let (time, timers) = (time, DurationTimer())
         self.timers = timers
         test = try TestPipeline(time: time) { timers }
     }
@@ -97,13 +97,24 @@ struct DurationTimerBackgroundTests {
         #expect(durations == [4_000.0])
     }
 
+    @Test("a timer that runs when the app is launched into the background is paused until it becomes active")
+    func passiveLaunchPauses() async {
+        timers.start("A")
+        test.pipeline.signal(.launched(.passive))
+        time.advance(by: .seconds(3_600))
+        test.pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(5))
+        timers.end("A")
+        #expect(await test.events().map { $0.properties["$event_duration"] } == [5_000.0])
+    }
+
     @Test("other signals do not touch timers")
     func otherSignals() async {
         let others: [Signal] = [
-            .launched(.foreground), .launched(.passive), .willResignActive, .connectivity(.unavailable),
+            .launched(.foreground), .willResignActive, .connectivity(.unavailable),
             .connectivity(.available), .willTerminate,
         ]
         let durations = await run([{ timers.start("A") }] + others.map(signal) + [{ timers.end("A") }])
-        #expect(durations == [7_000.0])
+        #expect(durations == [6_000.0])
     }
 }

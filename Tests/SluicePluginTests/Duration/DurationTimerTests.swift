@@ -10,7 +10,7 @@ struct DurationTimerTests {
     private let test: TestPipeline
 
     init() throws {
-        let (time, timers) = (time, DurationTimer(DurationMeasure(limit: .seconds(Int64.max), time: time)))
+        let (time, timers) = (time, DurationTimer(limit: .seconds(Int64.max)))
         self.timers = timers
         test = try TestPipeline(time: time) { timers }
     }
@@ -185,7 +185,7 @@ struct DurationTimerTests {
 
     @Test("a timer in two pipelines tracks in both, in none nowhere")
     func pipelines() async throws {
-        let timers = DurationTimer(DurationMeasure(time: time))
+        let timers = DurationTimer()
         timers.end("Nowhere")
         let first = try TestPipeline { timers }
         let second = try TestPipeline { timers }

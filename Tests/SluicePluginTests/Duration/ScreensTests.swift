@@ -10,7 +10,7 @@ import Testing
     private let test: TestPipeline
 
     init() throws {
-        let (time, screens) = (time, Screens(DurationMeasure(time: time)))
+        let (time, screens) = (time, Screens())
         self.screens = screens
         test = try TestPipeline(time: time) { screens }
     }

@@ -23,7 +23,8 @@ struct LimitsTests {
             limits.processed("Purchase", ["aé": "😀😀😀😀", "bbb": ["ccc": ["dddd", "eee"]], "f": 1, "g": 2]))
         #expect(event.name == "Pur")
         #expect(event.properties == ["aé": "😀😀😀", "bb": ["cc": ["ddd", "eee"]]])
-        #expect(Set(event.reportedSanitizations) == [.truncatedName, .cutPropertyName, .truncatedString, .droppedProperty])
+        #expect(
+            Set(event.reportedSanitizations) == [.truncatedName, .cutPropertyName, .truncatedString, .droppedProperty])
     }
 
     @Test("dropping leaves out the whole property in which the excess is")

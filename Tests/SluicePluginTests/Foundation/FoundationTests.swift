@@ -95,9 +95,7 @@ struct FoundationTests {
     func otherURLs(text: String) throws {
         let url = try #require(URL(string: text))
         for make in [
-            { _ = try Identity.Persistence.file(url) }, { _ = try Consent.Persistence.file(url) },
-            { _ = try AutoProperties.Persistence.file(url) }, { _ = try LifecyclePersistence.file(url) },
-            { _ = try JSONLStore(at: url) },
+            { _ = try Persistence.file(url) }, { _ = try JSONLStore(at: url) },
         ] {
             let error = #expect(throws: SluiceError.self) { try make() }
             #expect(error?.code == .invalidArgument)

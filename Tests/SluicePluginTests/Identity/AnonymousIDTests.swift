@@ -9,25 +9,25 @@ import Testing
     private final class Place: Sendable {
         struct Failure: Error {}
         struct State {
-            var bytes: [UInt8]?
+            var bytes: [String: [UInt8]] = [:]
             var cannotRead = false
             var cannotWrite = false
         }
         let state = Locked(State())
 
-        var persistence: Identity.Persistence {
-            Identity.Persistence(
+        var persistence: Persistence {
+            Persistence(
                 named: "a place",
-                read: { [state] in
+                read: { [state] item in
                     try state.withLock { state in
                         if state.cannotRead { throw Failure() }
-                        return state.bytes
+                        return state.bytes[item]
                     }
                 },
-                write: { [state] bytes in
+                write: { [state] item, bytes in
                     try state.withLock { state in
                         if state.cannotWrite { throw Failure() }
-                        state.bytes = bytes
+                        state.bytes[item] = bytes
                     }
                 })
         }
@@ -97,15 +97,15 @@ import Testing
     func idOutlivesLoss() throws {
         let id = launch().anonymousID
         for place in [first, second] {
-            place.state.withLock { $0.bytes = nil }
+            place.state.withLock { $0.bytes = [:] }
             let identity = launch()
             #expect(identity.anonymousID == id)
             try identity.login("user")
             try identity.logout()
             #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
         }
-        first.state.withLock { $0.bytes = nil }
-        _ = launch()
+        first.state.withLock { $0.bytes = [:] }
+        _ = launch().anonymousID
         #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
     }
 
@@ -113,19 +113,22 @@ import Testing
     func idOutlivesDamage() throws {
         let id = launch().anonymousID
         for place in [first, second] {
-            place.state.withLock { $0.bytes = [1, 2, 3] }
+            place.state.withLock { $0.bytes["identity"] = [1, 2, 3] }
             let identity = launch()
             #expect(identity.anonymousID == id)
             _ = try TestPipeline { identity }
         }
-        for place in [first, second] { #expect(place.state.withLock { $0.bytes?.count } != 3) }
+        for place in [first, second] {
+            #expect(place.state.withLock { $0.bytes["identity"]?.count } != 3)
+            #expect(place.state.withLock { $0.bytes["identity.corrupt"] } == [1, 2, 3])
+        }
     }
 
     @Test("a place that was emptied is filled again at the next launch, so that either may be lost in turn")
     func fillsEmptied() throws {
         let id = launch().anonymousID
         for place in [second, first, second, first] {
-            place.state.withLock { $0.bytes = nil }
+            place.state.withLock { $0.bytes = [:] }
             #expect(launch().anonymousID == id)
         }
     }
@@ -172,7 +175,7 @@ import Testing
     func cannotHealedUsed() throws {
         let id = launch().anonymousID
         first.state.withLock {
-            $0.bytes = nil
+            $0.bytes = [:]
             $0.cannotWrite = true
         }
         let said = Locked<[Diagnostic]>([])

@@ -66,10 +66,12 @@ struct IdentityTests {
     }
 
     @Test("anonymous ids are random UUIDs of version 4")
-    func anonymousIDs() {
-        let zeros = Identity(persistedIn: .memory, random: { 0 })
+    func anonymousIDsAreRandomUUIDs() throws {
+        let zeros = Identity(persistedIn: .memory)
+        _ = try TestPipeline(random: { 0 }) { zeros }
         #expect(zeros.anonymousID == "00000000-0000-4000-8000-000000000000")
-        let ones = Identity(persistedIn: .memory, random: { .max })
+        let ones = Identity(persistedIn: .memory)
+        _ = try TestPipeline(random: { .max }) { ones }
         #expect(ones.anonymousID == "ffffffff-ffff-4fff-bfff-ffffffffffff")
         #expect(Identity(persistedIn: .memory).anonymousID != identity.anonymousID)
     }

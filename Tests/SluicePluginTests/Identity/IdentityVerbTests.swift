@@ -91,8 +91,8 @@ import Testing
     func emptyOverlongIds(id: String) async throws {
         let verbs: [() throws -> Void] = [
             { try identity.alias(id) }, { try identity.bind(id, "a") }, { try identity.bind("a", id) },
-            { try identity.join(id, "a") }, { try identity.join("a", id) }, { try identity.items.set(id, "a", [:]) },
-            { try identity.items.delete("a", id) },
+            { try identity.join(id, "a") }, { try identity.join("a", id) }, { try identity.setItem(id, "a", [:]) },
+            { try identity.deleteItem("a", id) },
         ]
         for verb in verbs {
             let error = #expect(throws: SluiceError.self) { try verb() }
@@ -128,8 +128,8 @@ import Testing
         identity.profile.append(["tags": ["a", "b"], "city": "Rome"])
         identity.profile.unset("plan", "city")
         identity.profile.delete()
-        try identity.items.set("book", "7", ["title": "A"])
-        try identity.items.delete("book", "7")
+        try identity.setItem("book", "7", ["title": "A"])
+        try identity.deleteItem("book", "7")
         let events = await test.events()
         let expected: [(String, Properties)] = [
             ("$ProfileSet", ["$set": ["plan": "pro"]]), ("$ProfileSetOnce", ["$set_once": ["first_seen": "today"]]),

@@ -10,9 +10,9 @@ struct LifecycleTests {
         try TestPipeline(time: time) {
             if taggerFirst {
                 PassiveLaunchTagger()
-                LifecycleEvents(time: time)
+                LifecycleEvents()
             } else {
-                LifecycleEvents(time: time)
+                LifecycleEvents()
                 PassiveLaunchTagger()
             }
         }

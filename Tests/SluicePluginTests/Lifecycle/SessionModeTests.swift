@@ -8,7 +8,7 @@ import Testing
     private let time = VirtualTime()
 
     private func launch(_ mode: Sessions.Mode) throws -> (Sessions, TestPipeline) {
-        let sessions = Sessions(mode, time: time)
+        let sessions = Sessions(mode)
         return (sessions, try TestPipeline(time: time) { sessions })
     }
 
