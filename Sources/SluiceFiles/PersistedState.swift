@@ -2,14 +2,14 @@ package import Sluice
 
 /// State that can be kept as a JSON object.
 package protocol PersistedValue: Sendable, Equatable {
-    /// Nil if the object is not what ``object`` makes.
+    /// Returns nil if the object was not made by ``object``, or is incomplete.
     init?(_ object: Properties)
     var object: Properties { get }
 }
 
 /// A plugin's state: in memory for `track`, and on disk for the next launch.
 ///
-/// It is read once, and written only if it has changed. ``Sluice/Persistence`` describes how errors are treated.
+/// You load it once, and it is written only if it has changed. ``Sluice/Persistence`` describes how errors are treated.
 package final class PersistedState<Value: PersistedValue>: Sendable {
     private struct Disk {
         var isLoaded = false

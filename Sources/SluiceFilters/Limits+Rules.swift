@@ -1,41 +1,53 @@
 public import Sluice
 
 extension Limits {
-    /// A limit, and what happens beyond it.
+    /// A limit, and the action beyond it.
     public struct Rule: Sendable, Hashable {
         let limit: Int
         let strategy: Strategy
 
-        /// What is too long is shortened; of too many properties those that were set first are kept. Of too many names of
-        /// events, the event is dropped.
+        /// Shortens names and strings. Of too many properties, keeps those that were set first. Of too many event names, drops
+        /// the event.
+        ///
+        /// - Parameter limit: The longest length, or the highest number.
+        /// - Returns: The rule.
         public static func cut(to limit: Int) -> Rule { Rule(limit: max(0, limit), strategy: .cut) }
-        /// The property is left out. For an event's name, the event is dropped.
+        /// Drops the property. For an event's name, drops the event.
+        ///
+        /// - Parameter limit: The longest length, or the highest number.
+        /// - Returns: The rule.
         public static func dropProperty(over limit: Int) -> Rule {
             Rule(limit: max(0, limit), strategy: .dropProperty)
         }
-        /// The event is dropped.
+        /// Drops the event.
+        ///
+        /// - Parameter limit: The longest length, or the highest number.
+        /// - Returns: The rule.
         public static func dropEvent(over limit: Int) -> Rule { Rule(limit: max(0, limit), strategy: .dropEvent) }
-        /// The event is handed to the host's closure, as it was, and dropped here.
+        /// Passes the unchanged event to your closure, and drops it.
+        ///
+        /// - Parameter limit: The longest length, or the highest number.
+        /// - Returns: The rule.
         public static func setAside(over limit: Int) -> Rule { Rule(limit: max(0, limit), strategy: .setAside) }
     }
 
-    /// What happens to what a rule forbids.
+    /// The action for something that a rule forbids.
     public enum Strategy: Sendable, Hashable {
-        /// It is shortened. What cannot be, such as a forbidden name, goes with its property.
+        /// Shortens it. If that is impossible, as for a forbidden name, drops the property.
         case cut
-        /// The property is left out. For an event's name, the event is dropped.
+        /// Drops the property. For an event's name, drops the event.
         case dropProperty
-        /// The event is dropped.
+        /// Drops the event.
         case dropEvent
-        /// The event is handed to the host's closure, as it was, and dropped here.
+        /// Passes the unchanged event to your closure, and drops it.
         case setAside
     }
 
-    /// What a backend takes. Nil sets no limit.
+    /// The limits of a backend. Nil sets no limit.
     public struct Rules: Sendable {
         /// The length of the event's name.
         public var eventName: Rule?
-        /// How many different names events may have, in the life of the process.
+        /// The number of different event names in one process.
         public var distinctEventNames: Rule?
         /// The number of the event's properties.
         public var properties: Rule?
@@ -43,19 +55,20 @@ extension Limits {
         public var propertyName: Rule?
         /// The length of a string.
         public var string: Rule?
-        /// Names of other characters than ASCII letters, digits, `_` and `$`, or with a digit first.
+        /// The action for names with characters other than ASCII letters, digits, `_` and `$`, or with a digit first.
         public var names: Strategy?
-        /// Names that properties may not have, in whatever case of their ASCII letters. One that ends with `*` stands for
-        /// all names that begin so. ``names`` says what happens to them; without it, the property is left out.
+        /// Names that properties must not have, regardless of the case of ASCII letters. A name that ends with `*` is a prefix.
+        /// The action is that of ``names``, or else the property is dropped.
         public var reservedNames: Set<String> = []
-        /// Objects, and lists of anything but strings. Objects of plain values under a name that begins with `$` may stay:
-        /// they are what plugins keep apart, such as the `$set` of a profile, and a format for the backend takes them out.
+        /// The action for objects, and for lists of anything but strings. Objects of plain values under a name that begins with
+        /// `$`, such as the `$set` of a profile, are allowed: the backend's wire format flattens them.
         public var nesting: Strategy?
 
+        /// Sets no limits.
         public init() {}
 
         /// App Center: 20 properties, 200 names of events, 256 characters for those, 125 for names and values of
-        /// properties. What is too long is cut, events of further names are dropped.
+        /// properties. Longer texts are cut, events of further names are dropped.
         public static let appCenter: Rules = {
             var rules = Rules()
             rules.eventName = .cut(to: 256)
@@ -86,6 +99,6 @@ extension Limits {
 }
 
 extension Sanitization {
-    /// The name of a property lost what lay beyond a limit.
+    /// The name of a property was cut to a limit.
     public static let cutPropertyName = Sanitization(rawValue: "cutPropertyName")
 }

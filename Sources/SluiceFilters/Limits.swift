@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Keeps events within the limits that a backend sets.
+/// Keeps events within the limits of your backend.
 ///
 /// ```swift
 /// Limits(.appCenter)
@@ -9,25 +9,22 @@ public import Sluice
 /// ```
 ///
 /// Lengths are characters, counted as Unicode scalars. Lengths of names and strings hold at every depth of arrays and
-/// objects; a rule that drops the property drops the whole property of the event in which the excess was found.
-/// Properties are counted at the top, and the rules for characters and reserved names are for names at the top. What
-/// stands above it counts, so let it stand above `AutoProperties` if only the host's own properties are to be limited.
+/// objects; a rule that drops a property drops the event's whole property. Counts, characters and reserved names are checked
+/// at the top only. Properties from the stages above count too: list it above `AutoProperties` to limit only your own.
 ///
-/// Of names that are cut to the same one, one property stays. The ledger counts events of which something was cut or
-/// left out by ``Sluice/Sanitization``, and those that were dropped or set aside by ``Sluice/DropReason``.
+/// If names are equal after cutting, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
+/// dropped events by ``Sluice/DropReason``.
 public final class Limits: Processor {
     private let rules: Rules
     private let values: ValueLimits
     private let setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void
     private let eventNames = Locked<Set<String>>([])
 
-    /// A rule that allows names of no characters, or no name at all, can only be a mistake: the pipeline then throws
-    /// ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
+    /// Creates a filter with a set of rules.
     ///
     /// - Parameters:
-    ///   - rules: what the backend takes.
-    ///   - setAside: gets the events of rules that set aside, as they came, inside `track` on the caller's thread. It
-    ///     must not wait.
+    ///   - rules: The backend's limits.
+    ///   - setAside: Gets the unchanged events of rules with `setAside`, inside `track` on the caller's thread. It must not wait.
     public init(
         _ rules: Rules, setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
     ) {
@@ -36,13 +33,13 @@ public final class Limits: Processor {
         values = ValueLimits(rules)
     }
 
-    /// Nil sets no limit.
+    /// Creates a filter with limits for lengths. Nil sets no limit.
     ///
     /// - Parameters:
-    ///   - eventName: the length of the event's name.
-    ///   - properties: the number of its properties.
-    ///   - propertyName: the length of the name of a property.
-    ///   - string: the length of a string.
+    ///   - eventName: The limit for the event's name.
+    ///   - properties: The limit for the number of properties.
+    ///   - propertyName: The limit for the name of a property.
+    ///   - string: The limit for a string.
     public convenience init(
         eventName: Rule? = nil, properties: Rule? = nil, propertyName: Rule? = nil, string: Rule? = nil
     ) {
@@ -143,7 +140,7 @@ public final class Limits: Processor {
     }
 }
 
-/// Why an event may not pass, and whether the host is to have it.
+/// Why an event is dropped, and whether it is set aside.
 struct Refusal: Equatable {
     let reason: DropReason
     let isSetAside: Bool
@@ -155,7 +152,7 @@ struct Refusal: Equatable {
 }
 
 extension String {
-    /// The first `limit` Unicode scalars; nil if there are no more.
+    /// The first `limit` Unicode scalars; nil if the string is not longer.
     func cut(toCharacters limit: Int) -> String? {
         guard utf8.count > limit,
             let end = unicodeScalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex

@@ -1,27 +1,28 @@
 public import Sluice
 
-/// Lets a share of the users, or of the events, pass. The rest is dropped as ``Sluice/DropReason/sampledOut``.
+/// Lets a share of the users, or of the events, pass. All others are dropped as ``Sluice/DropReason/sampledOut``.
 ///
-/// The choice is a stable hash: the same user is in the sample on every launch and every device, and who is in a sample
-/// of 10 % is also in one of 20 %. So two samplings in a row do not multiply.
+/// The choice is a stable hash: the same user is in the sample in every launch and on every device, and a user in a sample
+/// of 10 % is also in one of 20 %. So two samplings in a row don't multiply.
 ///
-/// By ``Key/distinctID`` it has to stand below the stage that sets the ids.
+/// To sample users, list it below `Identity`.
 public struct Sampling: Processor {
-    /// What is drawn.
+    /// The unit of the sample.
     public enum Key: Sendable, Hashable {
-        /// Users: all events of a distinct id or none. An event without one is drawn by its own id.
+        /// Users: either all events of a distinct id pass, or all are dropped. Without a distinct id, the event's id counts.
         case distinctID
-        /// Single events.
+        /// Events.
         case eventID
     }
 
     private let rate: Double
     private let key: Key
 
+    /// Creates a filter.
+    ///
     /// - Parameters:
-    ///   - rate: the share that passes, from 0 to 1. With any other rate, the pipeline throws
-    ///     ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
-    ///   - key: what is drawn.
+    ///   - rate: The share that passes, from 0 to 1.
+    ///   - key: The unit of the sample.
     public init(rate: Double, by key: Key = .distinctID) {
         self.rate = rate
         self.key = key
@@ -32,7 +33,7 @@ public struct Sampling: Processor {
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the rate is not from 0 to 1.
     public func prepare() throws {
         guard (0...1).contains(rate) else {
-            throw SluiceError(.invalidArgument, "a sampling rate of \(rate): choose one from 0, none, to 1, all")
+            throw SluiceError(.invalidArgument, "a rate of \(rate): choose one from 0 (no events) to 1 (all)")
         }
     }
 

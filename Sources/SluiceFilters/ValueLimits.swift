@@ -1,13 +1,13 @@
 import Sluice
 
-/// The rules for properties one by one; those for lengths hold at every depth.
+/// The rules for single properties. Rules for lengths hold at every depth.
 struct ValueLimits: Sendable {
     struct Findings {
         var sanitizations: [Sanitization] = []
         var dropsProperty = false
         var refusal: Refusal?
 
-        /// What cannot be shortened goes with its property.
+        /// Notes a violation that can't be shortened: the property or the event is dropped.
         mutating func forbid(_ strategy: Limits.Strategy, _ reason: DropReason) {
             switch strategy {
             case .cut, .dropProperty: dropsProperty = true
@@ -30,7 +30,7 @@ struct ValueLimits: Sendable {
         nesting = rules.nesting
     }
 
-    /// Whether nothing in a list can be wrong, by what the list knows of itself: bytes are never fewer than characters.
+    /// Whether nothing in a list can be wrong, by the list's own bounds: there are never fewer bytes than characters.
     func hold(for properties: Properties) -> Bool {
         guard characters == nil, !reserved.hasPrefixes,
             reserved.isEmpty || !properties.hasName(among: reserved.names)
@@ -41,7 +41,7 @@ struct ValueLimits: Sendable {
             && properties.longestStringBytes <= string?.limit ?? .max
     }
 
-    /// The property as it may stay; nil if it needs no change, or is to be dropped by the findings.
+    /// The property within the limits; nil if it needs no change, or if the findings drop it.
     func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
         if let characters, !property.name.hasPlainCharacters { findings.forbid(characters, .invalidName) }
         if !reserved.isEmpty, reserved.contains(property.name) {
@@ -103,7 +103,7 @@ struct ValueLimits: Sendable {
 }
 
 extension Property {
-    /// An object of plain values in which a plugin keeps what is not the event's own, such as `$set`.
+    /// An object of plain values for properties that are not the event's own, such as `$set`.
     fileprivate var isEnvelope: Bool {
         guard name.utf8.first == UInt8(ascii: "$"), case .object(let object) = value else { return false }
         return object.allSatisfy(\.value.isPlain)

@@ -8,8 +8,8 @@ public import SluiceHTTP
 #endif
 
 extension HTTPTransport {
-    /// The same as with the URL's text: what is wrong with it, such as a scheme other than http or https, is thrown when
-    /// a pipeline is built. All parameters are those of the initializer with a string.
+    /// Creates a transport to a URL. An invalid one, such as a scheme other than http or https, throws when you build the
+    /// pipeline. All parameters are those of the initializer with a string.
     public convenience init(
         to url: URL,
         format: any WireFormat = .jsonArray,

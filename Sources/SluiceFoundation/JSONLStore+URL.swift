@@ -8,9 +8,9 @@ public import SluiceJSONL
 #endif
 
 extension JSONLStore {
-    /// The same as with the directory's path, for a file URL. All parameters are those of the initializer with a path.
+    /// Creates a store in a directory that you pass as a file URL. All parameters are those of the initializer with a path.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a URL that does not name a file.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a URL that doesn't name a file.
     public convenience init(
         at directory: URL,
         durability: Durability = .process,

@@ -10,7 +10,7 @@ extension Timestamp {
     /// The moment of a `Date`, rounded to the nearest millisecond.
     ///
     /// A date that 64 bits of milliseconds cannot hold, or that is not a number, becomes a timestamp outside of
-    /// ``Sluice/Timestamp/writable``: as a property's value it is then null, and counted as a repair.
+    /// ``Sluice/Timestamp/writable``: as a property's value it is then null, and counted as a sanitization.
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
         self.init(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min))

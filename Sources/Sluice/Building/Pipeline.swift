@@ -63,18 +63,18 @@ public final class Pipeline: Sendable {
 
     // MARK: Tracking
 
-    /// Tracks an event: it gets an id and the time of this moment, passes the processors, and is stored.
+    /// Tracks an event: it gets an id and the current time, passes the processors, and is stored.
     ///
-    /// Never throws, never waits for the network, and never harms the host, whatever it is given; what cannot be
-    /// kept is cut or dropped, and counted in ``ledger``. When it returns, the event is as safe as its stores
-    /// promise. Call it from any thread; the events of one thread keep their order.
+    /// This method never throws, never waits for the network, and accepts any arguments; values that can't be stored are cut
+    /// or dropped, and counted in ``ledger``. When it returns, the event is as safe as its stores promise. You can call it
+    /// from any thread; the events of one thread keep their order.
     ///
     /// - Parameters:
-    ///   - name: what happened.
-    ///   - properties: what is to be known about it; these take precedence over a plugin's of the same name.
-    ///   - priority: critical events are sent first and evicted last.
-    ///   - configure: may change the event before the first processor sees it: set its time or its ids, for example,
-    ///     where an event is taken from a record of the past.
+    ///   - name: The event's name.
+    ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
+    ///   - priority: The event's priority. Critical events are sent first and evicted last.
+    ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for example
+    ///     for an event from a record of the past.
     public func track(
         _ name: consuming String,
         _ properties: consuming Properties = [:],

@@ -1,4 +1,4 @@
-/// What a plugin gets from the pipelines that it is part of: a way to make events, the clocks, and the diagnostics.
+/// A plugin's connection to the pipelines that it is part of: to make events, to read the clocks, and to report failures.
 ///
 /// Declare one as a property of your processor. The pipeline connects it when it is built:
 ///
@@ -114,7 +114,7 @@ public final class PluginContext: Sendable {
     /// It passes the stages below your processor, in the pipeline or route that it came from, with its own id and time.
     /// Forward each held event once, from any thread, also from ``Processor/process(_:)``.
     ///
-    /// - Parameter event: The event as it is to continue. You can change it, but it must be a copy of the held one.
+    /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
     @discardableResult
     public func forward(_ event: Event) -> Bool {
@@ -139,7 +139,7 @@ public final class PluginContext: Sendable {
     ///
     /// You can report before there is a pipeline: the first ten messages are kept for it.
     ///
-    /// - Parameter message: What went wrong and what to do about it, without secrets and contents of events.
+    /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
         let (paths, plugin) = state.withLock { state in
             if state.plugin.isEmpty, state.unreported.count < PluginContext.maximumUnreported {

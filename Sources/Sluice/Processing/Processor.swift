@@ -15,7 +15,7 @@
 /// ## Conforming
 /// - Return quickly from ``process(_:)``. It runs on the caller's thread inside `track`, on any number of threads at the
 ///   same time. Don't wait in it, and don't call ``PluginContext/track(_:_:priority:configure:)`` from it.
-/// - Report what you cut with ``Event/report(_:)``, so that the ledger counts it.
+/// - When you cut something, call ``Event/report(_:)``, so that the ledger counts it.
 /// - Keep state under a lock of your own, usually in a `final class`. A processor without state is a `struct`.
 /// - Declare `let context = PluginContext()` to make events, to hold events back, or to read the clocks.
 /// - Make the plugin's verbs, such as `login` or `start`, methods that your host calls on the plugin.
@@ -107,20 +107,20 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let tooLarge = DropReason(rawValue: "tooLarge")
     /// The pipeline had been shut down.
     public static let shutDown = DropReason(rawValue: "shutDown")
-    /// A filter let it not pass.
+    /// A filter dropped it.
     public static let filtered = DropReason(rawValue: "filtered")
-    /// The store was full of events that may not make room for this one.
+    /// The store is full of events that are at least as urgent.
     public static let storeFull = DropReason(rawValue: "storeFull")
     /// The store could not write it.
     public static let storeFailed = DropReason(rawValue: "storeFailed")
-    /// It was stored, and had to make room for newer or more urgent ones.
+    /// It was stored, and evicted for newer or more urgent events.
     public static let evicted = DropReason(rawValue: "evicted")
-    /// It was stored, and grew older than the store's age limit.
+    /// It was stored, and exceeded the store's age limit.
     public static let expired = DropReason(rawValue: "expired")
-    /// It was stored, and what was read back were not the bytes that had been written.
+    /// It was stored, and other bytes were read back.
     public static let corrupt = DropReason(rawValue: "corrupt")
-    /// It was stored, and the host had it deleted: ``Pipeline/deleteAll()``.
+    /// It was stored, and deleted by ``Pipeline/deleteAll()``.
     public static let deleted = DropReason(rawValue: "deleted")
-    /// It was stored, and its place was deleted by someone else.
+    /// It was stored, and its file was deleted by something else.
     public static let vanished = DropReason(rawValue: "vanished")
 }
