@@ -13,8 +13,8 @@ import SluiceFiles
 /// ```
 ///
 /// List it above all other stages, which then never see a dropped event. To hold events until the user answers, pass
-/// `whilePending: .hold` and list it below all other stages instead: held events keep their ids, times, and what the stages
-/// above have added. They wait in memory only, never on disk.
+/// `whilePending: .hold` and list it below all other stages instead: held events keep their ids, times, and the properties that
+/// stages above have added. They wait in memory only, never on disk.
 ///
 /// One `Consent` can be part of several pipelines, and you can call it from any thread. The answer counts for events that
 /// are tracked later and for held ones, not for stored ones. A denial stays until the user grants; resetting an identity, for
@@ -71,7 +71,7 @@ public final class Consent: Processor {
     ///
     /// - Parameters:
     ///   - persistence: Where the answer is kept.
-    ///   - disposition: What happens to events before the user has answered. Pass `.keep` where the user can only opt out.
+    ///   - disposition: The treatment of events before the user has answered. Pass `.keep` where the user can only opt out.
     ///   - maximumBytes: The size of the events, as JSON, that `.hold` keeps. Further events are dropped as
     ///     ``Sluice/DropReason/consentPending``.
     public init(
@@ -127,7 +127,7 @@ public final class Consent: Processor {
         }
     }
 
-    /// Nil if an event is to be held.
+    /// Nil if an event is held.
     private var disposition: Disposition? {
         switch answer.memory.withLock(\.self) ?? .lost {
         case .granted: .keep

@@ -21,13 +21,13 @@ import Testing
             (.microseconds(1_234_499), 1.234), (.microseconds(1_234_500), 1.235), (.zero, 0.0),
             (.seconds(86_400), 86_400.0),
         ] as [(Duration, Double)])
-    func secondsThreeDecimals(passed: Duration, seconds: Double) async throws {
+    func secondsHaveThreeDecimals(passed: Duration, seconds: Double) async throws {
         let timers = DurationTimer(inSeconds: true)
         #expect(try await duration(timers) { $0.advance(by: passed) } == .double(seconds))
     }
 
-    @Test("by the continuous clock the machine's sleep counts, and a clock that is set does not")
-    func continuousClockMachine() async throws {
+    @Test("by the continuous clock the machine's sleep counts, and setting the clock doesn't")
+    func continuousClockCountsSleep() async throws {
         let timers = DurationTimer(countsSleep: true)
         let result = try await duration(timers) { time in
             time.advance(by: .seconds(1))
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test("a duration above the limit is left out and counted, one at the limit is not")
-    func durationAboveLimit() async throws {
+    func overlongDurationIsLeftOut() async throws {
         let timers = DurationTimer(limit: .seconds(10))
         let test = try TestPipeline(time: time) { timers }
         for length in [10, 11] {
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test("no duration is longer than a day unless the host says so")
-    func durationLongerThan() async throws {
+    func defaultLimitIsADay() async throws {
         let result = try await duration(DurationTimer()) { $0.advance(by: .seconds(86_401)) }
         #expect(result == nil)
     }

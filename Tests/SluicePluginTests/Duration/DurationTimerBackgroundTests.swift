@@ -29,7 +29,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a running timer is paused there, keeps what it counted, and goes on afterwards")
-    func running() async {
+    func backgroundPausesRunningTimer() async {
         let durations = await run([
             { timers.start("A") }, signal(.willResignActive), signal(.didEnterBackground), {},
             signal(.didBecomeActive), { timers.end("A") },
@@ -38,7 +38,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that the host has paused stays paused")
-    func pausedBefore() async {
+    func hostPausedTimerStaysPaused() async {
         let durations = await run([
             { timers.start("A") }, { timers.pause("A") }, signal(.didEnterBackground), signal(.didBecomeActive),
             { timers.end("A") },
@@ -47,7 +47,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that the host pauses in the background stays paused")
-    func pausedMeanwhile() async {
+    func timerPausedInBackgroundStaysPaused() async {
         let durations = await run([
             { timers.start("A") }, signal(.didEnterBackground), { timers.pause("A") }, signal(.didBecomeActive),
             { timers.end("A") },
@@ -56,7 +56,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that the host resumes in the background runs there")
-    func resumedMeanwhile() async {
+    func timerResumedInBackgroundRuns() async {
         let durations = await run([
             { timers.start("A") }, signal(.didEnterBackground), {}, { timers.resume("A") }, signal(.didBecomeActive),
             { timers.end("A") },
@@ -65,7 +65,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that is started in the background runs there, and is not restarted afterwards")
-    func startedMeanwhile() async {
+    func timerStartedInBackgroundRuns() async {
         let durations = await run([
             signal(.didEnterBackground), { timers.start("A") }, signal(.didBecomeActive), { timers.end("A") },
         ])
@@ -73,13 +73,13 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that is ended there has what it counted before")
-    func endedMeanwhile() async {
+    func timerEndedInBackgroundKeepsTime() async {
         let durations = await run([{ timers.start("A") }, signal(.didEnterBackground), {}, { timers.end("A") }])
         #expect(durations == [1_000.0])
     }
 
-    @Test("all that run are paused, and only they go on")
-    func many() async {
+    @Test("all running timers are paused, and only those continue")
+    func onlyRunningTimersContinue() async {
         let durations = await run([
             { for name in ["A", "B", "C"] { timers.start(name) } }, { timers.pause("B") },
             signal(.didEnterBackground), signal(.didBecomeActive),
@@ -89,7 +89,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("becoming active twice, or without a background, changes nothing")
-    func repeatedSignals() async {
+    func repeatedSignalsChangeNothing() async {
         let durations = await run([
             { timers.start("A") }, signal(.didBecomeActive), signal(.didEnterBackground), signal(.didEnterBackground),
             signal(.didBecomeActive), signal(.didBecomeActive), { timers.end("A") },
@@ -109,7 +109,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("other signals do not touch timers")
-    func otherSignals() async {
+    func otherSignalsChangeNothing() async {
         let others: [Signal] = [
             .launched(.foreground), .willResignActive, .connectivity(.unavailable),
             .connectivity(.available), .willTerminate,

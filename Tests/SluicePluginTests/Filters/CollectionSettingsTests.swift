@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test("settings in memory last for one launch, and a place that can't be used is an error")
-    func places() throws {
+    func memoryAndUnusablePlaces() throws {
         let settings = CollectionSettings(persistedIn: .memory)
         try settings.setEnabled(false)
         #expect(settings.processed() == nil)

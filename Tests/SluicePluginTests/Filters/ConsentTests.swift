@@ -15,7 +15,7 @@ struct ConsentTests {
     }
 
     @Test("events pass after a grant, and dropped ones are counted by reason")
-    func answers() async throws {
+    func eventsPassAfterGrant() async throws {
         let consent = Consent(persistedIn: .memory)
         let test = try TestPipeline { consent }
         #expect(consent.status == .pending)
@@ -32,8 +32,8 @@ struct ConsentTests {
         #expect(test.pipeline.ledger.dropped == [.consentPending: 1, .consentDenied: 2])
     }
 
-    @Test("a host may let events pass until the user has answered")
-    func optOut() async throws {
+    @Test("with .keep, events pass until the user has denied")
+    func keepPassesUntilDenial() async throws {
         let consent = Consent(persistedIn: .memory, whilePending: .keep)
         let test = try TestPipeline { consent }
         test.pipeline.track("Pending")
@@ -43,7 +43,7 @@ struct ConsentTests {
     }
 
     @Test("the answer is remembered")
-    func remembered() throws {
+    func answerIsRemembered() throws {
         try launch().grant()
         #expect(launch().status == .granted)
         try launch().deny()
@@ -79,7 +79,7 @@ struct ConsentTests {
     }
 
     @Test("a denial counts even if it can't be kept; a grant doesn't")
-    func failedWrites() throws {
+    func onlyDenialCountsWithoutDisk() throws {
         let consent = launch()
         try consent.grant()
         try directory.block()
@@ -90,7 +90,7 @@ struct ConsentTests {
     }
 
     @Test("a place that can't be used is an error when the pipeline is built", arguments: ["", "/dev/null/state"])
-    func unusablePlace(path: String) {
+    func unusablePlaceThrows(path: String) {
         let error = #expect(throws: SluiceError.self) {
             try TestPipeline { Consent(persistedIn: .file(path)) }
         }

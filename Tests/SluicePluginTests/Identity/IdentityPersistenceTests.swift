@@ -16,7 +16,7 @@ struct IdentityPersistenceTests {
     }
 
     @Test("each verb is on disk when it returns")
-    func verbsPersist() throws {
+    func verbsAreDurable() throws {
         let first = launch()
         let anonymousID = first.anonymousID
         #expect(anonymousID != nil)
@@ -32,12 +32,12 @@ struct IdentityPersistenceTests {
     }
 
     @Test("in memory nothing is kept")
-    func memory() throws {
+    func memoryKeepsNothing() throws {
         #expect(Identity(persistedIn: .memory).anonymousID != Identity(persistedIn: .memory).anonymousID)
     }
 
     @Test("the file is JSON with the ids in plain sight")
-    func format() throws {
+    func fileIsReadableJSON() throws {
         let identity = launch()
         _ = try TestPipeline(random: { 0 }) { identity }
         try identity.join("team", "7")
@@ -52,7 +52,7 @@ struct IdentityPersistenceTests {
     }
 
     @Test("a file with more in it, as of a later version, is read")
-    func laterVersion() throws {
+    func fileOfLaterVersionIsRead() throws {
         // The checksum of what a version with groups would write; computed elsewhere by the same rule.
         let text = #"{"version":2,"identity":{"anonymous_id":"a","groups":{"team":"b"}},"checksum":"1cebfca682cd44de"}"#
         try directory.write(Array(text.utf8), to: "identity.json")
@@ -112,8 +112,8 @@ struct IdentityPersistenceTests {
         #expect(identity.anonymousID == anonymousID)
     }
 
-    @Test("what cannot be kept is an error, and the identity is as it was")
-    func failedWrites() throws {
+    @Test("a failed write is an error, and the identity is as it was")
+    func failedWritesChangeNothing() throws {
         let identity = launch()
         try identity.login("a")
         let anonymousID = identity.anonymousID
@@ -133,7 +133,7 @@ struct IdentityPersistenceTests {
     }
 
     @Test("the same login again does not write")
-    func sameLogin() throws {
+    func sameLoginDoesNotWrite() throws {
         let identity = launch()
         try identity.login("a")
         try directory.block()
@@ -141,7 +141,7 @@ struct IdentityPersistenceTests {
     }
 
     @Test("a place that cannot be used is an error when the pipeline is built", arguments: ["", "/dev/null/state"])
-    func unusablePlace(path: String) {
+    func unusablePlaceThrows(path: String) {
         let identity = Identity(persistedIn: .file(path))
         let error = #expect(throws: SluiceError.self) { try TestPipeline { identity } }
         #expect(error?.code == .storageUnavailable)

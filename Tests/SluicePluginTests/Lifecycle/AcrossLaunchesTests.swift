@@ -30,8 +30,8 @@ import Testing
         [event.properties["$is_first_time"], event.properties["$is_first_day"]]
     }
 
-    @Test("the first $AppStart of all says so, and no later one")
-    func firstAppStartAll() async throws {
+    @Test("the first $AppStart of an installation is marked, and no later one")
+    func firstStartIsMarked() async throws {
         let first = try await launch()
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(.didEnterBackground)
@@ -49,7 +49,7 @@ import Testing
         arguments: [
             (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
         ])
-    func firstDayEnds(utcOffset: Int, hours: Int, isFirst: Bool)
+    func firstDayEndsAtLocalMidnight(utcOffset: Int, hours: Int, isFirst: Bool)
         async throws
     {
         let first = try await launch(utcOffset: utcOffset)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test("a passive launch begins the first day, and is not the first start")
-    func passiveLaunchBegins() async throws {
+    func passiveLaunchBeginsFirstDay() async throws {
         let first = try await launch()
         first.pipeline.signal(.launched(.passive))
         #expect(try flags(#require(await first.events().first)) == [nil, true])
@@ -72,15 +72,15 @@ import Testing
         #expect(try flags(#require(await second.events().first)) == [true, false])
     }
 
-    @Test("without a place to keep it in, nothing is said of earlier launches")
-    func withoutPlaceKeep() async throws {
+    @Test("without a persistence, properties about earlier launches are left out")
+    func memoryKnowsNoEarlierLaunches() async throws {
         let test = try TestPipeline { LifecycleEvents() }
         test.pipeline.signal(.didBecomeActive)
         #expect(try flags(#require(await test.events().first)) == [nil, nil])
     }
 
-    @Test("an end that a crash has prevented is made good from the last known time")
-    func endCrashPrevented() async throws {
+    @Test("after a crash, the end is recovered with the last known time")
+    func crashedEndIsRecovered() async throws {
         let start = time.wallTime()
         let crashed = try await launch()
         crashed.pipeline.signal(.didBecomeActive)
@@ -100,8 +100,8 @@ import Testing
         _ = crashed
     }
 
-    @Test("a crash before anything was noted ends at the start")
-    func crashBeforeAnything() async throws {
+    @Test("after a crash before the first note, the end is at the start")
+    func immediateCrashEndsAtStart() async throws {
         let crashed = try await launch()
         crashed.pipeline.signal(.didBecomeActive)
         let next = try await launch()
@@ -116,9 +116,9 @@ import Testing
     }
 
     @Test(
-        "what a passive launch makes good of an earlier one is not marked as of the background",
+        "events that a passive launch recovers are not marked as in the background",
         arguments: [true, false])
-    func recoveredIsNotPassive(taggerFirst: Bool) async throws {
+    func recoveredEventsAreNotMarked(taggerFirst: Bool) async throws {
         var waitForWrites: () async -> Void = {}
         func launch() throws -> TestPipeline {
             let tagger = PassiveLaunchTagger()
@@ -151,8 +151,8 @@ import Testing
         _ = crashed
     }
 
-    @Test("an end that was told is not told again", arguments: [Signal.didEnterBackground, .willTerminate])
-    func endToldTold(end: Signal) async throws {
+    @Test("a tracked end is not recovered", arguments: [Signal.didEnterBackground, .willTerminate])
+    func trackedEndIsNotRecovered(end: Signal) async throws {
         let first = try await launch()
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(end)
@@ -167,7 +167,7 @@ import Testing
             "", "{", "[]", "null", "{}", #"{"has_started":true}"#, #"{"lifecycle":{"has_started":true}}"#,
             #"{"lifecycle":{"has_started":true},"checksum":"0"}"#,
         ])
-    func damagedFileKept(text: String) async throws {
+    func damagedFileIsKeptAside(text: String) async throws {
         try directory.write(Array(text.utf8), to: "lifecycle.json")
         let said = Locked<[Diagnostic]>([])
         let events = LifecycleEvents(persistedIn: .file(directory.path))
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test("a place that cannot be written is reported, and events go on")
-    func placeCannotWritten() async throws {
+    func unwritablePlaceIsReported() async throws {
         let said = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
             LifecycleEvents(persistedIn: .file("/dev/null/state"))

@@ -42,14 +42,14 @@ import Testing
     }
 
     @Test("without signals the first event begins it, after the session's own")
-    func withoutSignalsFirst() async throws {
+    func firstEventBeginsSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A")
         #expect(await test.story() == ["$SessionStart 1", "A 1"])
     }
 
     @Test("each launch is a new session, and the index goes on")
-    func eachLaunchNew() async throws {
+    func eachLaunchIsANewSession() async throws {
         let (first, one) = try await launch()
         one.pipeline.track("A")
         one.pipeline.signal(.willTerminate)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test("twenty seconds in the background end an automatic session", arguments: [(19.999, false), (20, true)])
-    func twentySecondsBackground(seconds: Double, ends: Bool) async throws {
+    func backgroundEndsSession(seconds: Double, ends: Bool) async throws {
         let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         pass(30)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test("the sleep of the machine counts as background")
-    func sleepMachineCounts() async throws {
+    func sleepCountsAsBackground() async throws {
         let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test("events in the background keep a session alive, and one after a long silence begins another")
-    func eventsBackgroundKeep()
+    func backgroundEventsExtendSession()
         async throws
     {
         let (_, test) = try await launch()
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test("a long look at one screen ends nothing")
-    func longLookAt() async throws {
+    func longForegroundKeepsSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
@@ -119,8 +119,8 @@ import Testing
         #expect(await test.story() == ["$SessionStart 1", "A 1"])
     }
 
-    @Test("an end is told with the time at which the session was used last")
-    func endToldTime() async throws {
+    @Test("an end has the time at which the session was last used")
+    func endHasTimeOfLastUse() async throws {
         let start = time.wallTime()
         let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
@@ -132,8 +132,8 @@ import Testing
         #expect(end.time == Timestamp(milliseconds: start.milliseconds + 10_000))
     }
 
-    @Test("what the process still tells at its end belongs to the session that ends")
-    func processStillTells() async throws {
+    @Test("the last events of a process belong to the session that ends")
+    func lastEventsBelongToEndingSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A")
         test.pipeline.signal(.willTerminate)
@@ -142,8 +142,8 @@ import Testing
         #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
     }
 
-    @Test("a session that a crash has ended is made good at the next launch, with its last known time")
-    func sessionCrashEnded()
+    @Test("after a crash, the next launch recovers the session's end with the last known time")
+    func crashedSessionIsRecovered()
         async throws
     {
         let start = time.wallTime()
@@ -175,8 +175,8 @@ import Testing
         return try #require(sessions.id)
     }
 
-    @Test("an $AppEnd that is made good belongs to the session of its launch", arguments: [true, false])
-    func appendMadeGood(sessionsFirst: Bool) async throws {
+    @Test("a recovered $AppEnd belongs to the session of its launch", arguments: [true, false])
+    func recoveredEndBelongsToItsSession(sessionsFirst: Bool) async throws {
         var waitForWrites: () async -> Void = {}
         func launch() throws -> TestPipeline {
             let sessions = Sessions(persistedIn: .file(directory.path))
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test("an event that brings a session keeps its own")
-    func eventBringsSession() async throws {
+    func eventKeepsItsOwnSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A", ["$session_id": "mine"])
         #expect(await test.events().map(\.properties) == [["$session_id": "mine"]])
@@ -248,9 +248,9 @@ import Testing
     }
 
     @Test(
-        "a number that no session can have is not taken up",
+        "an impossible number of a session is ignored",
         arguments: [("9223372036854775807", "dd2dd0b0a5c3ef9c"), ("-1", ""), ("-9223372036854775808", "")])
-    func absurdIndex(number: String, checksum: String) async throws {
+    func impossibleIndexIsIgnored(number: String, checksum: String) async throws {
         try directory.write(
             Array(#"{"sessions":{"last_index":\#(number)},"checksum":"\#(checksum)"}"#.utf8), to: "sessions.json")
         let (sessions, test) = try await launch()
@@ -259,8 +259,8 @@ import Testing
         #expect(await test.events().last?.properties["$session_index"] == 1)
     }
 
-    @Test("an interval of for ever is a long one", arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
-    func absurdInterval(interval: Duration) async throws {
+    @Test("extreme intervals work", arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
+    func extremeIntervalsWork(interval: Duration) async throws {
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
             Sessions(persistedIn: .file(directory.path), notingEvery: interval)
             LifecycleEvents(persistedIn: .file(directory.path), notingEvery: interval)
@@ -273,7 +273,7 @@ import Testing
         #expect(pipeline.ledger.isBalanced)
     }
 
-    @Test("what cannot be read is not written over")
+    @Test("a file that can't be read is not replaced")
     func unreadableFileIsNotReplaced() async throws {
         // More than is ever read.
         let file = try OpenFile("\(directory.path)/sessions.json", [.write, .create], in: SystemFileSystem())
@@ -288,8 +288,8 @@ import Testing
         #expect(try directory.names == [])
     }
 
-    @Test("sessions of many threads are told once each, and in pairs")
-    func sessionsManyThreads() async throws {
+    @Test("sessions of many threads are tracked once each, and in pairs")
+    func concurrentSessionsComeInPairs() async throws {
         let (sessions, test) = try await launch(.idle(.seconds(1)))
         let time = time
         await withTaskGroup(of: Void.self) { group in
