@@ -11,7 +11,7 @@ let consent = Consent(persistedIn: .memory, whilePending: .hold)
 let pipeline = try Pipeline {
     EventNames(denied: ["Debug*"])
     Limits(.sensors)
-    Sampling(rate: 0.5, by: .distinctID)
+    Sampling(rate: 0.5)
     Redaction(keys: ["password"], patterns: [.email, .paymentCard])
     consent
     MemoryStore()

@@ -14,50 +14,66 @@ public import Sluice
 ///
 /// If names are equal after cutting, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
 /// dropped events by ``Sluice/DropReason``.
-public final class Limits: Processor {
-    private let rules: Rules
-    private let values: ValueLimits
-    private let setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void
-    private let eventNames = Locked<Set<String>>([])
+public struct Limits: Processor {
+    /// The length of the event's name. Nil sets no limit, as for all
+    public var eventName: Rule?
+    /// The number of different event names in one process.
+    public var distinctEventNames: Rule?
+    /// The number of the event's properties.
+    public var properties: Rule?
+    /// The length of the name of a property.
+    public var propertyName: Rule? { didSet { values = ValueLimits(self) } }
+    /// The length of a string.
+    public var string: Rule? { didSet { values = ValueLimits(self) } }
+    /// The action for names with characters other than ASCII letters, digits, `_` and `$`, or with a digit first.
+    public var names: Rule? { didSet { values = ValueLimits(self) } }
+    /// Names that properties must not have, regardless of the case of ASCII letters. A name that ends with `*` is a prefix. The
+    /// action is that of ``names``; without it, the property is dropped.
+    public var reservedNames: Set<String> = [] { didSet { values = ValueLimits(self) } }
+    /// The action for objects, and for lists of anything but strings. Objects of plain values under a name that begins with
+    /// `$`, such as the `$set` of a profile, are allowed: the backend's wire format flattens them.
+    public var nesting: Rule? { didSet { values = ValueLimits(self) } }
 
-    /// Creates a filter with a set of rules.
-    ///
-    /// - Parameters:
-    ///   - rules: The backend's limits.
-    ///   - setAside: Gets the unchanged events of rules with `setAside`, inside `track` on the caller's thread. It must not wait.
-    public init(
-        _ rules: Rules, setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
-    ) {
-        self.rules = rules
-        self.setAside = setAside
-        values = ValueLimits(rules)
-    }
+    private var setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
+    private var values = ValueLimits()
+    /// The names so far, for ``distinctEventNames``.
+    private var knownNames = Locked<Set<String>>([])
 
-    /// Creates a filter with limits for lengths. Nil sets no limit.
+    /// Creates a filter with limits for lengths. Set its other properties for further
     ///
     /// - Parameters:
     ///   - eventName: The limit for the event's name.
     ///   - properties: The limit for the number of properties.
     ///   - propertyName: The limit for the name of a property.
     ///   - string: The limit for a string.
-    public convenience init(
-        eventName: Rule? = nil, properties: Rule? = nil, propertyName: Rule? = nil, string: Rule? = nil
-    ) {
-        var rules = Rules()
-        rules.eventName = eventName
-        rules.properties = properties
-        rules.propertyName = propertyName
-        rules.string = string
-        self.init(rules)
+    public init(eventName: Rule? = nil, properties: Rule? = nil, propertyName: Rule? = nil, string: Rule? = nil) {
+        self.eventName = eventName
+        self.properties = properties
+        self.propertyName = propertyName
+        self.string = string
+        values = ValueLimits(self)
     }
 
-    /// Checks the rules.
+    /// Creates a filter with the limits of another one, such as `.appCenter` or `.sensors`.
+    ///
+    /// - Parameters:
+    ///   - limits: The backend's limits.
+    ///   - setAside: Gets the unchanged events of rules with `setAside`, inside `track` on the caller's thread. It must not wait.
+    public init(
+        _ limits: Limits, setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
+    ) {
+        self = limits
+        self.setAside = setAside
+        knownNames = Locked([])
+    }
+
+    /// Checks the
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all.
     public func prepare() throws {
         let names = [
-            ("eventName", rules.eventName), ("distinctEventNames", rules.distinctEventNames),
-            ("propertyName", rules.propertyName),
+            ("eventName", eventName), ("distinctEventNames", distinctEventNames),
+            ("propertyName", propertyName),
         ]
         for case (let name, let rule?) in names where rule.limit < 1 {
             throw SluiceError(
@@ -66,9 +82,9 @@ public final class Limits: Processor {
     }
 
     public func process(_ event: inout Event) -> Disposition {
-        let isNameFine = rules.eventName.map { event.name.utf8.count <= $0.limit } ?? true
-        if isNameFine, rules.names == nil, rules.distinctEventNames == nil, values.hold(for: event.properties),
-            event.properties.count <= rules.properties?.limit ?? .max
+        let isNameFine = eventName.map { event.name.utf8.count <= $0.limit } ?? true
+        if isNameFine, names == nil, distinctEventNames == nil, values.hold(for: event.properties),
+            event.properties.count <= properties?.limit ?? .max
         {
             return .keep
         }
@@ -79,23 +95,23 @@ public final class Limits: Processor {
     }
 
     private func limit(_ event: inout Event) -> Refusal? {
-        if let strategy = rules.names, !event.name.hasPlainCharacters {
-            return Refusal(.invalidName, strategy)
+        if let names, !event.name.hasPlainCharacters {
+            return Refusal(.invalidName, names.strategy)
         }
-        if let rule = rules.eventName, let cut = event.name.cut(toCharacters: rule.limit) {
+        if let rule = eventName, let cut = event.name.cut(toCharacters: rule.limit) {
             guard rule.strategy == .cut else { return Refusal(.eventNameTooLong, rule.strategy) }
             event.name = cut
             event.report(.truncatedName)
         }
-        if let rule = rules.distinctEventNames, !isKnown(event.name, rule.limit) {
+        if let rule = distinctEventNames, !isKnown(event.name, rule.limit) {
             return Refusal(.tooManyEventNames, rule.strategy)
         }
-        if values.hold(for: event.properties), event.properties.count <= rules.properties?.limit ?? .max { return nil }
+        if values.hold(for: event.properties), event.properties.count <= properties?.limit ?? .max { return nil }
         return limitProperties(of: &event)
     }
 
     private func isKnown(_ name: String, _ limit: Int) -> Bool {
-        eventNames.withLock { names in
+        knownNames.withLock { names in
             if names.contains(name) { return true }
             guard names.count < limit else { return false }
             names.insert(name)
@@ -116,7 +132,7 @@ public final class Limits: Processor {
                 changes.append((property, fitted, findings.sanitizations))
             }
         }
-        if let rule = rules.properties, event.properties.count > rule.limit {
+        if let rule = properties, event.properties.count > rule.limit {
             guard rule.strategy == .cut || rule.strategy == .dropProperty else {
                 return Refusal(.tooManyProperties, rule.strategy)
             }
@@ -145,7 +161,7 @@ struct Refusal: Equatable {
     let reason: DropReason
     let isSetAside: Bool
 
-    init(_ reason: DropReason, _ strategy: Limits.Strategy) {
+    init(_ reason: DropReason, _ strategy: Limits.Rule.Strategy) {
         self.reason = reason
         isSetAside = strategy == .setAside
     }

@@ -7,25 +7,24 @@ public import Sluice
 ///
 /// To sample users, list it below `Identity`.
 public struct Sampling: Processor {
-    /// The unit of the sample.
-    public enum Key: Sendable, Hashable {
-        /// Users: either all events of a distinct id pass, or all are dropped. Without a distinct id, the event's id counts.
-        case distinctID
-        /// Events.
-        case eventID
+    private let rate: Double
+    private let isByEvent: Bool
+
+    /// Samples users: either all events of a distinct id pass, or all are dropped. An event without a distinct id is sampled
+    /// by its own id.
+    ///
+    /// - Parameter rate: The share that passes, from 0 to 1.
+    public init(rate: Double) {
+        self.rate = rate
+        isByEvent = false
     }
 
-    private let rate: Double
-    private let key: Key
-
-    /// Creates a filter.
+    /// Samples single events.
     ///
-    /// - Parameters:
-    ///   - rate: The share that passes, from 0 to 1.
-    ///   - key: The unit of the sample.
-    public init(rate: Double, by key: Key = .distinctID) {
-        self.rate = rate
-        self.key = key
+    /// - Parameter eventRate: The share that passes, from 0 to 1.
+    public init(eventRate: Double) {
+        rate = eventRate
+        isByEvent = true
     }
 
     /// Checks the rate.
@@ -39,7 +38,7 @@ public struct Sampling: Processor {
 
     public func process(_ event: inout Event) -> Disposition {
         var hash = StableHash()
-        if key == .distinctID, let id = event.distinctID {
+        if !isByEvent, let id = event.distinctID {
             hash.add(id)
         } else {
             hash.add(event.id.high)

@@ -8,7 +8,7 @@ struct ValueLimits: Sendable {
         var refusal: Refusal?
 
         /// Notes a violation that can't be shortened: the property or the event is dropped.
-        mutating func forbid(_ strategy: Limits.Strategy, _ reason: DropReason) {
+        mutating func forbid(_ strategy: Limits.Rule.Strategy, _ reason: DropReason) {
             switch strategy {
             case .cut, .dropProperty: dropsProperty = true
             case .dropEvent, .setAside: refusal = refusal ?? Refusal(reason, strategy)
@@ -16,18 +16,20 @@ struct ValueLimits: Sendable {
         }
     }
 
-    private let name: Limits.Rule?
-    private let string: Limits.Rule?
-    private let characters: Limits.Strategy?
-    private let reserved: ReservedNames
-    private let nesting: Limits.Strategy?
+    private var name: Limits.Rule?
+    private var string: Limits.Rule?
+    private var characters: Limits.Rule.Strategy?
+    private var reserved = ReservedNames([])
+    private var nesting: Limits.Rule.Strategy?
 
-    init(_ rules: Limits.Rules) {
-        name = rules.propertyName
-        string = rules.string
-        characters = rules.names
-        reserved = ReservedNames(rules.reservedNames)
-        nesting = rules.nesting
+    init() {}
+
+    init(_ limits: Limits) {
+        name = limits.propertyName
+        string = limits.string
+        characters = limits.names?.strategy
+        reserved = ReservedNames(limits.reservedNames)
+        nesting = limits.nesting?.strategy
     }
 
     /// Whether nothing in a list can be wrong, by the list's own bounds: there are never fewer bytes than characters.

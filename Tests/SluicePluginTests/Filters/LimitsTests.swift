@@ -79,7 +79,7 @@ struct LimitsTests {
 
     @Test("names of no length, or no names, are an error when the pipeline is built", arguments: [0, -1, .min])
     func limitsWithoutNamesThrow(limit: Int) throws {
-        var names = Limits.Rules()
+        var names = Limits()
         names.distinctEventNames = .dropEvent(over: limit)
         let wrong = [
             Limits(eventName: .cut(to: limit)), Limits(eventName: .setAside(over: limit)), Limits(names),

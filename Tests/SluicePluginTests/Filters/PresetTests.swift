@@ -88,7 +88,7 @@ import Testing
 
     @Test("reserved names and beginnings of a host's own, without a rule for characters")
     func reservedNamesAndPrefixes() async throws {
-        var rules = Limits.Rules()
+        var rules = Limits()
         rules.reservedNames = ["Secret", "tmp_*"]
         let test = try TestPipeline { Limits(rules) }
         test.pipeline.track("Event", ["SECRET": 1, "Tmp_x": 2, "tmp": 3, "with space": 4])
@@ -134,7 +134,7 @@ import Testing
     func setAsideReaches(
         name: String, properties: Properties, reason: DropReason
     ) async throws {
-        var rules = Limits.Rules.sensors
+        var rules = Limits.sensors
         rules.eventName = .setAside(over: 4)
         rules.propertyName = .setAside(over: 4)
         rules.string = .setAside(over: 4)
@@ -157,8 +157,8 @@ import Testing
     @Test("custom rules begin with nothing or with a preset")
     func customRulesStartFromPreset() throws {
         let properties: Properties = ["any name": ["deep": [1, ["x": 2]]]]
-        #expect(try #require(Limits(Limits.Rules()).processed("Any name", properties)).properties == properties)
-        var rules = Limits.Rules.appCenter
+        #expect(try #require(Limits(Limits()).processed("Any name", properties)).properties == properties)
+        var rules = Limits.appCenter
         rules.properties = nil
         let many = Properties((0..<30).map { ("p\($0)", .int($0)) })
         #expect(try #require(Limits(rules).processed("Event", many)).properties.count == 30)

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("Sampling: a share of the users or events")
 struct SamplingTests {
-    private func passes(_ id: String?, _ rate: Double, by key: Sampling.Key = .distinctID) -> Bool {
+    private func passes(_ id: String?, _ rate: Double, byEvent: Bool = false) -> Bool {
         var event = Event.named()
         event.distinctID = id
-        return Sampling(rate: rate, by: key).process(&event) == .keep
+        return (byEvent ? Sampling(eventRate: rate) : Sampling(rate: rate)).process(&event) == .keep
     }
 
     // Computed elsewhere: FNV-1a with 64 bits over the UTF-8, then SplitMix64's finalizer, then the top 53 bits.
@@ -26,8 +26,8 @@ struct SamplingTests {
     func eventIDHashIsStable() {
         let id = EventID(high: 0x018f_3c2a_7b1c_7abc, low: 0x8def_0123_4567_89ab)
         var event = Event(id: id, name: "Event", time: Timestamp(milliseconds: 0), distinctID: "a")
-        #expect(Sampling(rate: 0.2043851412904062, by: .eventID).process(&event) == .drop(.sampledOut))
-        #expect(Sampling(rate: (0.2043851412904062).nextUp, by: .eventID).process(&event) == .keep)
+        #expect(Sampling(eventRate: 0.2043851412904062).process(&event) == .drop(.sampledOut))
+        #expect(Sampling(eventRate: (0.2043851412904062).nextUp).process(&event) == .keep)
     }
 
     @Test("about the given share passes, and a user in a small sample is in a larger one", arguments: [0.01, 0.1, 0.5])
@@ -51,7 +51,7 @@ struct SamplingTests {
     @Test("either all events of a user pass or all are dropped; sampling by event differs")
     func usersPassAsAWhole() {
         #expect((0..<100).allSatisfy { _ in passes("a", 0.5) })
-        let byEvent = (0..<100).filter { _ in passes("a", 0.5, by: .eventID) }
+        let byEvent = (0..<100).filter { _ in passes("a", 0.5, byEvent: true) }
         #expect((1..<100).contains(byEvent.count))
     }
 

@@ -91,7 +91,8 @@ struct FoundationTests {
     }
 
     @Test(
-        "a URL that doesn't name a file is refused with advice", arguments: ["https://example.org/state", "state", "data:,"])
+        "a URL that doesn't name a file is refused with advice",
+        arguments: ["https://example.org/state", "state", "data:,"])
     func otherURLsAreRefused(text: String) throws {
         let url = try #require(URL(string: text))
         for make in [
