@@ -1,7 +1,8 @@
 import Sluice
 
 /// The rules for single properties. Rules for lengths hold at every depth.
-struct ValueLimits: Sendable {
+// A class, because `Limits` is a value, whose copies would retain each part of this one.
+final class ValueLimits: Sendable {
     struct Findings {
         var sanitizations: [Sanitization] = []
         var dropsProperty = false
@@ -16,20 +17,19 @@ struct ValueLimits: Sendable {
         }
     }
 
-    private var name: Limits.Rule?
-    private var string: Limits.Rule?
-    private var characters: Limits.Rule.Strategy?
-    private var reserved = ReservedNames([])
-    private var nesting: Limits.Rule.Strategy?
+    private let name: Limits.Rule?
+    private let string: Limits.Rule?
+    private let characters: Limits.Rule.Strategy?
+    private let reserved: ReservedNames
+    private let nesting: Limits.Rule.Strategy?
 
-    init() {}
-
-    init(_ limits: Limits) {
-        name = limits.propertyName
-        string = limits.string
-        characters = limits.names?.strategy
-        reserved = ReservedNames(limits.reservedNames)
-        nesting = limits.nesting?.strategy
+    /// - Parameter limits: nil for no limits.
+    init(_ limits: Limits? = nil) {
+        name = limits?.propertyName
+        string = limits?.string
+        characters = limits?.names?.strategy
+        reserved = ReservedNames(limits?.reservedNames ?? [])
+        nesting = limits?.nesting?.strategy
     }
 
     /// Whether nothing in a list can be wrong, by the list's own bounds: there are never fewer bytes than characters.
