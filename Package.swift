@@ -16,10 +16,7 @@ let libraries: [Target] = [
     .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl"]),
     .target(
         name: "SluiceFoundation",
-        dependencies: [
-            "Sluice", "SluiceAutoProperties", "SluiceIdentity", "SluiceLifecycle", "SluiceFilters", "SluiceJSONL",
-            "SluiceHTTP",
-        ]),
+        dependencies: ["Sluice", "SluiceJSONL", "SluiceHTTP"]),
     .target(name: "SluiceTesting", dependencies: ["Sluice"]),
 ]
 

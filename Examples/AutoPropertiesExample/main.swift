@@ -1,4 +1,4 @@
-// What is known without asking the host, and what the host adds to every event.
+// Automatic properties, and properties that the host adds to every event.
 //
 //     swift run AutoPropertiesExample
 
@@ -32,7 +32,7 @@ let pipeline = try Pipeline {
 pipeline.track("AppOpened")
 await pipeline.flush()
 
-auto.register(["plan": "pro", "$app_name": "Shop for Linux"])  // Takes precedence over what was found out.
-auto.registerDynamic("cart_size") { 3 }  // Asked for at each event.
+auto.register(["plan": "pro", "$app_name": "Shop for Linux"])  // Takes precedence over the automatic property.
+auto.registerDynamic("cart_size") { 3 }  // Computed for each event.
 pipeline.track("Purchase", ["plan": "free"])  // The event's own value takes precedence over all.
 await pipeline.shutdown()

@@ -1,6 +1,7 @@
+import Foundation
 import Sluice
 
-/// The simplest store there can be: two arrays. (It is not bounded; a real one has to be.)
+/// The simplest possible store: two arrays. (It is not bounded; a real one must be.)
 final class ArrayStore: Store {
     private struct State {
         var isOpen = false
@@ -10,10 +11,11 @@ final class ArrayStore: Store {
         var batches: UInt64 = 0
     }
 
-    private let state = Locked(State())
+    private let lock = NSLock()
+    nonisolated(unsafe) private var state = State()
 
     func open(_ observer: StoreObserver) throws(SluiceError) {
-        let wasOpen = state.withLock { state in
+        let wasOpen = lock.withLock {
             defer { state.isOpen = true }
             return state.isOpen
         }
@@ -21,7 +23,7 @@ final class ArrayStore: Store {
     }
 
     func append(_ line: EventLine) throws(SluiceError) {
-        let isClosed = state.withLock { state in
+        let isClosed = lock.withLock {
             if !state.isClosed { state.waiting.append(line) }
             return state.isClosed
         }
@@ -29,7 +31,7 @@ final class ArrayStore: Store {
     }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        state.withLock { state in
+        lock.withLock {
             guard let priority = state.waiting.map(\.priority).max() else { return nil }
             var bytes = 0
             var events: [EventLine] = []
@@ -48,15 +50,15 @@ final class ArrayStore: Store {
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
-        state.withLock { $0.handedOut[batch] = nil }
+        lock.withLock { state.handedOut[batch] = nil }
     }
 
     func release(_ batch: Batch.ID) {
-        state.withLock { $0.waiting = ($0.handedOut.removeValue(forKey: batch) ?? []) + $0.waiting }
+        lock.withLock { state.waiting = (state.handedOut.removeValue(forKey: batch) ?? []) + state.waiting }
     }
 
     var backlog: Backlog {
-        state.withLock { state in
+        lock.withLock {
             let all = state.waiting + state.handedOut.values.joined()
             return Backlog(events: all.count, bytes: all.reduce(0) { $0 + $1.bytes.count })
         }
@@ -64,5 +66,5 @@ final class ArrayStore: Store {
 
     func synchronize() throws(SluiceError) {}
 
-    func close() { state.withLock { $0.isClosed = true } }
+    func close() { lock.withLock { state.isClosed = true } }
 }

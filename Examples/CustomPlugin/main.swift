@@ -1,4 +1,4 @@
-// A processor, a store and a transport written outside of Sluice, and each held to its contract.
+// Two processors, a store and a transport outside of Sluice, each checked with its contract.
 //
 //     swift run CustomPlugin
 
@@ -7,6 +7,10 @@ import SluiceTesting
 
 print("Currency:   ", terminator: "")
 try await ProcessorContract.check { Currency(code: "EUR") }
+print("keeps the contract of a processor")
+
+print("BurstGate:  ", terminator: "")
+try await ProcessorContract.check { BurstGate() }
 print("keeps the contract of a processor")
 
 print("ArrayStore: ", terminator: "")
@@ -18,15 +22,21 @@ try await TransportContract.check { Tally() }
 print("keeps the contract of a transport")
 
 let tally = Tally()
+let gate = BurstGate()
 let pipeline = try Pipeline {
+    gate
     Currency(code: "EUR")
     ArrayStore()
     tally
 }
 pipeline.track("Purchase", ["price": 12.5])
+gate.close()
 pipeline.track("Search", ["query": "blue shoes"])
 pipeline.track("Purchase", ["price": 3])
+precondition(pipeline.ledger.held == 2)
+gate.open()
+precondition(pipeline.ledger.held == 0 && pipeline.ledger.tracked == 4)
 await pipeline.shutdown()
 let counts = await tally.counts
 print("Tally of names: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
-precondition(counts == ["Purchase": 2, "Search": 1])
+precondition(counts == ["GateOpened": 1, "Purchase": 2, "Search": 1])

@@ -1,4 +1,4 @@
-// How long things take: started, paused, resumed and ended by the host; paused by itself in the background.
+// Durations: timers are started, paused, resumed and ended by the host, and paused automatically in the background.
 //
 //     swift run DurationTimerExample
 
@@ -7,7 +7,7 @@ import SluiceDuration
 import SluiceMemory
 import SluiceTesting
 
-/// Prints what took how long.
+/// Prints each event with its duration.
 struct PrintDurations: Transport {
     func send(_ batch: Batch) async throws -> Verdicts {
         for line in batch.events {
@@ -19,10 +19,10 @@ struct PrintDurations: Transport {
     }
 }
 
-let time = VirtualTime()  // So that this example takes no time; leave it out for the system's clocks.
-let timers = DurationTimer(DurationMeasure(time: time))
-let screens = Screens(DurationMeasure(time: time))
-let pipeline = try Pipeline {
+let time = VirtualTime()  // So that this example takes no time. Leave out the environment to use the system's clocks.
+let timers = DurationTimer()
+let screens = Screens()
+let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
     timers
     screens
     MemoryStore()
@@ -49,7 +49,7 @@ time.advance(by: .seconds(6))
 timers.end("Checkout")
 await pipeline.flush()
 
-print("two downloads at once, told apart by their tokens:")
+print("two downloads at the same time, by their tokens:")
 let first = timers.start("Download")
 time.advance(by: .seconds(1))
 let second = timers.start("Download")

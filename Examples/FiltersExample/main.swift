@@ -1,4 +1,4 @@
-// What does not get through: without consent, over the limits, sampled out; and secrets, before they reach any disk.
+// Filters drop events without consent, over the limits, and outside the sample, and remove secrets before they reach any disk.
 //
 //     swift run FiltersExample
 
@@ -7,28 +7,28 @@ import SluiceFilters
 import SluiceMemory
 import SluiceStdout
 
-let consent = Consent(persistedIn: .memory)
+let consent = Consent(persistedIn: .memory, whilePending: .hold)
 let pipeline = try Pipeline {
-    consent
     EventNames(denied: ["Debug*"])
     Limits(.sensors)
-    Sampling(rate: 0.5, by: .distinctID)
+    Sampling(rate: 0.5)
     Redaction(keys: ["password"], patterns: [.email, .paymentCard])
+    consent
     MemoryStore()
     StdoutTransport()
 }
 
-print("nothing is tracked before the user agrees:")
-pipeline.track("TooEarly")
-print("  \(pipeline.ledger.dropped[.consentPending] ?? 0) event dropped")
+print("events wait in memory until the user agrees:")
+pipeline.track("Early")
+print("  \(pipeline.ledger.held) event held")
 
-print("secrets are taken out:")
+print("secrets are removed:")
 try consent.grant()
 pipeline.track("Login", ["password": "hunter2", "note": "mail bob@example.org now"]) { $0.distinctID = "user 1" }
 pipeline.track("Paid", ["card": "4111 1111 1111 1111", "sku": "A-7"]) { $0.distinctID = "user 1" }
 await pipeline.flush()
 
-print("names that the backend does not take are left out:")
+print("properties with names that the backend refuses are left out:")
 pipeline.track("Paid", ["user id": 7, "time": 0, "sku": "A-7"]) { $0.distinctID = "user 1" }
 await pipeline.flush()
 print("  \(pipeline.ledger.sanitized[.droppedProperty] ?? 0) event with properties left out")

@@ -1,4 +1,4 @@
-// Who did it: an anonymous id that stays across launches, and the id of the user who logs in.
+// User ids: an anonymous id that stays across launches, and the id of a user who logs in.
 //
 //     swift run IdentityExample
 
@@ -7,7 +7,7 @@ import Sluice
 import SluiceIdentity
 import SluiceMemory
 
-/// Prints who did what.
+/// Prints each event with its user.
 struct PrintWho: Transport {
     func send(_ batch: Batch) async throws -> Verdicts {
         for line in batch.events {

@@ -1,4 +1,4 @@
-// What the system starts in the background is told apart from what the user opens.
+// Events of a launch by the system, in the background, are marked; those of a launch by the user are not.
 //
 //     swift run PassiveLaunchExample
 
@@ -20,9 +20,9 @@ struct PrintStates: Transport {
 }
 
 let pipeline = try Pipeline {
+    Sessions()
     PassiveLaunchTagger()
     LifecycleEvents()
-    Sessions()
     MemoryStore()
     PrintStates()
 }

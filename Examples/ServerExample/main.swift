@@ -1,6 +1,6 @@
-// A server that loses nothing when it is told to end: SIGTERM and SIGINT (control-C) flush within a deadline.
+// A server that loses nothing when it ends: SIGTERM and SIGINT (control-C) flush within a deadline.
 //
-//     swift run ServerExample            ends by itself after three requests
+//     swift run ServerExample            ends after three requests
 //     swift run ServerExample --wait     waits for control-C, or for kill
 
 import Sluice
@@ -17,13 +17,13 @@ import SluiceStdout
 #endif
 
 let pipeline = try Pipeline {
-    LifecycleEvents()
     Sessions(.idle(.seconds(1_800)))
+    LifecycleEvents()
     MemoryStore()
     StdoutTransport()
 }
 let isWaiting = CommandLine.arguments.contains("--wait")
-// By default it would end by the signal, as the system expects; this one goes on to end by itself.
+// By default the process ends with the signal, as the system expects. This one continues, and returns from main.
 let (ended, end) = AsyncStream<Int32>.makeStream()
 let signals = ProcessSignals(to: pipeline, deadline: .seconds(3)) { number in
     if isWaiting { return ProcessSignals.endProcess(number) }

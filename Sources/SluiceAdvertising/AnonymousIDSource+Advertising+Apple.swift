@@ -1,4 +1,4 @@
-// A target of its own: only an app that asks for tracking should link AdSupport at all, which its review asks about.
+// A target of its own, because app review asks about every app that links AdSupport.
 #if canImport(AdSupport) && canImport(AppTrackingTransparency)
     import AdSupport
     import AppTrackingTransparency
@@ -6,9 +6,9 @@
     public import SluiceIdentity
 
     extension AnonymousIDSource {
-        /// The advertising id (IDFA), if the user has authorised tracking by the time that the `Identity` is made.
+        /// The advertising id (IDFA), if the user has authorized tracking by the time that you build the pipeline.
         ///
-        /// This does not ask the user: call `ATTrackingManager.requestTrackingAuthorization` before.
+        /// This doesn't ask the user: call `ATTrackingManager.requestTrackingAuthorization` before.
         public static let advertising = AnonymousIDSource {
             guard ATTrackingManager.trackingAuthorizationStatus == .authorized else { return nil }
             return ASIdentifierManager.shared().advertisingIdentifier.uuidString

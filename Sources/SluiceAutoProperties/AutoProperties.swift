@@ -1,8 +1,8 @@
 public import Sluice
 import SluiceFiles
 
-/// Adds to every event what is known without asking the host: the system, the device, the app, the process and the
-/// container; and the host's own super properties.
+/// Adds properties of the system, the device, the app, the process and the container to every event, and your own super
+/// properties.
 ///
 /// ```swift
 /// let auto = AutoProperties(appVersion: "2.4.1")
@@ -15,42 +15,46 @@ import SluiceFiles
 /// auto.registerDynamic("cart_size") { .int(cart.count) }
 /// ```
 ///
-/// What the system does not tell is left out: no value is ever "unknown". The automatic properties are collected once,
-/// here in the initializer, which reads a few small files. Only `$utc_offset` follows the event's own time, because it
-/// changes twice a year in many places, and the network is looked at again when the platform reports connectivity.
-/// Docs/AutoProperties.md lists all of them with their sources.
+/// An unknown property is left out. The automatic properties are collected once, in the initializer, which reads a few small
+/// files. Only `$utc_offset` follows the event's own time, and the network is read again when the platform reports
+/// connectivity. Docs/AutoProperties.md lists all properties with their sources.
 ///
-/// Precedence, if a name is given more than once: the event's own, then dynamic, then static super properties, then
-/// the automatic ones. So a host may correct any automatic property by registering one of the same name.
+/// If a name is given more than once, the order of precedence is: the event's own property, then dynamic, then static super
+/// properties, then the automatic ones. So you can correct an automatic property by registering one of the same name.
 ///
-/// Static super properties are kept across launches if there is a place to keep them in, and a verb returns when they
-/// are; what goes wrong with it is reported to the host's diagnostics, and the properties count until the process ends.
+/// With a persistence, static super properties are kept across launches; a method returns when they are on disk. If they
+/// can't be kept, this is reported, and they count until the process ends.
 ///
-/// All verbs may be called from any thread; they count for events that are tracked from then on.
+/// You can call all methods from any thread. They count for events that are tracked later.
 public final class AutoProperties: Processor {
     public static var isUnique: Bool { true }
 
-    private struct Reports {
-        var outlets: [EventOutlet] = []
-        /// What went wrong before there was anyone to tell.
-        var early: [String] = []
+    public let context = PluginContext()
+    private let system: SystemReader
+    private let state: Locked<SuperProperties>
+    private let kept: PersistedState<Registered>
+    /// Whether the kept properties are in ``state``.
+    private let isLoaded = Locked(false)
+
+    private struct Registered: PersistedValue {
+        var properties: Properties = [:]
+
+        init() {}
+
+        init?(_ object: Properties) { properties = object }
+
+        var object: Properties { properties }
     }
 
-    private let system: SystemReader
-    private let file: StateFile?
-    private let state: Locked<SuperProperties>
-    private let reports = Locked(Reports())
-    // Held while a change waits for the disk, for which `track` must not wait: it takes only the lock on the state.
-    // Nil as long as the file could not be read.
-    private let written: Locked<Properties?>
-
-    /// True while dynamic properties are computed: a closure that tracks an event must not be called for that one too.
+    /// True while dynamic properties are computed: a closure that tracks an event must not be called for that event too.
     @TaskLocal private static var isComputing = false
 
+    /// Creates the processor, and collects the automatic properties.
+    ///
     /// - Parameters:
     ///   - appName: `$app_name`; nil for the bundle's name on Apple's platforms and the program's elsewhere.
-    ///   - appVersion: `$app_version`; nil for the bundle's version on Apple's platforms. Elsewhere nobody else knows it.
-    ///   - persistence: where static super properties are kept.
+    ///   - appVersion: `$app_version`; nil for the bundle's version on Apple's platforms. Pass it elsewhere.
+    ///   - persistence: Where static super properties are kept.
     public convenience init(
         appName: String? = nil, appVersion: String? = nil, persistedIn persistence: Persistence = .memory
     ) {
@@ -68,58 +72,44 @@ public final class AutoProperties: Processor {
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)
         self.system = system
-        file = persistence.file
-        var registered: Properties? = [:]
+        state = Locked(SuperProperties(automatic: automatic, network: system.network))
+        kept = PersistedState("super-properties", in: persistence, context) { Registered() }
         do throws(SluiceError) {
-            if let file { registered = try file.readObjectOrKeepAside() ?? [:] }
+            try load()
         } catch {
-            reports.withLock { $0.early.append("the super properties of earlier launches cannot be read: \(error)") }
-            if error.code != .malformedLine { registered = nil }
-        }
-        written = Locked(registered)
-        state = Locked(SuperProperties(automatic: automatic, network: system.network, registered: registered ?? [:]))
-    }
-
-    /// Where static super properties are kept.
-    public struct Persistence: Sendable {
-        fileprivate let file: StateFile?
-
-        /// Nowhere: the next launch has none.
-        public static let memory = Persistence(file: nil)
-
-        /// In the file `super-properties.json` in a directory, which is made if it is missing.
-        ///
-        /// - Parameter directory: the path of a directory. Several plugins of one host may share it; each has a file
-        ///   name of its own.
-        public static func file(_ directory: String) -> Persistence {
-            Persistence(file: StateFile("super-properties.json", in: directory))
+            context.report("the super properties of earlier launches can't be read: \(error)")
         }
     }
 
     // MARK: Super properties
 
-    /// Adds properties to all events from now on; a name that is registered already gets the new value.
+    /// Adds properties to all later events. A registered name gets the new value.
+    ///
+    /// - Parameter properties: The properties to add.
     public func register(_ properties: Properties) {
         change { $0.register(properties) }
     }
 
-    /// Adds those of the properties to all events from now on whose names are not registered yet.
+    /// Adds the properties whose names are not registered yet to all later events.
+    ///
+    /// - Parameter properties: The properties to add.
     public func registerOnce(_ properties: Properties) {
         change { $0.registerOnce(properties) }
     }
 
-    /// Adds a property whose value is asked for at each event.
+    /// Adds a property whose value is computed for each event.
     ///
     /// - Parameters:
-    ///   - name: takes precedence over a static property of the same name; the same name again replaces the closure.
-    ///   - value: called inside `track`, on the caller's thread, from any number of threads at once, unless the event
-    ///     brings this property itself. Keep it short. Nil leaves the property out. Events that it tracks itself do not
-    ///     get dynamic properties.
+    ///   - name: The property's name. It takes precedence over a static property; the same name again replaces the closure.
+    ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless the event
+    ///     has this property. Keep it short. Nil leaves the property out. Events that it tracks get no dynamic properties.
     public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
         state.withLock { $0.registerDynamic(name, value) }
     }
 
-    /// Removes a super property, static or dynamic; an automatic one of the same name shows again.
+    /// Removes a super property, static or dynamic. An automatic property of the same name is used again.
+    ///
+    /// - Parameter name: The property's name.
     public func unregister(_ name: String) {
         change { $0.unregister(name) }
     }
@@ -134,46 +124,31 @@ public final class AutoProperties: Processor {
 
     private func change(_ body: (inout SuperProperties) -> Void) {
         state.withLock { body(&$0) }
-        guard let file else { return }
+        guard kept.isPersistent else { return }
         do throws(SluiceError) {
-            try written.withLock { (written) throws(SluiceError) in
-                if written == nil {
-                    // They are not to be lost, only because they could not be read before.
-                    let kept = try file.readObjectOrKeepAside() ?? [:]
-                    state.withLock { $0.registerOnce(kept) }
-                    written = kept
-                }
-                // Of changes that come at once, the last one is in the state by now, whoever made it.
-                let latest = state.withLock { $0.registered }
-                guard latest != written else { return }
-                try file.write(latest)
-                written = latest
-            }
+            try load()
+            // Of several changes the last one is in the state by now.
+            kept.memory.withLock { $0?.properties = registered }
         } catch {
-            report("the super properties cannot be kept for the next launch: \(error)")
+            // The save fails too, and is reported.
         }
+        kept.saveOrReport()
     }
 
-    private func report(_ message: String) {
-        let outlets = reports.withLock { reports in
-            if reports.outlets.isEmpty { reports.early.append(message) }
-            return reports.outlets
+    /// Adds the properties of earlier launches, as soon as they can be read. Newer ones take precedence.
+    private func load() throws(SluiceError) {
+        try isLoaded.withLock { isLoaded throws(SluiceError) in
+            guard !isLoaded else { return }
+            try kept.load()
+            isLoaded = true
+            guard let former = kept.memory.withLock(\.self) else { return }
+            state.withLock { $0.registerOnce(former.properties) }
         }
-        for outlet in outlets { outlet.report(message) }
     }
 
     // MARK: Processor
 
-    public func attach(to outlet: EventOutlet) throws {
-        let early = reports.withLock { reports in
-            reports.outlets.append(outlet)
-            defer { reports.early = [] }
-            return reports.early
-        }
-        for message in early { outlet.report(message) }
-    }
-
-    public func receive(_ signal: Signal) {
+    public func update(for signal: Signal) {
         guard case .connectivity = signal else { return }
         let network = system.network
         state.withLock { $0.setNetwork(network) }

@@ -1,6 +1,6 @@
 import Sluice
 
-/// What is added to an event, in the order of precedence: a pure value.
+/// The properties that are added to an event, in the order of precedence: a pure value.
 struct SuperProperties {
     struct Dynamic: Sendable {
         let name: String
@@ -17,10 +17,9 @@ struct SuperProperties {
     /// The quarter of an hour since 1970 for which ``constant`` holds: offsets change at its beginning or not at all.
     private var quarter: Int64?
 
-    init(automatic: Properties, network: Properties, registered: Properties) {
+    init(automatic: Properties, network: Properties) {
         self.automatic = automatic
         self.network = network
-        self.registered = registered
     }
 
     mutating func setNetwork(_ properties: Properties) {

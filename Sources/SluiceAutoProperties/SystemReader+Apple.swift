@@ -13,7 +13,7 @@
     #endif
 
     extension SystemReader {
-        /// What Apple's frameworks and `sysctl` tell; the kernel's names for the system are not what users call it.
+        /// Properties from Apple's frameworks and `sysctl`. The kernel's names for the system are not the ones that users know.
         static var applePlatform: Properties {
             let screen = screenSize
             let information = Bundle.main.infoDictionary ?? [:]
@@ -37,7 +37,7 @@
             return properties
         }
 
-        /// Started once, since a monitor knows nothing before that; until it does, the network is not told.
+        /// Started once, because a monitor has no path at first; until then the network is left out.
         private static let pathMonitor: NWPathMonitor = {
             let monitor = NWPathMonitor()
             monitor.start(queue: DispatchQueue(label: "sluice.network"))
@@ -66,7 +66,7 @@
             #endif
         }
 
-        /// Not by the kernel, which names the device where it should name the processor.
+        /// Not from the kernel, which returns the device instead of the processor.
         private static var architecture: String {
             #if arch(x86_64)
                 "x86_64"
@@ -95,7 +95,7 @@
             #endif
         }
 
-        /// Pixels. On iOS it is known only to the main thread: made elsewhere, the plugin leaves it out.
+        /// Pixels. On iOS only the main thread can read it; on other threads it is left out.
         private static var screenSize: CGSize? {
             #if canImport(UIKit) && !os(watchOS) && !os(visionOS)
                 guard Thread.isMainThread else { return nil }

@@ -3,15 +3,15 @@
     import Sluice
 
     extension SystemReader {
-        /// The name of the company whose network the data goes over. Since iOS 16.4 the system gives `--` and the country code
-        /// 65535 to all apps, which is no name.
+        /// The company whose network carries the data. Since iOS 16.4 the system returns `--` and the country code 65535 to
+        /// all apps, which is ignored.
         static var carrier: String? {
             let telephony: any CarrierSource = Telephony()
             return telephony.carrier
         }
     }
 
-    // Asked for through a protocol, because there is nothing to ask but what is deprecated.
+    // Called through a protocol, because all of it is deprecated.
     private protocol CarrierSource {
         var carrier: String? { get }
     }

@@ -1,7 +1,7 @@
 import Sluice
 
 extension SystemReader {
-    /// The container that the process runs in, and what its control group lets it use.
+    /// The container that the process runs in, and the limits of its control group.
     var container: Properties {
         let groups = ControlGroups(file("/proc/self/cgroup") ?? "")
         return Properties(known: [
@@ -14,7 +14,7 @@ extension SystemReader {
         ])
     }
 
-    /// By systemd's container interface first, because what says it there knows; then by the traces of each runtime.
+    /// From systemd's container interface, where the runtime sets it, or otherwise from the traces of each runtime.
     private func containerRuntime(_ groups: ControlGroups) -> String? {
         if let name = line("/run/systemd/container") ?? environment("container").flatMap({ trimmed($0) }) {
             return name
@@ -27,8 +27,8 @@ extension SystemReader {
         return groups.runtime
     }
 
-    /// 64 hexadecimal digits: from the control group, or, where that is hidden, from where the runtime keeps the file
-    /// that is mounted as the host's name.
+    /// 64 hexadecimal digits: from the control group or, if that is hidden, from the path of the file that the runtime
+    /// mounts as the host's name.
     private func containerID(_ groups: ControlGroups) -> String? {
         if let id = groups.containerID { return id }
         for mount in file("/proc/self/mountinfo")?.split(whereSeparator: \.isNewline) ?? [] {
@@ -87,13 +87,13 @@ struct ControlGroups {
         }?.path
     }
 
-    /// The path that tells most; nil if the process is in the root, or sees no more of it.
+    /// The longest path; nil if the process is in the root, or can't see more of it.
     var name: String? {
         [nil, "memory", "name=systemd"].lazy.compactMap { path(of: $0) }.first { $0 != "/" }.map(String.init)
     }
 
-    /// Where the files of a controller, or of the unified form, lie: for the process' own group first, then for those
-    /// above it, up to the root, which is all that a container may see.
+    /// The folders of a controller, or of the unified form: of the process's own group first, then of those above it, up
+    /// to the root, which may be all that a container can see.
     func directories(of controller: String?) -> [String] {
         let root = controller.map { "/sys/fs/cgroup/\($0)" } ?? "/sys/fs/cgroup"
         var parts = path(of: controller)?.split(separator: "/") ?? []

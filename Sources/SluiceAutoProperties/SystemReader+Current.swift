@@ -11,7 +11,7 @@ import Sluice
 #endif
 
 extension SystemReader {
-    /// The system that the process runs on.
+    /// Reads the system that the process runs on.
     package static var current: SystemReader {
         tzset()
         var reader = SystemReader(
@@ -31,7 +31,7 @@ extension SystemReader {
         return reader
     }
 
-    /// More than any of the files that are asked for holds.
+    /// More than any of the files holds.
     private static let maximumBytes = 1_048_576
 
     /// Invalid UTF-8 is sanitized: these texts become values of properties.
@@ -41,7 +41,7 @@ extension SystemReader {
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        // The files of /proc do not know their size.
+        // The files of /proc have no size.
         while bytes.count < maximumBytes {
             let count = read(descriptor, &buffer, buffer.count)
             if count == 0 { break }
@@ -85,7 +85,7 @@ extension SystemReader {
             }
         }
         #if canImport(Darwin)
-            // There people name their devices after themselves.
+            // People name their devices after themselves.
             let hostName = ""
         #else
             let hostName = text(name.nodename)

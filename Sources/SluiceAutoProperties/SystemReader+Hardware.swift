@@ -1,7 +1,7 @@
 import Sluice
 
 extension SystemReader {
-    /// Maker and model by the firmware (DMI, or the device tree), processors, memory and screen.
+    /// Manufacturer and model from the firmware (DMI, or the device tree), processors, memory and screen.
     var hardware: Properties {
         let screen = screen
         return Properties(known: [
@@ -15,7 +15,7 @@ extension SystemReader {
         ])
     }
 
-    /// Nil also for what a maker left as it was in the firmware's template.
+    /// Nil also for a value that the manufacturer has not replaced in the firmware's template.
     private func firmware(_ path: String) -> String? {
         guard let value = line(path), !SystemReader.placeholders.contains(value.lowercased()) else { return nil }
         return value

@@ -1,13 +1,13 @@
 import Sluice
 
 extension SystemReader {
-    /// How the machine reaches the network at this moment.
+    /// The kind of network that the machine uses at this moment.
     var network: Properties {
         guard let type = networkType() ?? routedNetworkType else { return [:] }
         return ["$network_type": .string(type), "$wifi": .bool(type == "wifi")]
     }
 
-    /// By the interface of the default route.
+    /// The kind of the default route's interface.
     private var routedNetworkType: String? {
         guard let interface = defaultInterface else { return nil }
         let directory = "/sys/class/net/\(interface)"
@@ -18,8 +18,8 @@ extension SystemReader {
         return line("\(directory)/type") == "1" ? "ethernet" : nil
     }
 
-    /// By `/proc/net/route`, whose columns are the interface, the destination, the gateway, the flags, two counts and the
-    /// metric; else by `/proc/net/ipv6_route`, whose last column is the interface.
+    /// From `/proc/net/route`, whose columns are the interface, the destination, the gateway, the flags, two counts and the
+    /// metric; otherwise from `/proc/net/ipv6_route`, whose last column is the interface.
     private var defaultInterface: String? {
         let routes = (file("/proc/net/route") ?? "").split(whereSeparator: \.isNewline).compactMap { line in
             let fields = line.split(whereSeparator: \.isWhitespace)

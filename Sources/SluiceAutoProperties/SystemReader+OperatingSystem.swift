@@ -1,7 +1,7 @@
 import Sluice
 
 extension SystemReader {
-    /// The kernel, and the distribution by os-release(5).
+    /// The kernel, and the distribution from os-release(5).
     var operatingSystem: Properties {
         let release = OSRelease(file("/etc/os-release") ?? file("/usr/lib/os-release") ?? "")
         return Properties(known: [
@@ -25,7 +25,7 @@ struct OSRelease {
         }
     }
 
-    /// Nil if it is not assigned, or empty.
+    /// Nil if the variable is missing or empty.
     subscript(name: String) -> String? {
         values[name].flatMap { trimmed($0) }
     }

@@ -20,7 +20,7 @@ extension SystemReader {
         return String(name)
     }
 
-    /// By ISO 3166: two letters, or three digits for what is larger than a country.
+    /// ISO 3166: two letters, or three digits for a region larger than a country.
     private func country(of locale: String) -> String? {
         guard let mark = locale.lastIndex(where: { $0 == "_" || $0 == "-" }) else { return nil }
         let name = locale[locale.index(after: mark)...]
@@ -29,7 +29,7 @@ extension SystemReader {
         return isCountry || isRegion ? name.uppercased() : nil
     }
 
-    /// The name in the time zone database, such as `Europe/Berlin`: by tzset(3), then by what distributions keep.
+    /// The name in the time zone database, such as `Europe/Berlin`: from tzset(3), or from the files of distributions.
     private var timeZone: String? {
         if let variable = environment("TZ") {
             // Set but empty, it means UTC.

@@ -1,8 +1,8 @@
 package import Sluice
 
-/// What the automatic properties are read from: the system's files and calls, or a test's.
+/// The source of the automatic properties: the system's files and calls, or a test's.
 package struct SystemReader: Sendable {
-    /// What `uname` says.
+    /// The result of `uname`.
     package struct Kernel: Sendable {
         package var name: String
         package var release: String
@@ -17,23 +17,23 @@ package struct SystemReader: Sendable {
         }
     }
 
-    /// The text of a file; nil if there is none that can be read.
+    /// Returns the text of a file, or nil if it can't be read.
     package var file: @Sendable (_ path: String) -> String?
-    /// Where a symbolic link points to.
+    /// Returns the target of a symbolic link.
     package var link: @Sendable (_ path: String) -> String?
-    /// The names in a directory; none if it cannot be read.
+    /// Returns the names in a directory; empty if it can't be read.
     package var names: @Sendable (_ directory: String) -> [String]
     package var environment: @Sendable (_ name: String) -> String?
     package var kernel: Kernel?
     package var processID: Int
-    /// The path by which the process was started.
+    /// The path of the process's program.
     package var program: String
     package var processorCount: Int?
     /// Minutes east of UTC at a moment.
     package var utcOffset: @Sendable (Timestamp) -> Int?
-    /// What frameworks tell and no file does.
+    /// Properties that come from frameworks, not from files.
     package var platform: Properties
-    /// The same, of the network at this moment.
+    /// Returns the kind of network at this moment.
     package var networkType: @Sendable () -> String?
 
     package init(
@@ -62,7 +62,7 @@ package struct SystemReader: Sendable {
         self.networkType = networkType
     }
 
-    /// All automatic properties but those of the library and the network; of a name that several sources tell, the first.
+    /// All automatic properties except those of the library and the network. If several sources have a name, the first counts.
     func collect() -> Properties {
         var properties = platform
         properties.addDefaults(process)

@@ -1,66 +1,44 @@
 public import Sluice
 
 /// How a duration is measured and written.
-public struct DurationMeasure: Sendable {
-    /// In what `$event_duration` is written, each with three decimals.
-    public enum Unit: Sendable, Hashable {
-        case milliseconds
-        case seconds
-    }
-
-    /// What counts.
-    public enum Clock: Sendable, Hashable {
-        /// Not the sleep of the machine.
-        case suspending
-        /// Everything.
-        case continuous
-    }
-
-    let unit: Unit
-    let clock: Clock
+struct DurationMeasure: Sendable {
+    let inSeconds: Bool
+    let countsSleep: Bool
     let limit: Duration
-    let time: any TimeSource
 
-    /// - Parameters:
-    ///   - unit: in what it is written.
-    ///   - clock: what counts. Neither clock knows of the user's setting the time.
-    ///   - limit: what is longer cannot be true: such a duration is left out of its event, and counted as
-    ///     ``Sluice/Sanitization/overlongDuration``. A day by default.
-    ///   - time: the clocks.
-    public init(
-        unit: Unit = .milliseconds, clock: Clock = .suspending, limit: Duration = .seconds(86_400),
-        time: any TimeSource = SystemTime()
-    ) {
-        self.unit = unit
-        self.clock = clock
-        self.limit = limit
-        self.time = time
+    func now(_ context: PluginContext) -> Duration {
+        let time = context.time
+        return countsSleep ? time.continuousTime() : time.suspendingTime()
     }
 
-    /// Milliseconds, by the suspending clock, up to a day.
-    public static let standard = DurationMeasure()
-
-    var now: Duration {
-        switch clock {
-        case .suspending: time.suspendingTime()
-        case .continuous: time.continuousTime()
-        }
-    }
-
-    /// Adds the duration to an event that does not have one of its own.
+    /// Adds the duration to an event that doesn't have one of its own.
     func write(_ duration: Duration, to event: inout Event) {
         guard event.properties["$event_duration"] == nil else { return }
         guard duration <= limit else { return event.report(.overlongDuration) }
-        event.properties["$event_duration"] =
-            switch unit {
-            case .milliseconds: .double(duration.inMilliseconds)
-            case .seconds: .double(duration.inSeconds)
-            }
+        event.properties["$event_duration"] = .double(inSeconds ? duration.inSeconds : duration.inMilliseconds)
+    }
+}
+
+/// One timer of ``DurationTimer``, or one screen of ``Screens``, as opposed to others of the same name.
+public final class DurationToken: Sendable {
+    /// The name of the timer and of its event, or the name of the screen.
+    public let name: String
+    let id: UInt64
+    private let onRelease: @Sendable () -> Void
+
+    init(_ name: String, _ id: UInt64, onRelease: @escaping @Sendable () -> Void = {}) {
+        self.name = name
+        self.id = id
+        self.onRelease = onRelease
+    }
+
+    deinit {
+        onRelease()
     }
 }
 
 extension Sanitization {
-    /// A duration was left out because it is longer than the limit of a `DurationMeasure`.
+    /// A duration was left out because it is longer than the limit of `DurationTimer` or `Screens`.
     public static let overlongDuration = Sanitization(rawValue: "overlongDuration")
 }
 

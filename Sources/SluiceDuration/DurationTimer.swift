@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Measures how long something takes, and tracks an event that says so.
+/// Measures how long something takes, and tracks an event with its duration.
 ///
 /// ```swift
 /// let timers = DurationTimer()
@@ -13,11 +13,9 @@ public import Sluice
 /// timers.end("WatchVideo", ["title": "How to tie a shoe"])   // tracks WatchVideo with its $event_duration
 /// ```
 ///
-/// `$event_duration` is in milliseconds with three decimals, unless the ``DurationMeasure`` says seconds. It is measured
-/// by the suspending clock, so neither the machine's sleep nor a clock that is set counts, and never negative. A
-/// `$event_duration` that the host passes itself takes precedence.
+/// `$event_duration` is never negative. A `$event_duration` of your own takes precedence.
 ///
-/// Two timers of one name run beside each other by their tokens:
+/// Use tokens to run two timers of one name:
 ///
 /// ```swift
 /// let first = timers.start("Download")
@@ -26,154 +24,134 @@ public import Sluice
 /// timers.end(second)
 /// ```
 ///
-/// The verbs that take a name mean the timer of that name which was started last. A timer whose token nobody holds ends
-/// with the next `start` of its name, which so begins afresh. At most 1,000 run at a time; the oldest is forgotten.
+/// A method that takes a name uses the timer of that name which was started last. A timer whose token you have not kept ends
+/// with the next `start` of its name. At most 1,000 timers run at a time; the oldest is then forgotten.
 ///
-/// Only `end` ends a timer. An event of the same name that is tracked by `pipeline.track` is an event like any other:
-/// whether it has a duration never depends on what another part of the host has started.
+/// Only `end` ends a timer. An event of the same name that you track with `pipeline.track` has no duration.
 ///
-/// When the app enters the background, exactly the timers that run are paused, and when it becomes active exactly those
-/// go on. A timer that the host has paused, before or meanwhile, stays paused; one that it starts or resumes in the
-/// background runs.
+/// Running timers are paused when the app enters the background or is launched into it, and continue when it becomes
+/// active. A timer that you have paused stays paused; one that you start or resume in the background runs.
 ///
-/// All verbs may be called from any thread. A timer in several pipelines tracks its event in each of them, in one
-/// that stands in none its events go nowhere.
+/// You can call all methods from any thread. A timer in several pipelines tracks its event in each of them.
 public final class DurationTimer: Processor {
     public static var isUnique: Bool { true }
 
-    struct State {
-        var table = TimerTable()
-        var outlets: [EventOutlet] = []
-    }
-
-    /// One timer, told from others of the same name.
-    public final class Token: Sendable {
-        /// The timer's name and its event's.
-        public let name: String
-        let id: UInt64
-        private let state: Locked<State>
-
-        init(_ name: String, _ id: UInt64, _ state: Locked<State>) {
-            self.name = name
-            self.id = id
-            self.state = state
-        }
-
-        deinit {
-            state.withLock { $0.table.release(id) }
-        }
-    }
-
+    public let context = PluginContext()
     private let measure: DurationMeasure
-    private let state = Locked(State())
+    private let table = Locked(TimerTable())
 
-    /// - Parameter measure: how durations are measured and written.
-    public init(_ measure: DurationMeasure = .standard) {
-        self.measure = measure
+    /// Creates a set of timers.
+    ///
+    /// - Parameters:
+    ///   - inSeconds: Whether durations are in seconds. By default they are in milliseconds; both have three decimals.
+    ///   - countsSleep: Whether the sleep of the machine counts. Setting the wall clock never does.
+    ///   - limit: The longest plausible duration. A longer one is left out of its event, and counted as
+    ///     ``Sluice/Sanitization/overlongDuration``.
+    public init(inSeconds: Bool = false, countsSleep: Bool = false, limit: Duration = .seconds(86_400)) {
+        measure = DurationMeasure(inSeconds: inSeconds, countsSleep: countsSleep, limit: limit)
     }
 
     // MARK: Verbs
 
-    /// Starts a timer; one of the same name starts afresh, or runs on if its token is held.
-    @discardableResult
-    public func start(_ name: String) -> Token {
-        let now = measure.now
-        let id = state.withLock { $0.table.start(name, at: now) }
-        return Token(name, id, state)
-    }
-
-    /// Stops counting until ``resume(_:)-(String)``. Without effect on a timer that is paused or was not started.
-    public func pause(_ name: String) {
-        update(name) { table, id, now in table.pause(id, at: now) }
-    }
-
-    /// As ``pause(_:)-(String)``, for one timer of several.
-    public func pause(_ token: Token) {
-        update(token) { table, id, now in table.pause(id, at: now) }
-    }
-
-    /// Goes on counting. Without effect on a timer that runs or was not started.
-    public func resume(_ name: String) {
-        update(name) { table, id, now in table.resume(id, at: now) }
-    }
-
-    /// As ``resume(_:)-(String)``, for one timer of several.
-    public func resume(_ token: Token) {
-        update(token) { table, id, now in table.resume(id, at: now) }
-    }
-
-    /// Ends a timer and tracks the event of its name with its `$event_duration`.
+    /// Starts a timer.
     ///
-    /// Without such a timer, the event is tracked without a duration.
+    /// - Parameter name: The timer's name. A running timer of that name starts again, or continues if you have its token.
+    /// - Returns: A token for this timer.
+    @discardableResult
+    public func start(_ name: String) -> DurationToken {
+        let now = measure.now(context)
+        let id = table.withLock { $0.start(name, at: now) }
+        return DurationToken(name, id) { [weak self] in self?.table.withLock { $0.release(id) } }
+    }
+
+    /// Pauses the timer of a name. Does nothing if it is paused or there is no such timer.
+    ///
+    /// - Parameter name: The timer's name.
+    public func pause(_ name: String) { update(name) { $0.pause($1, at: $2) } }
+
+    /// Pauses a timer. Does nothing if it is paused or has ended.
+    ///
+    /// - Parameter token: The timer's token.
+    public func pause(_ token: DurationToken) { update(token) { $0.pause($1, at: $2) } }
+
+    /// Resumes the timer of a name. Does nothing if it runs or there is no such timer.
+    ///
+    /// - Parameter name: The timer's name.
+    public func resume(_ name: String) { update(name) { $0.resume($1, at: $2) } }
+
+    /// Resumes a timer. Does nothing if it runs or has ended.
+    ///
+    /// - Parameter token: The timer's token.
+    public func resume(_ token: DurationToken) { update(token) { $0.resume($1, at: $2) } }
+
+    /// Ends the timer of a name, and tracks the event of that name with its `$event_duration`. Without such a timer, the
+    /// event is tracked without a duration.
     ///
     /// - Parameters:
-    ///   - name: the timer's name and the event's.
-    ///   - properties: as for `track`.
-    ///   - priority: as for `track`.
+    ///   - name: The name of the timer and the event.
+    ///   - properties: The event's properties.
+    ///   - priority: The event's priority.
     public func end(_ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal) {
         end(name, properties, priority) { $0.id(name) }
     }
 
-    /// As ``end(_:_:priority:)-(String,_,_)``, for one timer of several.
-    public func end(_ token: Token, _ properties: Properties = [:], priority: Event.Priority = .normal) {
+    /// Ends a timer, and tracks the event of its name with its `$event_duration`.
+    ///
+    /// - Parameters:
+    ///   - token: The timer's token.
+    ///   - properties: The event's properties.
+    ///   - priority: The event's priority.
+    public func end(_ token: DurationToken, _ properties: Properties = [:], priority: Event.Priority = .normal) {
         end(token.name, properties, priority) { _ in token.id }
     }
 
     private func end(
         _ name: String, _ properties: Properties, _ priority: Event.Priority, _ find: (TimerTable) -> UInt64?
     ) {
-        let now = measure.now
-        let (duration, outlets) = state.withLock { state in
-            (find(state.table).flatMap { state.table.end($0, at: now) }, state.outlets)
-        }
-        for outlet in outlets {
-            outlet.track(name, properties, priority: priority) { event in
-                if let duration { measure.write(duration, to: &event) }
-            }
+        let now = measure.now(context)
+        let duration = table.withLock { table in find(table).flatMap { table.end($0, at: now) } }
+        context.track(name, properties, priority: priority) { event in
+            if let duration { measure.write(duration, to: &event) }
         }
     }
 
-    /// Forgets a timer without an event.
-    public func remove(_ name: String) {
-        update(name) { table, id, _ in table.remove(id) }
-    }
+    /// Forgets the timer of a name, without an event.
+    ///
+    /// - Parameter name: The timer's name.
+    public func remove(_ name: String) { update(name) { table, id, _ in table.remove(id) } }
 
-    /// As ``remove(_:)-(String)``, for one timer of several.
-    public func remove(_ token: Token) {
-        update(token) { table, id, _ in table.remove(id) }
-    }
+    /// Forgets a timer, without an event.
+    ///
+    /// - Parameter token: The timer's token.
+    public func remove(_ token: DurationToken) { update(token) { table, id, _ in table.remove(id) } }
 
-    /// Forgets all timers without events.
+    /// Forgets all timers, without events.
     public func clear() {
-        state.withLock { $0.table.removeAll() }
+        table.withLock { $0.removeAll() }
     }
 
     private func update(_ name: String, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
-        let now = measure.now
-        state.withLock { state in
-            if let id = state.table.id(name) { body(&state.table, id, now) }
+        let now = measure.now(context)
+        table.withLock { table in
+            if let id = table.id(name) { body(&table, id, now) }
         }
     }
 
-    private func update(_ token: Token, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
-        let now = measure.now
-        state.withLock { body(&$0.table, token.id, now) }
+    private func update(_ token: DurationToken, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
+        let now = measure.now(context)
+        table.withLock { body(&$0, token.id, now) }
     }
 
     // MARK: Processor
 
-    public func attach(to outlet: EventOutlet) throws {
-        state.withLock { $0.outlets.append(outlet) }
-    }
-
     public func process(_ event: inout Event) -> Disposition { .keep }
 
-    public func receive(_ signal: Signal) {
-        let now = measure.now
+    public func update(for signal: Signal) {
+        let now = measure.now(context)
         switch signal {
-        case .didEnterBackground: state.withLock { $0.table.enterBackground(at: now) }
-        case .didBecomeActive: state.withLock { $0.table.becomeActive(at: now) }
-        case .launched, .willResignActive, .willTerminate, .connectivity: break
+        case .launched(.passive), .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
+        case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
+        case .launched(.foreground), .willResignActive, .willTerminate, .connectivity: break
         }
     }
 }

@@ -1,8 +1,8 @@
 import Sluice
 
-/// The screens that are on display, in the order of their entries: a pure value, to which the time is told.
+/// The entered screens, in the order of their entries: a pure value, which is given the time.
 struct ScreenTable {
-    /// Of a host that enters screens and never leaves them.
+    /// A bound for a host that never leaves its screens.
     static let maximumCount = 100
 
     enum Output {
@@ -15,7 +15,7 @@ struct ScreenTable {
         let name: String
         let parent: UInt64?
         let properties: Properties
-        /// Nil while nobody can see it.
+        /// Nil while the screen is not visible.
         var watch: Stopwatch?
         var wasSeen = false
     }
@@ -35,7 +35,7 @@ struct ScreenTable {
         return lastID
     }
 
-    /// Its children are left before it, the last entered first.
+    /// Leaves a screen, and its children before it, the last entered first.
     mutating func leave(_ id: UInt64, _ properties: Properties, at now: Duration, _ outputs: inout [Output]) {
         guard let index = screens.firstIndex(where: { $0.id == id }) else { return }
         for child in screens.filter({ $0.parent == id }).reversed() { leave(child.id, [:], at: now, &outputs) }
@@ -47,7 +47,7 @@ struct ScreenTable {
         for screen in screens.reversed() { leave(screen.id, [:], at: now, &outputs) }
     }
 
-    /// The one of that name that was entered last.
+    /// The screen of that name that was entered last.
     func id(_ name: String) -> UInt64? {
         screens.last { $0.name == name }?.id
     }
@@ -63,7 +63,7 @@ struct ScreenTable {
         for index in screens.indices { see(index, at: now, &outputs) }
     }
 
-    /// Coming back to a screen is no entry.
+    /// Makes a screen visible. Returning to a screen doesn't enter it.
     private mutating func see(_ index: Int, at now: Duration, _ outputs: inout [Output]) {
         screens[index].watch = Stopwatch(startedAt: now)
         guard !screens[index].wasSeen else { return }

@@ -1,9 +1,9 @@
-/// One running or paused measurement: a pure value, to which the time is told.
+/// One measurement, running or paused: a pure value, which is given the time.
 struct Stopwatch {
     private enum Phase {
         case running(since: Duration)
         case paused
-        /// Was running when the app entered the background.
+        /// It ran when the app entered the background.
         case inBackground
     }
 
@@ -14,7 +14,7 @@ struct Stopwatch {
         phase = .running(since: now)
     }
 
-    /// Never negative, even by a clock that goes backwards.
+    /// The time so far; never negative, even if the clock goes backwards.
     func total(at now: Duration) -> Duration {
         guard case .running(let start) = phase else { return counted }
         return counted + max(.zero, now - start)

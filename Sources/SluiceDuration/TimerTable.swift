@@ -1,9 +1,9 @@
-/// All timers: a pure value, to which the time is told.
+/// All timers: a pure value, which is given the time.
 ///
-/// A name stands for the timer of that name which was started last. A timer of which nobody holds the token is only to
-/// be reached by its name; so it is gone as soon as another one takes that.
+/// A name means the timer of that name which was started last. A timer without a token can only be reached by its name, so it
+/// is removed when another one takes the name.
 struct TimerTable {
-    /// More are started by mistake, under names that are never the same.
+    /// A host that starts more makes a mistake, such as a new name for each timer.
     static let maximumCount = 1_000
 
     private struct Timer {
@@ -25,7 +25,7 @@ struct TimerTable {
         return lastID
     }
 
-    /// Nil if none runs or is paused.
+    /// Nil if there is no such timer.
     func id(_ name: String) -> UInt64? { latest[name] }
 
     mutating func pause(_ id: UInt64, at now: Duration) {
@@ -52,7 +52,7 @@ struct TimerTable {
         latest = [:]
     }
 
-    /// The token of a timer is gone.
+    /// Call this when the token of a timer is gone.
     mutating func release(_ id: UInt64) {
         guard let timer = timers[id] else { return }
         if latest[timer.name] == id { timers[id]?.hasToken = false } else { remove(id) }

@@ -8,7 +8,7 @@
     import Bionic
 #endif
 
-/// What the operating system said when it refused: an `errno`.
+/// An error of the operating system: an `errno`.
 package struct FileError: Error, Sendable, Hashable {
     package let code: CInt
 

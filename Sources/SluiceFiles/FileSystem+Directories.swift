@@ -20,46 +20,46 @@ extension FileSystem {
         }
     }
 
-    /// Removes a file if that can be done; for files which are in nobody's way if they stay.
+    /// Removes a file if possible. Use it for files that do no harm if they stay.
     package func discardFile(_ path: String) {
         do throws(FileError) {
             try removeFile(path)
         } catch {}
     }
 
-    /// Removes a directory if that can be done, which is only if it is empty.
+    /// Removes a directory if it is empty and can be removed.
     package func discardDirectory(_ path: String) {
         do throws(FileError) {
             try removeDirectory(path)
         } catch {}
     }
 
-    /// Makes what was created, renamed or removed in a directory survive a loss of power.
+    /// Makes creations, renames and removals in a directory survive a loss of power.
     package func synchronizeDirectory(_ path: String) throws(FileError) {
         try OpenFile(path, .directory, in: self).synchronize()
     }
 }
 
-/// The little that is needed of paths.
+/// Operations on paths.
 package enum FilePath {
-    /// `/` for `/a`, and `.` for `a`.
+    /// The directory of a path: `/` for `/a`, and `.` for `a`.
     package static func parent(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// All directories above it, the nearest first.
+    /// All directories above a path, the nearest first.
     package static func ancestors(of path: String) -> [String] {
         let parent = parent(of: path)
         return parent == path ? [] : [parent] + ancestors(of: parent)
     }
 
-    /// Why a path is none, and what to do about it; nil if it may be one.
+    /// Why a path is invalid, and how to correct it; nil if it is valid.
     package static func flaw(of path: String) -> String? {
         if path.isEmpty { return "is empty: give a path" }
-        // The system would take what stands before it for the whole.
+        // The system would ignore everything behind it.
         if path.utf8.contains(0) { return "has a NUL in it: give a path without" }
-        // What a shell or Foundation would read otherwise is never meant as the name of a folder.
+        // A shell or Foundation would expand it, so it is not meant as the name of a folder.
         if path == "~" || path.hasPrefix("~/") {
             return "begins with ~, which is not expanded here: give the path of the home directory instead"
         }
@@ -67,8 +67,8 @@ package enum FilePath {
         return nil
     }
 
-    /// Without slashes at the end, through which a symbolic link would be followed, and absolute, so that a change of
-    /// the working directory does not matter.
+    /// The path without slashes at the end, which would follow a symbolic link, and absolute, so that the working
+    /// directory can change.
     package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {
         guard flaw(of: path) == nil else { throw .invalidArgument }
         var path = path

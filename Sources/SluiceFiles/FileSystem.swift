@@ -1,16 +1,16 @@
-/// The few operations on files from which everything durable in this package is built.
+/// The file operations that everything durable in this package is built from.
 ///
-/// ``SystemFileSystem`` is the real one. A test or a simulation puts its own in its place: files that tear, forget what
-/// was not synchronised, and fail. Each requirement is therefore one system call, with its failures and no policy; what
-/// an interrupted call (`EINTR`) needs is done below it.
+/// ``SystemFileSystem`` is the real one. A test or a simulation replaces it: its files tear, lose bytes that were not
+/// synchronized, and fail. So each requirement is one system call, with its failures and without a policy. Only interrupted
+/// calls (`EINTR`) are repeated below it.
 package protocol FileSystem: Sendable {
-    /// - Parameter mode: the permissions of a file that is created here, less what the umask forbids.
+    /// - Parameter mode: the permissions of a file that is created here, before the umask.
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor
 
-    /// The descriptor is gone whatever the system answers, so there is no error to act on.
+    /// Closes a descriptor. It is gone even if the system returns an error.
     func closeFile(_ file: FileDescriptor)
 
-    /// Writes once; what it wrote may be less than it was given.
+    /// Writes once, and returns how many bytes were written: perhaps not all.
     func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int
 
     /// Reads once from the file's position; zero at its end.
@@ -23,7 +23,7 @@ package protocol FileSystem: Sendable {
 
     func status(of file: FileDescriptor) throws(FileError) -> FileStatus
 
-    /// Of a symbolic link: of the link itself.
+    /// The status of a path; for a symbolic link, of the link itself.
     func status(of path: String) throws(FileError) -> FileStatus
 
     func removeFile(_ path: String) throws(FileError)
@@ -39,16 +39,16 @@ package protocol FileSystem: Sendable {
 
     /// Takes the exclusive advisory lock that ends with the last descriptor of this opening (`flock`).
     ///
-    /// - Returns: false if someone else holds it.
+    /// - Returns: false if another opening holds it.
     func lock(_ file: FileDescriptor) throws(FileError) -> Bool
 
     /// Changes in the child of a `fork`.
     var processID: Int32 { get }
 
-    /// The effective user, whom the files have to belong to.
+    /// The effective user, who must own the files.
     var userID: UInt32 { get }
 
-    /// An absolute path, to which relative ones are relative.
+    /// The absolute path that relative paths start from.
     func currentDirectory() throws(FileError) -> String
 }
 
@@ -64,7 +64,7 @@ package struct OpenOptions: OptionSet, Sendable, Hashable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Without it: for reading. Never blocks on something that is no regular file.
+    /// For writing; without it, for reading. Opening never blocks, whatever the path names.
     package static let write = OpenOptions(rawValue: 1)
     package static let append = OpenOptions(rawValue: 2)
     package static let create = OpenOptions(rawValue: 4)
@@ -73,7 +73,7 @@ package struct OpenOptions: OptionSet, Sendable, Hashable {
     package static let directory = OpenOptions(rawValue: 16)
 }
 
-/// What a file is, as far as this package asks.
+/// The parts of a file's status that this package reads.
 package struct FileStatus: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case file, directory, symbolicLink, other

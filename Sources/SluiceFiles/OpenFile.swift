@@ -1,7 +1,6 @@
-/// An open file that is closed when nobody refers to it any more.
+/// An open file that is closed with its last reference.
 ///
-/// A descriptor that is in use by one thread can therefore not be closed by another, nor its number be given to
-/// another file meanwhile.
+/// So no thread can close a descriptor that another one uses, and its number can't be reused for another file meanwhile.
 package final class OpenFile: Sendable {
     package let descriptor: FileDescriptor
     private let fileSystem: any FileSystem
@@ -18,18 +17,18 @@ package final class OpenFile: Sendable {
         fileSystem.closeFile(descriptor)
     }
 
-    /// Writes all of it, however often that takes.
+    /// Writes all bytes, in as many calls as necessary.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
         var rest = bytes
         while !rest.isEmpty {
             let count = try fileSystem.write(rest, to: descriptor)
-            // Not an end: something that takes nothing, for ever.
+            // A file that takes nothing would be written to endlessly.
             guard count > 0 else { throw .inputOutput }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
     }
 
-    /// Writes all of it, however often that takes.
+    /// Writes all bytes, in as many calls as necessary.
     package func write(_ bytes: [UInt8]) throws(FileError) {
         let result: Result<Void, FileError> = bytes.withUnsafeBytes { buffer in
             Result { () throws(FileError) in try write(buffer) }
@@ -37,7 +36,7 @@ package final class OpenFile: Sendable {
         try result.get()
     }
 
-    /// The file from its position on, but no more than `limit` bytes.
+    /// Reads from the file's position, up to `limit` bytes.
     package func read(upTo limit: Int) throws(FileError) -> [UInt8] {
         var failure: FileError?
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in

@@ -1,14 +1,14 @@
 package import Sluice
 
-/// A small file that is replaced as a whole: after a crash or a loss of power it holds what was written last, or what
-/// was written before that, never a mixture.
+/// A small file that is replaced as a whole: after a crash or a loss of power it holds the old bytes or the new ones,
+/// never a mixture.
 ///
-/// It belongs to its owner alone (0600); missing directories above it are made (0700). A symbolic link in its place is
-/// refused. Safe to use from any thread; of writers at the same time, the last one stays.
+/// Only its owner can read it (0600); missing directories above it are created (0700). A symbolic link in its place is
+/// refused. You can use it from any thread; if several write at the same time, the last one wins.
 package struct StateFile: Sendable {
-    /// Nothing that is kept this way comes near it.
+    /// Far more than any state takes.
     private static let maximumBytes = 16 * 1_024 * 1_024
-    /// Makes the temporary files of one process differ.
+    /// Numbers the temporary files of this process.
     private static let writes = Locked<UInt64>(0)
 
     package let path: String
@@ -19,12 +19,12 @@ package struct StateFile: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// A file in a directory; of an empty path, one that is refused when it is used, and not one in the root.
+    /// A file in a directory. With an empty path, reading and writing throw, instead of using the root.
     package init(_ name: String, in directory: String) {
         self.init(path: directory.isEmpty ? "" : "\(directory)/\(name)")
     }
 
-    /// What was written last; nil if there is no such file.
+    /// The bytes that were written last; nil if there is no such file.
     package func read() throws(SluiceError) -> [UInt8]? {
         do throws(FileError) {
             let file = try OpenFile(try normalizedPath(), [], in: fileSystem)
@@ -39,7 +39,7 @@ package struct StateFile: Sendable {
         }
     }
 
-    /// Replaces the contents; on a throw the old ones are still there.
+    /// Replaces the bytes. If this throws, the old ones are still there.
     package func write(_ bytes: [UInt8]) throws(SluiceError) {
         guard bytes.count <= StateFile.maximumBytes else {
             throw SluiceError(
@@ -82,16 +82,16 @@ package struct StateFile: Sendable {
     }
 
     private func writeAndSynchronize(_ bytes: [UInt8], to temporary: String) throws(FileError) {
-        // A process of the same number may have died here.
+        // An earlier process with the same id may have left it.
         fileSystem.discardFile(temporary)
         let file = try OpenFile(temporary, [.write, .create, .exclusive], in: fileSystem)
         try file.write(bytes)
         try file.synchronize()
     }
 
-    private func failure(_ what: String, _ error: FileError) -> SluiceError {
+    private func failure(_ problem: String, _ error: FileError) -> SluiceError {
         if let flaw = FilePath.flaw(of: path) {
-            return SluiceError(.storageUnavailable, "the file \(path) \(what): its path \(flaw)", cause: error)
+            return SluiceError(.storageUnavailable, "the file \(path) \(problem): its path \(flaw)", cause: error)
         }
         let advice =
             switch error {
@@ -100,6 +100,6 @@ package struct StateFile: Sendable {
             case .noSpace, .quotaExceeded: "free some space"
             default: "choose another path if it persists"
             }
-        return SluiceError(.storageUnavailable, "the file \(path) \(what): \(advice)", cause: error)
+        return SluiceError(.storageUnavailable, "the file \(path) \(problem): \(advice)", cause: error)
     }
 }

@@ -1,7 +1,7 @@
-/// Blanks as people and typesetting programs put them between the groups of a number.
+/// The blanks that people and typesetting programs put between the groups of a number.
 extension UnsafeBufferPointer<UInt8> {
-    /// How many bytes the blank at an offset has: a space, or one of the blanks beyond ASCII (no-break, thin, narrow
-    /// no-break, …); 0 if there is none. Tabs are none: they part columns.
+    /// The length in bytes of the blank at an offset: a space, or a blank beyond ASCII (no-break, thin, narrow no-break, …);
+    /// 0 without a blank. A tab doesn't count, because it separates columns.
     func blankLength(at position: Int) -> Int {
         guard position < count else { return 0 }
         switch self[position] {
@@ -14,7 +14,7 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// How many bytes the blank beyond ASCII has that ends at an offset; 0 if there is none.
+    /// The length in bytes of the blank beyond ASCII that ends at an offset; 0 without such a blank.
     func typographicBlankLength(before position: Int) -> Int {
         if position >= 2, blankLength(at: position - 2) == 2 { return 2 }
         return position >= 3 && blankLength(at: position - 3) == 3 ? 3 : 0

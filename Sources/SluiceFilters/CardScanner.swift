@@ -15,7 +15,7 @@ enum CardScanner {
         return nil
     }
 
-    /// Digits behind a decimal point look like any number of cards.
+    /// Digits behind a decimal point can look like many cards.
     private static func isFraction(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Bool {
         position >= 2 && text[position - 1] == UInt8(ascii: ".") && text[position - 2].isDigit
     }
@@ -51,7 +51,7 @@ enum CardScanner {
         return result
     }
 
-    /// What parts two groups of digits; its length is 0 if they end there. Plain are a space and a hyphen.
+    /// The separator of two groups of digits; its length is 0 if they end there. A space and a hyphen are plain.
     private static func separator(
         _ text: UnsafeBufferPointer<UInt8>, at position: Int
     ) -> (length: Int, isPlain: Bool, isDot: Bool) {

@@ -1,4 +1,5 @@
 public import Sluice
+import SluiceFiles
 
 /// Lets events pass only with the user's consent, and remembers the answer across launches.
 ///
@@ -11,195 +12,135 @@ public import Sluice
 /// try consent.grant()      // or deny(), when the user has answered
 /// ```
 ///
-/// Let it stand above all other stages: what is dropped here, nothing below has seen. If it is to hold events until the
-/// user answers, let it stand below all others instead: held events keep what they had by then, such as the identity of
-/// their moment. Dropped events are counted as ``Sluice/DropReason/consentDenied``,
-/// ``Sluice/DropReason/consentPending`` or ``Sluice/DropReason/consentHeld``.
+/// List it above all other stages, which then never see a dropped event. To hold events until the user answers, pass
+/// `whilePending: .hold` and list it below all other stages instead: held events keep their ids, times, and the properties that
+/// stages above have added. They wait in memory only, never on disk.
 ///
-/// One `Consent` may stand in several pipelines, unless it holds events, and everything may be called from any thread.
-/// The answer counts for events that are tracked from then on and for those that are held; what is stored already is
-/// not taken back. A refusal stays until the user grants; resetting an identity, for example, does not undo it.
+/// One `Consent` can be part of several pipelines, and you can call it from any thread. The answer counts for events that
+/// are tracked later and for held ones, not for stored ones. A denial stays until the user grants; resetting an identity, for
+/// example, doesn't change it.
 ///
-/// A damaged file is never taken for an answer: building the pipeline throws
-/// ``Sluice/SluiceError/Code/corruptConsent`` until the user has been asked again.
+/// Building the pipeline throws if the answer can't be read now. A damaged answer is reported; ask the user again. Until
+/// then no event passes, even with `whilePending: .keep`.
 public final class Consent: Processor {
     public static var isUnique: Bool { true }
 
-    /// What the user has said.
+    /// The user's answer.
     public enum Status: Sendable, Hashable {
-        /// Nothing yet.
+        /// The user has not answered.
         case pending
+        /// The user agrees.
         case granted
+        /// The user refuses.
         case denied
     }
 
-    /// What becomes of events before the user has answered.
-    public struct PendingPolicy: Sendable, Hashable {
-        enum Policy: Sendable, Hashable {
-            case drop, pass
-            case hold(bytes: Int)
+    private enum Answer: String, PersistedValue {
+        case pending, granted, denied
+        /// There was an answer, but it is damaged.
+        case lost
+
+        init?(_ object: Properties) {
+            guard case .string(let text) = object["status"] else { return nil }
+            self.init(rawValue: text)
         }
 
-        let policy: Policy
+        var object: Properties { ["status": .string(rawValue)] }
 
-        /// They are dropped, as ``Sluice/DropReason/consentPending``.
-        public static let drop = PendingPolicy(policy: .drop)
-        /// They pass: for what the user may opt out of.
-        public static let pass = PendingPolicy(policy: .pass)
-
-        /// They wait in memory, up to 1 MiB, as ``hold(upTo:)``.
-        public static let hold = hold(upTo: 1_048_576)
-
-        /// They wait in memory, and never on a disk: a grant tracks them anew with their own times and ids, a refusal or
-        /// the end of the process forgets them.
-        ///
-        /// The ledger counts a held event as dropped, for ``Sluice/DropReason/consentHeld``, and once more as tracked
-        /// when it is let go.
-        ///
-        /// - Parameter bytes: of events as JSON; what comes beyond it is dropped, as
-        ///   ``Sluice/DropReason/consentPending``.
-        public static func hold(upTo bytes: Int) -> PendingPolicy {
-            PendingPolicy(policy: .hold(bytes: max(0, bytes)))
+        var status: Status {
+            switch self {
+            case .pending, .lost: .pending
+            case .granted: .granted
+            case .denied: .denied
+            }
         }
     }
 
-    fileprivate struct State {
-        var status: Status?
-        var held: [(line: EventLine, sanitizations: [Sanitization])] = []
-        var heldBytes = 0
-        var outlet: EventOutlet?
+    private struct Held {
+        var events: [Event] = []
+        var bytes = 0
     }
 
-    /// True while held events are tracked anew, which other filters have let pass before.
-    @TaskLocal static var isLettingGo = false
+    public let context = PluginContext()
+    private let whilePending: Disposition
+    private let maximumBytes: Int
+    private let answer: PersistedState<Answer>
+    private let waiting = Locked(Held())
 
-    private let persistence: Persistence
-    private let pending: PendingPolicy
-    // Held while an answer waits for the disk, for which `track` must not wait: it takes only the other lock.
-    private let changes = Locked(())
-    private let current = Locked(State())
-
-    /// Reads the answer. What goes wrong is tried again, and thrown, when a pipeline is built with it.
+    /// Creates a consent. The answer is read when the pipeline is built, or when you first ask for it.
     ///
     /// - Parameters:
-    ///   - persistence: where the answer is kept.
-    ///   - pending: what becomes of events before there is an answer.
-    public init(persistedIn persistence: Persistence, whilePending pending: PendingPolicy = .drop) {
-        self.persistence = persistence
-        self.pending = pending
-        do {
-            try load()
-        } catch {
-            // attach(to:) does the same again, and can throw.
-        }
+    ///   - persistence: Where the answer is kept.
+    ///   - disposition: The treatment of events before the user has answered. Pass `.keep` where the user can only opt out.
+    ///   - maximumBytes: The size of the events, as JSON, that `.hold` keeps. Further events are dropped as
+    ///     ``Sluice/DropReason/consentPending``.
+    public init(
+        persistedIn persistence: Persistence, whilePending disposition: Disposition = .drop(.consentPending),
+        holdingUpTo maximumBytes: Int = 1_048_576
+    ) {
+        whilePending = disposition
+        self.maximumBytes = maximumBytes
+        answer = PersistedState("consent", in: persistence, context, damaged: .lost) { .pending }
     }
 
-    /// What the user has said; also `pending` while the answer cannot be read.
-    public var status: Status { current.withLock { $0.status } ?? .pending }
+    /// The user's answer; `pending` while it can't be read.
+    public var status: Status { answer.value?.status ?? .pending }
 
-    /// How many events wait for the answer.
-    public var held: Int { current.withLock { $0.held.count } }
+    /// The number of events that wait for the answer.
+    public var held: Int { waiting.withLock { $0.events.count } }
 
-    /// The user agrees; kept before it returns. Held events are then tracked.
+    /// Records that the user agrees, on disk before it returns. Held events then continue.
     ///
-    /// - Throws: an error of the file; the answer is then as it was.
+    /// - Throws: An error of the place where the answer is kept; the answer is then as it was.
     public func grant() throws(SluiceError) {
-        try set(.granted)
-        let (held, outlet) = current.withLock { state in
-            defer { state.forget() }
-            return (state.held, state.outlet)
-        }
-        guard let outlet else { return }
-        Consent.$isLettingGo.withValue(true) {
-            for (line, sanitizations) in held { letGo(line, sanitizations, outlet) }
-        }
+        try answer.change { $0 = .granted }
+        for event in takeHeld() { context.forward(event) }
     }
 
-    /// The user refuses; kept before it returns. Held events are forgotten.
+    /// Records that the user refuses, on disk before it returns. Held events are dropped.
     ///
-    /// - Throws: an error of the file. The refusal counts all the same until the process ends.
+    /// - Throws: An error of the place where the answer is kept. The denial counts nevertheless until the process ends.
     public func deny() throws(SluiceError) {
-        // First, so that nothing passes while the disk is waited for, or when it fails.
-        current.withLock { state in
-            state.status = .denied
-            state.forget()
-        }
-        try set(.denied)
+        // In memory first, so that nothing passes while the disk is busy or if it fails.
+        answer.set(.denied)
+        for event in takeHeld() { context.drop(event, .consentDenied) }
+        try answer.save()
     }
 
-    private func letGo(_ line: EventLine, _ sanitizations: [Sanitization], _ outlet: EventOutlet) {
-        do throws(SluiceError) {
-            let event = try line.event()
-            outlet.track(event.name, event.properties, priority: event.priority) { new in
-                new.time = event.time
-                new.distinctID = event.distinctID
-                new.anonymousID = event.anonymousID
-                new.loginID = event.loginID
-                for sanitization in sanitizations { new.report(sanitization) }
-            }
-        } catch {
-            outlet.report("an event that was held for the user's consent cannot be read: \(error)")
-        }
-    }
-
-    private func set(_ status: Status) throws(SluiceError) {
-        try changes.withLock { () throws(SluiceError) in
-            try persistence.write(status)
-            current.withLock { $0.status = status }
-        }
-    }
-
-    private func load() throws(SluiceError) {
-        try changes.withLock { () throws(SluiceError) in
-            guard current.withLock({ $0.status }) == nil else { return }
-            let status = try persistence.read()
-            // A refusal that came meanwhile is the newer answer.
-            current.withLock { $0.status = $0.status ?? status }
-        }
-    }
-
-    public func attach(to outlet: EventOutlet) throws {
-        try load()
-        guard case .hold = pending.policy else { return }
-        try current.withLock { state in
-            guard state.outlet == nil else {
-                throw SluiceError(
-                    .invalidPipeline, "a Consent that holds events stands in two pipelines: give each one of its own")
-            }
-            state.outlet = outlet
-        }
-    }
+    /// Reads the answer.
+    ///
+    /// - Throws: An error of the place where the answer is kept.
+    public func prepare() throws { try answer.load() }
 
     public func process(_ event: inout Event) -> Disposition {
-        current.withLock { state in
-            switch state.status ?? .pending {
-            case .granted: return .keep
-            case .denied: return .drop(.consentDenied)
-            case .pending:
-                switch pending.policy {
-                case .drop: return .drop(.consentPending)
-                case .pass: return .keep
-                case .hold(let bytes): return .drop(state.hold(event, upTo: bytes))
-                }
+        if let disposition = disposition { return disposition }
+        return waiting.withLock { held in
+            // The answer may have come meanwhile; it is recorded before the held events are taken.
+            if let disposition = disposition { return disposition }
+            do throws(SluiceError) {
+                held.bytes += try EventLine(event, limit: maximumBytes - held.bytes).bytes.count
+            } catch {
+                return .drop(.consentPending)
             }
-        }
-    }
-}
-
-extension Consent.State {
-    fileprivate mutating func hold(_ event: Event, upTo limit: Int) -> DropReason {
-        do throws(SluiceError) {
-            let line = try EventLine(event, limit: limit - heldBytes)
-            held.append((line, event.reportedSanitizations))
-            heldBytes += line.bytes.count
-            return .consentHeld
-        } catch {
-            return .consentPending
+            held.events.append(event)
+            return .hold
         }
     }
 
-    fileprivate mutating func forget() {
-        held = []
-        heldBytes = 0
+    /// Nil if an event is held.
+    private var disposition: Disposition? {
+        switch answer.memory.withLock(\.self) ?? .lost {
+        case .granted: .keep
+        case .denied: .drop(.consentDenied)
+        case .lost where whilePending == .keep: .drop(.consentPending)
+        case .pending, .lost: whilePending == .hold ? nil : whilePending
+        }
+    }
+
+    private func takeHeld() -> [Event] {
+        waiting.withLock { held in
+            defer { held = Held() }
+            return held.events
+        }
     }
 }

@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Makes events critical by their names: they are sent first, soon, and evicted last.
+/// Makes events critical by name: they are sent first, soon, and evicted last.
 ///
 /// ```swift
 /// let pipeline = try Pipeline(delivery: DeliveryPolicy(criticalInterval: .zero)) {
@@ -9,10 +9,13 @@ public import Sluice
 /// }
 /// ```
 ///
-/// Critical events are sent within the `criticalInterval` of the route's policy: 3 s by default, at once if it is zero.
+/// Critical events are sent within the `criticalInterval` of the route's policy: 3 s by default, immediately if it is zero.
 public struct CriticalEvents: Processor {
     private let names: Set<String>
 
+    /// Creates the processor.
+    ///
+    /// - Parameter names: The names of the critical events.
     public init(named names: Set<String>) {
         self.names = names
     }

@@ -1,12 +1,12 @@
 public import Sluice
 
-/// Drops what was tracked just before in the same words, as ``Sluice/DropReason/duplicate``: a button that was pressed
-/// twice, or a view that reports itself twice.
+/// Drops events that repeat an earlier one, as ``Sluice/DropReason/duplicate``: a button that was pressed twice, or a view
+/// that reports itself twice.
 ///
-/// Events are the same if name, ids and properties are, whatever their order; their own ids and times do not count. It
-/// compares hashes of 64 bits. What stands above it counts: let it stand above stages that add what always changes.
+/// Two events are equal if their names, user ids and properties are, in any order; event ids and times don't count. Hashes
+/// of 64 bits are compared. List it above stages that add properties which change with every event.
 public final class Deduplication: Processor {
-    /// Of so many events it remembers that they came.
+    /// The number of different events that it remembers.
     static let capacity = 1_024
 
     private struct State {
@@ -16,31 +16,31 @@ public final class Deduplication: Processor {
         var next = 0
     }
 
+    public let context = PluginContext()
     private let window: Duration
-    private let time: any TimeSource
     private let state = Locked(State())
 
-    /// - Parameters:
-    ///   - window: how long after an event the same one is a duplicate, by the continuous clock. A duplicate does not
-    ///     begin it anew. With a window that is not positive, the pipeline throws
-    ///     ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
-    ///   - time: the clock.
-    public init(within window: Duration, time: any TimeSource = SystemTime()) {
+    /// Creates a filter.
+    ///
+    /// - Parameter window: The time after an event in which an equal one is a duplicate, by the continuous clock. A duplicate
+    ///   doesn't extend it. It must be positive.
+    public init(within window: Duration) {
         self.window = window
-        self.time = time
     }
 
-    public func attach(to outlet: EventOutlet) throws {
+    /// Checks the window.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the window is not positive.
+    public func prepare() throws {
         guard window > .zero else {
             throw SluiceError(
-                .invalidArgument, "a Deduplication within \(window) finds no duplicate: choose a longer time")
+                .invalidArgument, "a window of \(window) finds no duplicates: choose a longer one")
         }
     }
 
     public func process(_ event: inout Event) -> Disposition {
-        if Consent.isLettingGo { return .keep }
         let hash = Deduplication.hash(of: event)
-        let now = time.continuousTime()
+        let now = context.time.continuousTime()
         let isDuplicate = state.withLock { state in
             if let seen = state.lastSeen[hash] {
                 if now - seen < window { return true }
@@ -63,12 +63,12 @@ public final class Deduplication: Processor {
     private static func hash(of event: Event) -> UInt64 {
         var hash = StableHash()
         for text in [event.name, event.distinctID, event.anonymousID, event.loginID] {
-            // Told apart from the empty text.
+            // Distinguishes no text from the empty one.
             hash.add(text == nil ? 0 : 1 as UInt8)
             hash.add(text ?? "")
             hash.add(0xFF as UInt8)
         }
-        // A sum, because the order of properties says nothing.
+        // A sum, because the order of properties doesn't count.
         var sum: UInt64 = 0
         event.properties.forEachPair { name, value in
             var pair = StableHash()

@@ -1,14 +1,12 @@
 public import Sluice
 
 extension DropReason {
-    /// The user has refused to be counted: `Consent`.
+    /// The user has refused: `Consent`.
     public static let consentDenied = DropReason(rawValue: "consentDenied")
-    /// The user has not been asked yet: `Consent`.
+    /// The user has not answered yet: `Consent`.
     public static let consentPending = DropReason(rawValue: "consentPending")
-    /// The user has not been asked yet, and it is held until then: `Consent`. If it is let go later, it is tracked anew.
-    public static let consentHeld = DropReason(rawValue: "consentHeld")
-    /// The host has switched events off: `Switches`.
-    public static let switchedOff = DropReason(rawValue: "switchedOff")
+    /// The host has disabled collection: `CollectionSettings`.
+    public static let collectionDisabled = DropReason(rawValue: "collectionDisabled")
     /// More events of its name came than `RateLimit` lets pass.
     public static let rateLimited = DropReason(rawValue: "rateLimited")
     /// The same was tracked just before: `Deduplication`.

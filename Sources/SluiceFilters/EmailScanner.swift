@@ -1,4 +1,4 @@
-/// Finds e-mail addresses: an at sign, what can stand before it, and a host name with a dot behind it.
+/// Finds e-mail addresses: a local part, an at sign, and a host name with a dot.
 enum EmailScanner {
     static func search(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int>? {
         var position = start
@@ -20,7 +20,7 @@ enum EmailScanner {
         return nil
     }
 
-    /// The length of the at sign at an offset; 0 if there is none.
+    /// The length of the at sign at an offset; 0 without an at sign.
     private static func atSign(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int {
         if text[position] == UInt8(ascii: "@") { return 1 }
         guard text[position] == UInt8(ascii: "%"), position + 2 < text.count,

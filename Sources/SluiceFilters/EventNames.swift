@@ -1,25 +1,28 @@
 public import Sluice
 
-/// Lets events pass by their names. The rest is dropped as ``Sluice/DropReason/filtered``.
+/// Lets events pass by name. All others are dropped as ``Sluice/DropReason/filtered``.
 ///
 /// ```swift
 /// EventNames(allowed: ["Purchase", "Search", "$*"])
 /// EventNames(denied: ["Debug*"])
 /// ```
 ///
-/// A name that ends with `*` stands for all names that begin so. Names that plugins make, such as `$AppStart`, are names
-/// like any other.
+/// A name that ends with `*` is a prefix. Remember events of plugins, such as `$AppStart`.
 public struct EventNames: Processor {
     private let isAllowList: Bool
     private let names: Set<String>
     private let prefixes: [[UInt8]]
 
-    /// Only events of these names pass.
+    /// Lets only events of these names pass.
+    ///
+    /// - Parameter names: Names and prefixes.
     public init(allowed names: Set<String>) {
         self.init(isAllowList: true, names)
     }
 
-    /// All events pass but those of these names.
+    /// Lets all events pass except those of these names.
+    ///
+    /// - Parameter names: Names and prefixes.
     public init(denied names: Set<String>) {
         self.init(isAllowList: false, names)
     }

@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Keeps events within the limits that a backend sets.
+/// Keeps events within the limits of your backend.
 ///
 /// ```swift
 /// Limits(.appCenter)
@@ -9,55 +9,71 @@ public import Sluice
 /// ```
 ///
 /// Lengths are characters, counted as Unicode scalars. Lengths of names and strings hold at every depth of arrays and
-/// objects; a rule that drops the property drops the whole property of the event in which the excess was found.
-/// Properties are counted at the top, and the rules for characters and reserved names are for names at the top. What
-/// stands above it counts, so let it stand above `AutoProperties` if only the host's own properties are to be limited.
+/// objects; a rule that drops a property drops the event's whole property. Counts, characters and reserved names are checked
+/// at the top only. Properties from the stages above count too: list it above `AutoProperties` to limit only your own.
 ///
-/// Of names that are cut to the same one, one property stays. The ledger counts events of which something was cut or
-/// left out by ``Sluice/Sanitization``, and those that were dropped or set aside by ``Sluice/DropReason``.
-public final class Limits: Processor {
-    private let rules: Rules
-    private let values: ValueLimits
-    private let setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void
-    private let eventNames = Locked<Set<String>>([])
+/// If names are equal after cutting, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
+/// dropped events by ``Sluice/DropReason``.
+public struct Limits: Processor {
+    /// The length of the event's name. Nil sets no limit, as for all
+    public var eventName: Rule?
+    /// The number of different event names in one process.
+    public var distinctEventNames: Rule?
+    /// The number of the event's properties.
+    public var properties: Rule?
+    /// The length of the name of a property.
+    public var propertyName: Rule? { didSet { values = ValueLimits(self) } }
+    /// The length of a string.
+    public var string: Rule? { didSet { values = ValueLimits(self) } }
+    /// The action for names with characters other than ASCII letters, digits, `_` and `$`, or with a digit first.
+    public var names: Rule? { didSet { values = ValueLimits(self) } }
+    /// Names that properties must not have, regardless of the case of ASCII letters. A name that ends with `*` is a prefix. The
+    /// action is that of ``names``; without it, the property is dropped.
+    public var reservedNames: Set<String> = [] { didSet { values = ValueLimits(self) } }
+    /// The action for objects, and for lists of anything but strings. Objects of plain values under a name that begins with
+    /// `$`, such as the `$set` of a profile, are allowed: the backend's wire format flattens them.
+    public var nesting: Rule? { didSet { values = ValueLimits(self) } }
 
-    /// A rule that allows names of no characters, or no name at all, can only be a mistake: the pipeline then throws
-    /// ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
+    private var setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
+    private var values = ValueLimits()
+    /// The names so far, for ``distinctEventNames``.
+    private var knownNames = Locked<Set<String>>([])
+
+    /// Creates a filter with limits for lengths. Set its other properties for further
     ///
     /// - Parameters:
-    ///   - rules: what the backend takes.
-    ///   - setAside: gets the events of rules that set aside, as they came, inside `track` on the caller's thread. It
-    ///     must not wait.
+    ///   - eventName: The limit for the event's name.
+    ///   - properties: The limit for the number of properties.
+    ///   - propertyName: The limit for the name of a property.
+    ///   - string: The limit for a string.
+    public init(eventName: Rule? = nil, properties: Rule? = nil, propertyName: Rule? = nil, string: Rule? = nil) {
+        self.eventName = eventName
+        self.properties = properties
+        self.propertyName = propertyName
+        self.string = string
+        values = ValueLimits(self)
+    }
+
+    /// Creates a filter with the limits of another one, such as `.appCenter` or `.sensors`.
+    ///
+    /// - Parameters:
+    ///   - limits: The backend's limits.
+    ///   - setAside: Gets the unchanged events of rules with `setAside`, inside `track` on the caller's thread. It must not wait.
     public init(
-        _ rules: Rules, setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
+        _ limits: Limits, setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
     ) {
-        self.rules = rules
+        self = limits
         self.setAside = setAside
-        values = ValueLimits(rules)
+        knownNames = Locked([])
     }
 
-    /// Nil sets no limit.
+    /// Checks the
     ///
-    /// - Parameters:
-    ///   - eventName: the length of the event's name.
-    ///   - properties: the number of its properties.
-    ///   - propertyName: the length of the name of a property.
-    ///   - string: the length of a string.
-    public convenience init(
-        eventName: Rule? = nil, properties: Rule? = nil, propertyName: Rule? = nil, string: Rule? = nil
-    ) {
-        var rules = Rules()
-        rules.eventName = eventName
-        rules.properties = properties
-        rules.propertyName = propertyName
-        rules.string = string
-        self.init(rules)
-    }
-
-    public func attach(to outlet: EventOutlet) throws {
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all.
+    public func prepare() throws {
         let names = [
-            ("eventName", rules.eventName), ("distinctEventNames", rules.distinctEventNames),
-            ("propertyName", rules.propertyName),
+            ("eventName", eventName), ("distinctEventNames", distinctEventNames),
+            ("propertyName", propertyName),
         ]
         for case (let name, let rule?) in names where rule.limit < 1 {
             throw SluiceError(
@@ -66,10 +82,9 @@ public final class Limits: Processor {
     }
 
     public func process(_ event: inout Event) -> Disposition {
-        if Consent.isLettingGo { return .keep }
-        let isNameFine = rules.eventName.map { event.name.utf8.count <= $0.limit } ?? true
-        if isNameFine, rules.names == nil, rules.distinctEventNames == nil, values.hold(for: event.properties),
-            event.properties.count <= rules.properties?.limit ?? .max
+        let isNameFine = eventName.map { event.name.utf8.count <= $0.limit } ?? true
+        if isNameFine, names == nil, distinctEventNames == nil, values.hold(for: event.properties),
+            event.properties.count <= properties?.limit ?? .max
         {
             return .keep
         }
@@ -80,23 +95,23 @@ public final class Limits: Processor {
     }
 
     private func limit(_ event: inout Event) -> Refusal? {
-        if let strategy = rules.names, !event.name.hasPlainCharacters {
-            return Refusal(.invalidName, strategy)
+        if let names, !event.name.hasPlainCharacters {
+            return Refusal(.invalidName, names.strategy)
         }
-        if let rule = rules.eventName, let cut = event.name.cut(toCharacters: rule.limit) {
+        if let rule = eventName, let cut = event.name.cut(toCharacters: rule.limit) {
             guard rule.strategy == .cut else { return Refusal(.eventNameTooLong, rule.strategy) }
             event.name = cut
             event.report(.truncatedName)
         }
-        if let rule = rules.distinctEventNames, !isKnown(event.name, rule.limit) {
+        if let rule = distinctEventNames, !isKnown(event.name, rule.limit) {
             return Refusal(.tooManyEventNames, rule.strategy)
         }
-        if values.hold(for: event.properties), event.properties.count <= rules.properties?.limit ?? .max { return nil }
+        if values.hold(for: event.properties), event.properties.count <= properties?.limit ?? .max { return nil }
         return limitProperties(of: &event)
     }
 
     private func isKnown(_ name: String, _ limit: Int) -> Bool {
-        eventNames.withLock { names in
+        knownNames.withLock { names in
             if names.contains(name) { return true }
             guard names.count < limit else { return false }
             names.insert(name)
@@ -117,7 +132,7 @@ public final class Limits: Processor {
                 changes.append((property, fitted, findings.sanitizations))
             }
         }
-        if let rule = rules.properties, event.properties.count > rule.limit {
+        if let rule = properties, event.properties.count > rule.limit {
             guard rule.strategy == .cut || rule.strategy == .dropProperty else {
                 return Refusal(.tooManyProperties, rule.strategy)
             }
@@ -141,19 +156,19 @@ public final class Limits: Processor {
     }
 }
 
-/// Why an event may not pass, and whether the host is to have it.
+/// Why an event is dropped, and whether it is set aside.
 struct Refusal: Equatable {
     let reason: DropReason
     let isSetAside: Bool
 
-    init(_ reason: DropReason, _ strategy: Limits.Strategy) {
+    init(_ reason: DropReason, _ strategy: Limits.Rule.Strategy) {
         self.reason = reason
         isSetAside = strategy == .setAside
     }
 }
 
 extension String {
-    /// The first `limit` Unicode scalars; nil if there are no more.
+    /// The first `limit` Unicode scalars; nil if the string is not longer.
     func cut(toCharacters limit: Int) -> String? {
         guard utf8.count > limit,
             let end = unicodeScalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex

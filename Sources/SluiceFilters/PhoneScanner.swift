@@ -1,6 +1,6 @@
-/// Finds phone numbers by the forms in which people write them, which dates, addresses and versions do not have.
+/// Finds phone numbers by the forms that people write them in, and that dates, addresses and versions don't have.
 enum PhoneScanner {
-    /// Digits that stand together, and what stands before them.
+    /// Consecutive digits, and the separator before them.
     private struct Group {
         var separator: Separator
         /// Whether a blank beyond ASCII is part of the separator, as between thousands.

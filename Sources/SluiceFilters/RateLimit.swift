@@ -1,10 +1,10 @@
 public import Sluice
 
-/// Lets so many events of each name pass in a time, and drops the rest as ``Sluice/DropReason/rateLimited``: against a
-/// loop that tracks.
+/// Limits the events of each name per time, and drops the rest as ``Sluice/DropReason/rateLimited``. Use it against a loop
+/// that tracks.
 ///
-/// A name may use up its whole number at once; what it has used comes back evenly in the time. Of more than 1,000 names,
-/// the further ones share one number, so that memory is bounded.
+/// It is a token bucket per name: a name can use its whole number in one burst, and the number is refilled evenly over the
+/// window. To bound memory, all names after the first 1,000 share one bucket.
 public final class RateLimit: Processor {
     static let maximumNames = 1_000
 
@@ -13,35 +13,36 @@ public final class RateLimit: Processor {
         var filledAt: Duration
     }
 
+    public let context = PluginContext()
     private let limit: Int
     private let window: Duration
-    private let time: any TimeSource
     private let buckets = Locked<[String: Bucket]>([:])
 
+    /// Creates a filter.
+    ///
     /// - Parameters:
-    ///   - events: how many of one name, at least 1. With fewer, or a shorter window than is allowed, the pipeline throws
-    ///     ``Sluice/SluiceError/Code/invalidArgument`` when it is built.
-    ///   - window: in what time, at least a millisecond; by the continuous clock.
-    ///   - time: the clock.
-    public init(_ events: Int, per window: Duration, time: any TimeSource = SystemTime()) {
+    ///   - events: The number of events of one name, at least 1.
+    ///   - window: The time for that number, at least a millisecond, by the continuous clock.
+    public init(_ events: Int, per window: Duration) {
         limit = events
         self.window = window
-        self.time = time
     }
 
-    public func attach(to outlet: EventOutlet) throws {
+    /// Checks the arguments.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for fewer than 1 event, or a window that is too short.
+    public func prepare() throws {
         guard limit >= 1 else {
             throw SluiceError(
-                .invalidArgument, "a RateLimit of \(limit) lets no event pass: choose 1 at least, or use EventNames")
+                .invalidArgument, "a limit of \(limit) lets no event pass: choose at least 1, or use EventNames")
         }
         guard window >= .milliseconds(1) else {
-            throw SluiceError(.invalidArgument, "a RateLimit per \(window): choose a millisecond at least")
+            throw SluiceError(.invalidArgument, "a window of \(window): choose at least a millisecond")
         }
     }
 
     public func process(_ event: inout Event) -> Disposition {
-        if Consent.isLettingGo { return .keep }
-        let now = time.continuousTime()
+        let now = context.time.continuousTime()
         let passes = buckets.withLock { buckets in
             var name = event.name
             if buckets[name] == nil, buckets.count >= RateLimit.maximumNames { name = "" }

@@ -1,5 +1,5 @@
 extension Redaction {
-    /// Something secret that can be told by its form. Found by scanners over UTF-8, in time linear in the text.
+    /// A form of secret text. The scanners work on UTF-8, in time linear in the text.
     public struct Pattern: Sendable {
         /// The first match that begins at an offset or behind it.
         typealias Search = @Sendable (_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Range<Int>?
@@ -12,17 +12,17 @@ extension Redaction {
         public static let email = Pattern(mark: "[email]", appliesToNumbers: false, search: EmailScanner.search)
 
         /// Payment cards: 13 to 19 digits, single spaces or hyphens between them, with the prefix and the length of
-        /// one of the large issuers and a right check digit; becomes `[card]`. Dots, two blanks, and blanks beyond ASCII
-        /// may stand between the groups in which cards show their numbers, such as four times four.
+        /// one of the large issuers and a correct check digit; becomes `[card]`. Dots, two blanks, and blanks beyond ASCII are
+        /// allowed between the groups that cards show, such as four times four.
         public static let paymentCard = Pattern(mark: "[card]", appliesToNumbers: true, search: CardScanner.search)
 
         /// Phone numbers in an international form (`+49 30 1234567`), in the North American one (`(555) 123-4567`), or
         /// with a leading zero and a gap (`030 1234567`, `01.23.45.67.89`); becomes `[phone]`. The gaps may be blanks
-        /// beyond ASCII, such as no-break spaces. Digits without any gap and without `+` are none: too many other numbers
-        /// look like that.
+        /// beyond ASCII, such as no-break spaces. Digits without a gap and without `+` don't match, because too many other
+        /// numbers look like that.
         public static let phone = Pattern(mark: "[phone]", appliesToNumbers: false, search: PhoneScanner.search)
 
-        /// Nil if there is no match.
+        /// Returns nil without a match.
         func replacing(in text: String) -> String? {
             var text = text
             return text.withUTF8 { utf8 in

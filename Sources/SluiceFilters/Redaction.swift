@@ -1,26 +1,28 @@
 public import Sluice
 
-/// Takes secrets out of events before they reach any disk.
+/// Removes secrets from events before they reach any disk.
 ///
 /// ```swift
 /// Redaction(keys: ["password", "token"], patterns: [.email, .paymentCard])
 /// ```
 ///
-/// The value of a property whose name is one of the keys, in whatever case of its ASCII letters, becomes
-/// `"[redacted]"`; text that matches a pattern becomes the pattern's mark, such as `[email]`, and what surrounds it
-/// stays. Both hold at every depth of arrays and objects. Patterns are looked for in strings, in the names of the event
-/// and of properties, and payment cards also in numbers. Of names that become the same, one property stays.
+/// The value of a property with one of the keys, regardless of the case of ASCII letters, becomes `"[redacted]"`. Text that
+/// matches a pattern becomes the pattern's mark, such as `[email]`; the text around it stays. Both hold at every depth of
+/// arrays and objects. Patterns are searched in strings, in the names of the event and of properties, and payment cards also
+/// in numbers. If names become equal, one property stays.
 ///
-/// Ids are left as they are: pass a hash to `login` instead of an e-mail address. What a stage below it adds is not
-/// redacted, so let it stand below those. The ledger counts events of which something was taken as
-/// ``Sluice/Sanitization/redacted``. Let it stand above `Limits`: half a card number is not known for one.
+/// User ids are not redacted: pass a hash to `login` instead of an e-mail address. List it below the stages that add
+/// properties, and above `Limits`, because half a card number is not recognized. The ledger counts changed events as
+/// ``Sluice/Sanitization/redacted``.
 public struct Redaction: Processor {
     private let keys: CaseInsensitiveNames
     private let patterns: [Pattern]
 
+    /// Creates a filter.
+    ///
     /// - Parameters:
-    ///   - keys: names of properties whose values are secret.
-    ///   - patterns: what is secret wherever it stands, applied in the order given.
+    ///   - keys: The names of properties whose values are secret.
+    ///   - patterns: Patterns of secret text, applied in this order.
     public init(keys: [String] = [], patterns: [Pattern] = []) {
         self.keys = CaseInsensitiveNames(keys)
         self.patterns = patterns
@@ -32,7 +34,7 @@ public struct Redaction: Processor {
             event.report(.redacted)
         }
         if patterns.isEmpty, event.properties.isFlat, !event.properties.hasName(among: keys) { return .keep }
-        // Property by property, because the list also carries what was cut from it before.
+        // Property by property, because the list carries its sanitizations.
         for property in event.properties {
             guard let redacted = redacted(property) else { continue }
             event.report(.redacted)
@@ -42,7 +44,7 @@ public struct Redaction: Processor {
         return .keep
     }
 
-    /// Nil if nothing is to be changed; so are the others of the name.
+    /// Returns nil if nothing changed.
     private func redacted(_ property: Property) -> Property? {
         let name = redacted(property.name)
         let value = keys.contains(property.name) ? .string("[redacted]") : redacted(property.value)

@@ -1,12 +1,12 @@
 import Sluice
 
-/// Names, and beginnings of names, that a backend keeps for itself, whatever the case of their ASCII letters.
+/// Names, and prefixes of names, that a backend reserves, regardless of the case of ASCII letters.
 struct ReservedNames: Sendable {
     let names: CaseInsensitiveNames
     private let prefixes: [[UInt8]]
     let isEmpty: Bool
 
-    /// - Parameter names: those that end with `*` are beginnings.
+    /// - Parameter names: a name that ends with `*` is a prefix.
     init(_ names: Set<String>) {
         isEmpty = names.isEmpty
         self.names = CaseInsensitiveNames(names.filter { !$0.hasSuffix("*") })

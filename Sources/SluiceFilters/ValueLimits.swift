@@ -1,14 +1,15 @@
 import Sluice
 
-/// The rules for properties one by one; those for lengths hold at every depth.
-struct ValueLimits: Sendable {
+/// The rules for single properties. Rules for lengths hold at every depth.
+// A class, because `Limits` is a value, whose copies would retain each part of this one.
+final class ValueLimits: Sendable {
     struct Findings {
         var sanitizations: [Sanitization] = []
         var dropsProperty = false
         var refusal: Refusal?
 
-        /// What cannot be shortened goes with its property.
-        mutating func forbid(_ strategy: Limits.Strategy, _ reason: DropReason) {
+        /// Notes a violation that can't be shortened: the property or the event is dropped.
+        mutating func forbid(_ strategy: Limits.Rule.Strategy, _ reason: DropReason) {
             switch strategy {
             case .cut, .dropProperty: dropsProperty = true
             case .dropEvent, .setAside: refusal = refusal ?? Refusal(reason, strategy)
@@ -18,19 +19,20 @@ struct ValueLimits: Sendable {
 
     private let name: Limits.Rule?
     private let string: Limits.Rule?
-    private let characters: Limits.Strategy?
+    private let characters: Limits.Rule.Strategy?
     private let reserved: ReservedNames
-    private let nesting: Limits.Strategy?
+    private let nesting: Limits.Rule.Strategy?
 
-    init(_ rules: Limits.Rules) {
-        name = rules.propertyName
-        string = rules.string
-        characters = rules.names
-        reserved = ReservedNames(rules.reservedNames)
-        nesting = rules.nesting
+    /// - Parameter limits: nil for no limits.
+    init(_ limits: Limits? = nil) {
+        name = limits?.propertyName
+        string = limits?.string
+        characters = limits?.names?.strategy
+        reserved = ReservedNames(limits?.reservedNames ?? [])
+        nesting = limits?.nesting?.strategy
     }
 
-    /// Whether nothing in a list can be wrong, by what the list knows of itself: bytes are never fewer than characters.
+    /// Whether nothing in a list can be wrong, by the list's own bounds: there are never fewer bytes than characters.
     func hold(for properties: Properties) -> Bool {
         guard characters == nil, !reserved.hasPrefixes,
             reserved.isEmpty || !properties.hasName(among: reserved.names)
@@ -41,7 +43,7 @@ struct ValueLimits: Sendable {
             && properties.longestStringBytes <= string?.limit ?? .max
     }
 
-    /// The property as it may stay; nil if it needs no change, or is to be dropped by the findings.
+    /// The property within the limits; nil if it needs no change, or if the findings drop it.
     func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
         if let characters, !property.name.hasPlainCharacters { findings.forbid(characters, .invalidName) }
         if !reserved.isEmpty, reserved.contains(property.name) {
@@ -92,7 +94,9 @@ struct ValueLimits: Sendable {
         }
     }
 
-    private func note(_ rule: Limits.Rule, _ reason: DropReason, _ sanitization: Sanitization, _ findings: inout Findings) {
+    private func note(
+        _ rule: Limits.Rule, _ reason: DropReason, _ sanitization: Sanitization, _ findings: inout Findings
+    ) {
         switch rule.strategy {
         case .cut: findings.sanitizations.append(sanitization)
         case .dropProperty, .dropEvent, .setAside: findings.forbid(rule.strategy, reason)
@@ -101,7 +105,7 @@ struct ValueLimits: Sendable {
 }
 
 extension Property {
-    /// An object of plain values in which a plugin keeps what is not the event's own, such as `$set`.
+    /// An object of plain values for properties that are not the event's own, such as `$set`.
     fileprivate var isEnvelope: Bool {
         guard name.utf8.first == UInt8(ascii: "$"), case .object(let object) = value else { return false }
         return object.allSatisfy(\.value.isPlain)

@@ -1,18 +1,21 @@
 import Sluice
 
-/// Where the very first anonymous id may come from, if none is kept yet: an id of the device, for example.
+/// A source of the very first anonymous id, such as an id of the device.
 ///
 /// ```swift
 /// Identity(persistedIn: .device(), anonymousIDFrom: [.vendor])
 /// ```
 ///
-/// Sources are asked in their order, once in the life of an installation; the first id counts. What is blank, longer
-/// than 255 characters, with a NUL in it, or all zeros, as an advertising id without permission, is none. After the last
-/// source, and for every new id later, comes a random UUID.
+/// Sources are asked in their order, once per installation; the first valid id is used. An id is ignored if it is blank,
+/// longer than 255 characters, contains NUL, or is all zeros (the IDFA without permission). Without an id from a source,
+/// and for every new id later, a random UUID is used.
 public struct AnonymousIDSource: Sendable {
     private let ask: @Sendable () -> String?
 
-    /// - Parameter id: called on the thread that makes the ``Identity``; nil if there is no id.
+    /// Creates a source.
+    ///
+    /// - Parameter id: Returns the id, or nil if there is no id. It is called on the thread that builds the pipeline, or
+    ///   that first asks the ``Identity`` for an id, and must not call the identity.
     public init(_ id: @escaping @Sendable () -> String?) {
         ask = id
     }

@@ -1,30 +1,27 @@
 #if canImport(Security)
     import Foundation
     import Security
-    import Sluice
+    public import Sluice
 
-    extension Identity.Persistence {
-        /// In the keychain of this device, where an identity outlives the app's removal, and in the app's user defaults as
-        /// a backup.
+    extension Persistence {
+        /// Keeps state in the keychain of this device, where it survives the app's removal, and in the app's user defaults
+        /// as a backup.
         ///
-        /// Before the first unlock after a restart neither can be read: building the pipeline then throws, and is to be
-        /// tried again later.
+        /// Before the first unlock after a restart neither can be read: building the pipeline then throws, and you can
+        /// try again later.
         ///
-        /// - Parameter name: under which it is kept in both; one for each identity of an app.
-        public static func device(_ name: String = "sluice.identity") -> Identity.Persistence {
-            keychain(name).backedUp(by: userDefaults(name))
-        }
-
-        private static func keychain(_ name: String) -> Identity.Persistence {
-            let item = KeychainItem(service: name)
-            return Identity.Persistence(named: "the keychain", read: { try item.read() }, write: { try item.write($0) })
-        }
-
-        private static func userDefaults(_ name: String) -> Identity.Persistence {
-            Identity.Persistence(
-                named: "the user defaults",
-                read: { UserDefaults.standard.data(forKey: name).map { [UInt8]($0) } },
-                write: { UserDefaults.standard.set(Data($0), forKey: name) })
+        /// - Parameter name: The prefix of the names in both; one for each pipeline with an identity of its own.
+        /// - Returns: The place, which several plugins can share.
+        public static func device(_ name: String = "sluice") -> Persistence {
+            Persistence(
+                named: "the keychain", read: { try KeychainItem(service: "\(name).\($0)").read() },
+                write: { try KeychainItem(service: "\(name).\($0)").write($1) }
+            )
+            .backedUp(
+                by: Persistence(
+                    named: "the user defaults",
+                    read: { UserDefaults.standard.data(forKey: "\(name).\($0)").map { [UInt8]($0) } },
+                    write: { UserDefaults.standard.set(Data($1), forKey: "\(name).\($0)") }))
         }
     }
 

@@ -1,10 +1,10 @@
 public import Sluice
+import SluiceFiles
 
-/// Says on every event who did it, and remembers that across launches.
+/// Adds the user's ids to every event, and remembers them across launches.
 ///
-/// There is always an anonymous id, minted once; a login adds the id by which the host knows the user. An event's
-/// distinct id is the login id, else the anonymous id. The identity is that of the moment of `track`: a later login
-/// does not change events that wait.
+/// There is always an anonymous id, created once; a login adds the id by which you know the user. An event's distinct id
+/// is the login id, or the anonymous id before a login. Events keep the identity of the moment of `track`.
 ///
 /// ```swift
 /// let identity = Identity(persistedIn: .file(stateDirectory))
@@ -18,160 +18,124 @@ public import Sluice
 /// identity.profile.set(["plan": "pro"])
 /// ```
 ///
-/// An event that brings an id of its own is about whom it names: nothing of this identity is mixed in, and only a
-/// missing distinct id is derived from the event's own two.
+/// An event that you track with an id of its own keeps it: nothing of this identity is mixed in. Only a missing distinct
+/// id is derived from the event's own two.
 ///
-/// One `Identity` may stand in several pipelines, and its verbs may be called from any thread. A verb returns when the
-/// change is on disk; what it throws leaves everything as it was. Events of a verb, such as `$SignUp`, go to all
-/// pipelines that the identity stands in, and nowhere before it stands in one. Of two objects or processes that keep
-/// their identity in the same place, each sees only the changes of its own, and the later change stays.
+/// One `Identity` can be part of several pipelines, and you can call its verbs from any thread. A verb returns when the
+/// change is on disk; if it throws, the identity is as it was. Events of a verb, such as `$SignUp`, go to all pipelines
+/// that the identity is part of.
 ///
-/// A damaged file never changes an id silently: building the pipeline throws ``Sluice/SluiceError/Code/corruptIdentity``
-/// until the host has put the file right or called ``resetAnonymousID()``.
+/// Building the pipeline throws if the identity can't be read now, so that nobody becomes a new user by accident. An
+/// identity that is damaged is kept aside and reported (see ``Sluice/Persistence``), and a new anonymous id is created.
 public final class Identity: Processor {
     public static var isUnique: Bool { true }
 
-    struct State {
-        var ids: UserIDs? {
-            didSet { extras = ids?.extras ?? [:] }
-        }
-        var extras: Properties = [:]
-        var outlets: [EventOutlet] = []
-        var isSigningUp = false
-        /// The `$SignUp` that has passed here, and that no pipeline has stored: a stage below holds it, or has dropped it.
-        var passedSignUp: UserIDs.SignUp?
-        /// It has passed again: what had held it has let it go.
-        var isSignUpLetGo = false
-        /// What went wrong before there was anyone to tell.
-        var note: String?
+    private struct State {
+        /// The sign-up that is still to be tracked in this launch.
+        var signUp: UserIDs.SignUp?
+        var isLoaded = false
+        /// The sign-up that has passed this stage last.
+        var passedSignUp: EventID?
     }
 
-    private let persistence: Persistence
-    private let sources: [AnonymousIDSource]
-    private let random: @Sendable () -> UInt64
-    // Held while a change waits for the disk, for which `track` must not wait: it takes only the other lock.
-    private let changes = Locked(())
-    let state = Locked(State())
+    public let context = PluginContext()
+    private let ids: PersistedState<UserIDs>
+    private let state = Locked(State())
 
-    /// Reads the identity; where there is none, finds or mints an anonymous id and keeps it.
-    ///
-    /// What goes wrong here is tried again, and thrown, when a pipeline is built with it.
+    /// Creates an identity. It is read when the pipeline is built, or when you first ask for an id.
     ///
     /// - Parameters:
-    ///   - persistence: where the identity is kept.
-    ///   - sources: where the first anonymous id may come from, before a random UUID.
-    ///   - random: 64 uniformly distributed bits a call, of which anonymous ids are made.
-    public init(
-        persistedIn persistence: Persistence,
-        anonymousIDFrom sources: [AnonymousIDSource] = [],
-        random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom
-    ) {
-        self.persistence = persistence
-        self.sources = sources
-        self.random = random
-        do {
-            _ = try changes.withLock { () throws(SluiceError) in try load() }
-        } catch {
-            // attach(to:) does the same again, and can throw.
+    ///   - persistence: Where the identity is kept.
+    ///   - sources: Where the first anonymous id can come from. Without an id from them it is a random UUID.
+    public init(persistedIn persistence: Persistence, anonymousIDFrom sources: [AnonymousIDSource] = []) {
+        ids = PersistedState("identity", in: persistence, context) { [context] in
+            for source in sources {
+                if let id = source.id { return UserIDs(anonymousID: id) }
+            }
+            return UserIDs(anonymousID: Identity.newID(context))
         }
     }
 
-    // MARK: Who it is
+    private static func newID(_ context: PluginContext) -> String { EventID.random(context.random).description }
 
-    /// The id of this installation; nil only while the place where it is kept cannot be read or written.
-    public var anonymousID: String? { ids?.anonymousID }
+    // MARK: Ids
 
-    /// The id that the host gave at ``login(_:_:)``; nil when nobody is logged in.
-    public var loginID: String? { ids?.loginID }
+    /// The id of this installation; nil only while the place where it is kept can't be read or written.
+    public var anonymousID: String? { current?.anonymousID }
 
-    /// The login id, else the anonymous id.
-    public var distinctID: String? { ids?.distinctID }
+    /// The id that you passed to ``login(_:_:)``; nil when nobody is logged in.
+    public var loginID: String? { current?.loginID }
 
-    /// Further ids of the user by their kinds, as of ``bind(_:_:)``.
-    public var boundIDs: Properties { ids?.boundIDs ?? [:] }
+    /// The login id, or the anonymous id before a login.
+    public var distinctID: String? { current?.distinctID }
 
-    /// The ids of the user's groups by their types, as of ``join(_:_:_:)``.
-    public var groups: Properties { ids?.groups ?? [:] }
+    /// Further ids of the user by their kinds. See ``bind(_:_:)``.
+    public var boundIDs: Properties { current?.boundIDs ?? [:] }
 
-    private var ids: UserIDs? { state.withLock { $0.ids } }
+    /// The ids of the user's groups by their types. See ``join(_:_:_:)``.
+    public var groups: Properties { current?.groups ?? [:] }
 
-    // MARK: A new user
+    /// Also keeps a new anonymous id, before anybody has seen it.
+    private var current: UserIDs? {
+        if let ids = ids.memory.withLock(\.self) { return ids }
+        do throws(SluiceError) {
+            try load()
+        } catch {
+            // prepare() and the verbs do the same again, and can throw.
+            return nil
+        }
+        return ids.memory.withLock(\.self)
+    }
 
-    /// Mints a new anonymous id, as for another user of the same device; the login id stays.
+    /// Creates a new anonymous id, as for another user of the same device. The login id stays.
     ///
-    /// It is also the way on from a damaged file, which is then kept beside the new one with `.corrupt` at the end of
-    /// its name; nobody is logged in after that.
-    ///
-    /// - Returns: the new anonymous id.
-    /// - Throws: an error of the file; the identity is then as it was.
+    /// - Returns: The new anonymous id.
+    /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     @discardableResult
     public func resetAnonymousID() throws(SluiceError) -> String {
-        let new = mint()
-        try replaceAnonymousID(by: new)
-        return new
+        let id = Identity.newID(context)
+        try change { $0.anonymousID = id }
+        return id
     }
 
-    /// Takes an id of the host's own as the anonymous id, such as one that another system gave; the login id stays.
-    ///
-    /// From a damaged file it is a way on as ``resetAnonymousID()`` is.
+    /// Replaces the anonymous id by an id of your own, such as one from another system. The login id stays.
     ///
     /// - Parameter id: 1 to 255 characters, counted as Unicode scalars.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or has a NUL in it, and an error of the
-    ///   file; the identity is then as it was.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL, and an
+    ///   error of the place where the identity is kept; the identity is then as it was.
     public func setAnonymousID(_ id: String) throws(SluiceError) {
         try UserIDs.validate(id, "anonymous id")
-        try replaceAnonymousID(by: id)
+        try change { $0.anonymousID = id }
     }
 
-    /// Forgets everything about the user: a new anonymous id, nobody logged in, no bound ids and no groups.
+    /// Forgets the user: a new anonymous id, nobody logged in, no bound ids and no groups.
     ///
-    /// - Throws: an error of the file; the identity is then as it was.
+    /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func reset() throws(SluiceError) {
-        let ids = UserIDs(anonymousID: mint())
-        try changes.withLock { () throws(SluiceError) in
-            try persistence.replace(by: ids)
-            state.withLock { $0.ids = ids }
-        }
-    }
-
-    private func replaceAnonymousID(by new: String) throws(SluiceError) {
-        try changes.withLock { () throws(SluiceError) in
-            do throws(SluiceError) {
-                var ids = try load()
-                ids.anonymousID = new
-                try keep(ids)
-            } catch {
-                guard error.code == .corruptIdentity else { throw error }
-                let ids = UserIDs(anonymousID: new)
-                try persistence.replace(by: ids)
-                state.withLock { $0.ids = ids }
-            }
-        }
+        let new = UserIDs(anonymousID: Identity.newID(context))
+        try change { $0 = new }
+        state.withLock { $0.signUp = nil }
     }
 
     // MARK: Processor
 
-    public func attach(to outlet: EventOutlet) throws {
-        _ = try changes.withLock { () throws(SluiceError) in try load() }
-        let note = state.withLock { state in
-            state.outlets.append(outlet)
-            state.passedSignUp = nil
-            state.isSignUpLetGo = false
-            return state.note
-        }
-        if let note { outlet.report(note) }
-        trackOwedSignUp()
+    /// Reads the identity, and tracks a `$SignUp` that an earlier launch has not stored.
+    ///
+    /// - Throws: An error of the place where the identity is kept.
+    public func prepare() throws {
+        try load()
+        trackSignUp()
     }
 
     public func process(_ event: inout Event) -> Disposition {
         if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
-            state.withLock { state in
-                event.anonymousID = state.ids?.anonymousID
-                event.loginID = state.ids?.loginID
-                if !state.extras.isEmpty { event.properties.addDefaults(state.extras) }
+            ids.memory.withLock { ids in
+                event.anonymousID = ids?.anonymousID
+                event.loginID = ids?.loginID
+                if let extras = ids?.extras, !extras.isEmpty { event.properties.addDefaults(extras) }
             }
-        } else if event.name == Identity.signUpName {
-            signUpPasses(event)
+        } else if event.name == UserIDs.SignUp.eventName {
+            state.withLock { $0.passedSignUp = event.id }
         }
         if event.distinctID == nil {
             event.distinctID = event.loginID ?? event.anonymousID
@@ -179,61 +143,58 @@ public final class Identity: Processor {
         return .keep
     }
 
-    /// What could not be stored before, such as for want of the user's consent, may be now.
-    public func receive(_ signal: Signal) {
+    /// Tracks a `$SignUp` that could not be stored before, for example without the user's consent.
+    public func emit(for signal: Signal) {
         switch signal {
-        case .didBecomeActive, .didEnterBackground: trackOwedSignUp()
+        case .didBecomeActive, .didEnterBackground: trackSignUp()
         case .launched, .willResignActive, .willTerminate, .connectivity: break
         }
     }
 
     // MARK: For the verbs
 
-    /// - Returns: whether anything is another now.
+    /// - Returns: whether the identity is another one now.
     @discardableResult
     func change(_ body: (inout UserIDs) throws(SluiceError) -> Void) throws(SluiceError) -> Bool {
-        try changes.withLock { () throws(SluiceError) in
-            let old = try load()
-            var new = old
-            try body(&new)
-            if new != old { try keep(new) }
-            return new != old
+        try load()
+        return try ids.change(body)
+    }
+
+    private func load() throws(SluiceError) {
+        // Writes a new id.
+        if ids.memory.withLock({ $0 == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
+        state.withLock { state in
+            if !state.isLoaded { state.signUp = ids.memory.withLock { $0?.signUp } }
+            state.isLoaded = true
         }
     }
 
-    func track(_ name: String, _ properties: Properties) {
-        for outlet in state.withLock({ $0.outlets }) { outlet.track(name, properties) }
-    }
-
-    // MARK: With the lock on changes held
-
-    private func load() throws(SluiceError) -> UserIDs {
-        if let ids { return ids }
-        guard let found = try persistence.read() else {
-            let ids = UserIDs(anonymousID: firstAnonymousID())
-            try keep(ids)
-            return ids
+    /// Tracks a new sign-up, or one that is pending, and notes that it is done once a pipeline has stored it.
+    ///
+    /// It keeps its id in every attempt, so a receiver recognizes a repetition: after a crash between the two, and after
+    /// a launch in which a stage below has held it. One that a stage above has dropped is tracked again at the next
+    /// occasion; one that has passed here, in the next launch.
+    func trackSignUp(_ new: UserIDs.SignUp? = nil) {
+        let pending = state.withLock { state in
+            defer { state.signUp = nil }
+            return new ?? state.signUp
         }
-        state.withLock { $0.ids = found.ids }
-        do throws(SluiceError) {
-            try persistence.heal(found)
-        } catch {
-            state.withLock { $0.note = "the identity is kept in fewer places than it should be: \(error)" }
+        guard let signUp = pending else { return }
+        let extras = ids.memory.withLock { $0?.extras ?? [:] }
+        let isStored = context.track(UserIDs.SignUp.eventName) { event in
+            event = signUp.event(with: extras)
         }
-        return found.ids
-    }
-
-    private func keep(_ ids: UserIDs) throws(SluiceError) {
-        try persistence.write(ids)
-        state.withLock { $0.ids = ids }
-    }
-
-    private func firstAnonymousID() -> String {
-        for source in sources {
-            if let id = source.id { return id }
+        if isStored {
+            do throws(SluiceError) {
+                try ids.change { if $0.signUp == signUp { $0.signUp = nil } }
+            } catch {
+                context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
+            }
+        } else {
+            let isPending = ids.memory.withLock { $0?.signUp == signUp }
+            state.withLock { state in
+                if isPending, state.passedSignUp != signUp.id, state.signUp == nil { state.signUp = signUp }
+            }
         }
-        return mint()
     }
-
-    private func mint() -> String { EventID.random(random).description }
 }

@@ -1,92 +1,95 @@
 public import Sluice
 
 extension Identity {
-    /// What is known about the user, rather than what the user does: verbs that track events about it.
-    public var profile: Profile { Profile(identity: self) }
+    /// Verbs that track events about the user's profile.
+    public var profile: Profile { Profile(context: context) }
 
-    /// What is known about the things that users deal with, such as products.
-    public var items: Items { Items(identity: self) }
-}
-
-/// Verbs about the user of an ``Identity``. Each tracks one event, which a backend applies to what it knows of the
-/// user; nothing is kept here.
-///
-/// What is said of the user stands in an object of its own, so that it does not mix with the properties that plugins
-/// add to every event.
-public struct Profile: Sendable {
-    let identity: Identity
-
-    /// Sets properties of the user: `$ProfileSet`, with `$set`.
-    public func set(_ properties: Properties) {
-        identity.track("$ProfileSet", ["$set": .object(properties)])
+    /// Tracks `$ItemSet`: properties of a thing that users deal with, such as a product, as `$item`.
+    ///
+    /// - Parameters:
+    ///   - type: The type of item, such as `book`; 1 to 255 characters, like the id.
+    ///   - id: The item's id among those of its type.
+    ///   - properties: The item's properties.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is empty or too long.
+    public func setItem(_ type: String, _ id: String, _ properties: Properties) throws(SluiceError) {
+        var event = try Identity.item(type, id)
+        event["$item"] = .object(properties)
+        context.track("$ItemSet", event)
     }
 
-    /// Sets those which the user does not have yet: `$ProfileSetOnce`, with `$set_once`.
+    /// Tracks `$ItemDelete`: the item is gone.
+    ///
+    /// - Parameters:
+    ///   - type: The type of item.
+    ///   - id: The item's id among those of its type.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is empty or too long.
+    public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
+        context.track("$ItemDelete", try Identity.item(type, id))
+    }
+
+    private static func item(_ type: String, _ id: String) throws(SluiceError) -> Properties {
+        try UserIDs.validate(type, "type of item")
+        try UserIDs.validate(id, "item id")
+        return ["$item_type": .string(type), "$item_id": .string(id)]
+    }
+}
+
+/// Verbs about the user of an ``Identity``. Each tracks one event, which a backend applies to the user's profile.
+///
+/// The profile's properties are in an object of their own, so that they don't mix with the properties that plugins add to
+/// every event. Nothing is kept on this side.
+public struct Profile: Sendable {
+    let context: PluginContext
+
+    /// Sets properties of the user: `$ProfileSet`, with `$set`.
+    ///
+    /// - Parameter properties: The properties to set.
+    public func set(_ properties: Properties) {
+        context.track("$ProfileSet", ["$set": .object(properties)])
+    }
+
+    /// Sets the properties that the user doesn't have yet: `$ProfileSetOnce`, with `$set_once`.
+    ///
+    /// - Parameter properties: The properties to set.
     public func setOnce(_ properties: Properties) {
-        identity.track("$ProfileSetOnce", ["$set_once": .object(properties)])
+        context.track("$ProfileSetOnce", ["$set_once": .object(properties)])
     }
 
     /// Adds to numbers of the user: `$ProfileIncrement`, with `$increment`.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of the amounts is no number; nothing is tracked then.
+    /// - Parameter amounts: The numbers to add.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of the amounts is not a number; nothing is tracked then.
     public func increment(_ amounts: Properties) throws(SluiceError) {
         for amount in amounts {
             switch amount.value {
             case .int, .double: continue
             default:
-                throw SluiceError(.invalidArgument, "an increment of \"\(amount.name)\" that is no number: pass one")
+                throw SluiceError(.invalidArgument, "the increment of \"\(amount.name)\" is not a number: pass one")
             }
         }
-        identity.track("$ProfileIncrement", ["$increment": .object(amounts)])
+        context.track("$ProfileIncrement", ["$increment": .object(amounts)])
     }
 
-    /// Appends to lists of the user: `$ProfileAppend`, with `$append`. A single value is a list of one.
+    /// Appends to lists of the user: `$ProfileAppend`, with `$append`.
+    ///
+    /// - Parameter values: The values to append. A single value is a list of one.
     public func append(_ values: Properties) {
         let lists = values.map { property -> (String, PropertyValue) in
             if case .array = property.value { return (property.name, property.value) }
             return (property.name, [property.value])
         }
-        identity.track("$ProfileAppend", ["$append": .object(Properties(lists))])
+        context.track("$ProfileAppend", ["$append": .object(Properties(lists))])
     }
 
     /// Removes properties of the user: `$ProfileUnset`, with `$unset`.
+    ///
+    /// - Parameter names: The names of the properties.
     public func unset(_ names: String...) {
-        identity.track("$ProfileUnset", ["$unset": .array(PropertyArray(names.map { .string($0) }))])
+        context.track("$ProfileUnset", ["$unset": .array(PropertyArray(names.map { .string($0) }))])
     }
 
-    /// Removes all that is known about the user: `$ProfileDelete`.
+    /// Removes the whole profile: `$ProfileDelete`.
     public func delete() {
-        identity.track("$ProfileDelete", [:])
-    }
-}
-
-/// Verbs about things. Each tracks one event, with `$item_type` and `$item_id`; nothing is kept here.
-public struct Items: Sendable {
-    let identity: Identity
-
-    /// Sets properties of a thing: `$ItemSet`, with `$item`.
-    ///
-    /// - Parameters:
-    ///   - type: what it is, such as `book`; 1 to 255 characters, as is the id.
-    ///   - id: its own among those of the type.
-    ///   - properties: what is to be known about it.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is empty or too long.
-    public func set(_ type: String, _ id: String, _ properties: Properties) throws(SluiceError) {
-        var event = try Items.key(type, id)
-        event["$item"] = .object(properties)
-        identity.track("$ItemSet", event)
-    }
-
-    /// Removes a thing: `$ItemDelete`.
-    ///
-    /// - Throws: as ``set(_:_:_:)``.
-    public func delete(_ type: String, _ id: String) throws(SluiceError) {
-        identity.track("$ItemDelete", try Items.key(type, id))
-    }
-
-    private static func key(_ type: String, _ id: String) throws(SluiceError) -> Properties {
-        try UserIDs.validate(type, "type of item")
-        try UserIDs.validate(id, "item id")
-        return ["$item_type": .string(type), "$item_id": .string(id)]
+        context.track("$ProfileDelete")
     }
 }

@@ -1,12 +1,26 @@
 import Sluice
+import SluiceFiles
 
-/// Who the user is, at one moment.
+/// The user's ids at one moment.
 struct UserIDs: Sendable, Equatable {
-    /// A first login of which no event has been tracked yet.
+    /// The event of a first login, until a pipeline has stored it.
     struct SignUp: Sendable, Equatable {
-        var loginID: String
-        var previousID: String
-        var properties: Properties
+        static let eventName = "$SignUp"
+
+        let id: EventID
+        let time: Timestamp
+        let loginID: String
+        let previousID: String
+        let properties: Properties
+
+        func event(with extras: Properties) -> Event {
+            var properties = properties
+            properties["$original_id"] = .string(previousID)
+            properties.addDefaults(extras)
+            return Event(
+                id: id, name: SignUp.eventName, time: time, anonymousID: previousID, loginID: loginID,
+                properties: properties)
+        }
     }
 
     var anonymousID: String {
@@ -14,12 +28,18 @@ struct UserIDs: Sendable, Equatable {
     }
     var loginID: String?
     /// Further ids of the user, by the names of their kinds.
-    var boundIDs: Properties = [:]
+    var boundIDs: Properties = [:] {
+        didSet { updateExtras() }
+    }
     /// The ids of the groups that the user belongs to, by their types.
-    var groups: Properties = [:]
+    var groups: Properties = [:] {
+        didSet { updateExtras() }
+    }
+    /// The properties that every event gets beside the three ids: put together when they change, not for each event.
+    private(set) var extras: Properties = [:]
     /// Whether somebody has logged in under this anonymous id.
     var hasSignedUp = false
-    var owedSignUp: SignUp?
+    var signUp: SignUp?
 
     init(anonymousID: String, loginID: String? = nil) {
         self.anonymousID = anonymousID
@@ -28,26 +48,25 @@ struct UserIDs: Sendable, Equatable {
 
     var distinctID: String { loginID ?? anonymousID }
 
-    /// What every event gets beside the three ids.
-    var extras: Properties {
-        var extras: Properties = [:]
+    private mutating func updateExtras() {
+        extras = [:]
         if !boundIDs.isEmpty { extras["$identities"] = .object(boundIDs) }
         if !groups.isEmpty { extras["$groups"] = .object(groups) }
-        return extras
     }
 
-    mutating func logIn(_ id: String, _ properties: Properties) {
-        guard loginID != id else { return }
-        if loginID != nil { logOut() }
-        loginID = id
+    /// - Parameter event: the id and time of a `$SignUp`, if the login is the first one.
+    mutating func logIn(_ loginID: String, _ properties: Properties, event: (id: EventID, time: Timestamp)) {
+        guard self.loginID != loginID else { return }
+        if self.loginID != nil { logOut() }
+        self.loginID = loginID
         guard !hasSignedUp else { return }
         hasSignedUp = true
-        if anonymousID != id {
-            owedSignUp = SignUp(loginID: id, previousID: anonymousID, properties: properties)
-        }
+        guard anonymousID != loginID else { return }
+        signUp = SignUp(
+            id: event.id, time: event.time, loginID: loginID, previousID: anonymousID, properties: properties)
     }
 
-    /// What belongs to the user goes too: the next one must not inherit it.
+    /// Bound ids and groups go too: the next user must not inherit them.
     mutating func logOut() {
         loginID = nil
         boundIDs = [:]
@@ -55,33 +74,76 @@ struct UserIDs: Sendable, Equatable {
     }
 }
 
+extension UserIDs: PersistedValue {
+    init?(_ object: Properties) {
+        guard let anonymousID = object.string("anonymous_id") else { return nil }
+        self.init(anonymousID: anonymousID, loginID: object.string("login_id"))
+        boundIDs = object.object("bound_ids") ?? [:]
+        groups = object.object("groups") ?? [:]
+        hasSignedUp = object["has_signed_up"] == true
+        updateExtras()
+        guard let pending = object.object("pending_sign_up") else { return }
+        guard let id = pending.string("id").flatMap({ EventID($0) }), case .date(let time) = pending["time"],
+            let loginID = pending.string("login_id"), let previousID = pending.string("previous_id")
+        else { return nil }
+        signUp = SignUp(
+            id: id, time: time, loginID: loginID, previousID: previousID,
+            properties: pending.object("properties") ?? [:])
+    }
+
+    var object: Properties {
+        var object: Properties = ["anonymous_id": .string(anonymousID)]
+        object["login_id"] = loginID.map { .string($0) }
+        if !boundIDs.isEmpty { object["bound_ids"] = .object(boundIDs) }
+        if !groups.isEmpty { object["groups"] = .object(groups) }
+        if hasSignedUp { object["has_signed_up"] = true }
+        object["pending_sign_up"] = signUp.map { signUp in
+            [
+                "id": .string(signUp.id.description), "time": .date(signUp.time), "login_id": .string(signUp.loginID),
+                "previous_id": .string(signUp.previousID), "properties": .object(signUp.properties),
+            ]
+        }
+        return object
+    }
+}
+
+extension Properties {
+    fileprivate func string(_ name: String) -> String? {
+        if case .string(let string) = self[name] { string } else { nil }
+    }
+
+    fileprivate func object(_ name: String) -> Properties? {
+        if case .object(let object) = self[name] { object } else { nil }
+    }
+}
+
 extension UserIDs {
-    /// What backends take; with at most four bytes each it also stays below what an event's id may have.
+    /// The limit of most backends. With at most four bytes each, it also stays below the longest id of an event.
     static let maximumLength = 255
-    /// Each of them travels with every event.
+    /// Each bound id and group is sent with every event.
     static let maximumExtras = 32
 
-    static func validate(_ id: String, _ what: String) throws(SluiceError) {
+    static func validate(_ id: String, _ kind: String) throws(SluiceError) {
         guard id.fits else {
             throw SluiceError(
-                .invalidArgument, "a \(what) of more than \(maximumLength) characters: shorten it, or pass its hash")
+                .invalidArgument, "a \(kind) of more than \(maximumLength) characters: shorten it, or pass its hash")
         }
         guard !id.isBlank else {
-            throw SluiceError(.invalidArgument, "an empty or blank \(what): pass one, or log out instead")
+            throw SluiceError(.invalidArgument, "an empty or blank \(kind): pass one, or log out instead")
         }
         guard !id.utf8.contains(0) else {
             throw SluiceError(
-                .invalidArgument, "a \(what) with a NUL in it, which many backends refuse: pass it without")
+                .invalidArgument, "a \(kind) that contains NUL, which many backends refuse: remove it")
         }
     }
 
-    static func validate(_ count: Int, _ what: String) throws(SluiceError) {
+    static func validate(_ count: Int, _ kind: String) throws(SluiceError) {
         guard count <= maximumExtras else {
-            throw SluiceError(.invalidArgument, "more than \(maximumExtras) \(what) at a time: remove one first")
+            throw SluiceError(.invalidArgument, "more than \(maximumExtras) \(kind) at a time: remove one first")
         }
     }
 
-    /// Whether what a source of ids came up with is one; zeros mean that the system gives none.
+    /// Whether a text from a source is an id: systems give zeros if they don't permit one.
     static func isID(_ id: String) -> Bool {
         id.fits && !id.isBlank && !id.utf8.contains(0)
             && !id.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: "-") }
@@ -94,7 +156,7 @@ extension String {
         utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
     }
 
-    /// Whether nothing of it can be seen: white space, and characters of control and format.
+    /// Whether it has no visible characters.
     fileprivate var isBlank: Bool {
         unicodeScalars.allSatisfy { scalar in
             let properties = scalar.properties

@@ -1,6 +1,11 @@
 #if (canImport(UIKit) && !os(watchOS)) || (canImport(AppKit) && !targetEnvironment(macCatalyst))
+    import Dispatch
     public import Foundation
     public import Sluice
+
+    #if canImport(Network)
+        import Network
+    #endif
 
     #if canImport(UIKit)
         import UIKit
@@ -10,35 +15,39 @@
         private typealias Application = NSApplication
     #endif
 
-    /// Reports to a pipeline what the app goes through: launch, activity, background and termination.
+    /// Reports the app's launch, activity, background and termination to a pipeline, and whether there is a network.
     ///
-    /// Make one on the main thread while the app is launching, as in `application(_:didFinishLaunchingWithOptions:)`,
-    /// and hold it for as long as it is to report. It does not keep the pipeline alive.
+    /// Create one on the main thread while the app is launching, as in `application(_:didFinishLaunchingWithOptions:)`, or
+    /// later, and keep it while it must report. It doesn't keep the pipeline alive.
     ///
-    /// On entering the background it asks the system for time to send what waits, and gives it back when that is done.
-    /// A Mac app does not enter the background: there `$AppEnd` comes with the termination.
+    /// When the app enters the background, it asks the system for time to send waiting events, and returns it when that is
+    /// done. A Mac app doesn't enter the background: there `$AppEnd` comes with the termination. When the network changes,
+    /// delivery retries immediately, and `AutoProperties` reads the network again.
     @MainActor
     @available(iOSApplicationExtension, unavailable)
     @available(tvOSApplicationExtension, unavailable)
     @available(visionOSApplicationExtension, unavailable)
     public final class AppSignals {
         private let observations: [Observation]
+        #if canImport(Network)
+            private let network: NetworkObservation
+        #endif
 
-        /// Reports the launch at once: a passive one if the app is in the background.
+        /// Reports the launch, which is passive if the app is in the background, and that the app is active if it is.
         ///
-        /// While it is launching, an app with scenes says that it is in the background in any case. There the launch is
-        /// reported with the first of these: the app's next notification, or when the main thread gets to it next. A host
-        /// that knows better says so itself before that, by `pipeline.signal(.launched(.passive))`.
+        /// While an app with scenes is launching, the system always returns that it is in the background. Its launch is then
+        /// reported with the app's next notification, or when the main thread is free. If you know better, call
+        /// `pipeline.signal(.launched(.passive))` before.
         ///
         /// - Parameters:
-        ///   - pipeline: what is to be told.
-        ///   - center: where the app's notifications are posted.
+        ///   - pipeline: The pipeline that gets the signals.
+        ///   - center: The center where the app's notifications are posted.
         public convenience init(to pipeline: Pipeline, from center: NotificationCenter = .default) {
             let manifest = Bundle.main.object(forInfoDictionaryKey: "UIApplicationSceneManifest")
             self.init(to: pipeline, from: center, hasScenes: manifest != nil)
         }
 
-        /// - Parameter hasScenes: whether the state says nothing while the app is launching.
+        /// - Parameter hasScenes: whether the state is unknown while the app is launching.
         package init(to pipeline: Pipeline, from center: NotificationCenter, hasScenes: Bool) {
             let report = LaunchReport(to: pipeline)
             let signals: [(Notification.Name, Signal)] = [
@@ -61,11 +70,15 @@
                     })
             #endif
             self.observations = observations
+            #if canImport(Network)
+                network = NetworkObservation(pipeline)
+            #endif
             if !hasScenes || AppSignals.launch == .foreground {
                 report.make(AppSignals.launch)
             } else {
                 Task { report.make(AppSignals.launch) }
             }
+            if AppSignals.isActive { pipeline.signal(.didBecomeActive) }
         }
 
         private static var launch: Signal.Launch {
@@ -73,6 +86,15 @@
                 Application.shared.applicationState == .background ? .passive : .foreground
             #else
                 .foreground
+            #endif
+        }
+
+        /// The notification has been posted before there was an observer.
+        private static var isActive: Bool {
+            #if canImport(UIKit)
+                Application.shared.applicationState == .active
+            #else
+                Application.shared.isActive
             #endif
         }
 
@@ -88,7 +110,7 @@
         #endif
     }
 
-    /// Tells how the app was launched, once, before anything else is told.
+    /// Reports the launch once, before any other signal.
     private final class LaunchReport: Sendable {
         private struct Target {
             weak var pipeline: Pipeline?
@@ -111,13 +133,13 @@
     }
 
     #if canImport(UIKit)
-        /// Time that the system gives an app in the background, until it is given back or runs out.
+        /// Time in the background, until it is returned or runs out.
         @MainActor
         private final class BackgroundTime {
             private var task = UIBackgroundTaskIdentifier.invalid
 
             init() {
-                // Whoever does not give it back when it runs out is ended by the system.
+                // The system kills an app that doesn't return it when it runs out.
                 task = Application.shared.beginBackgroundTask(withName: "sluice") { [weak self] in
                     MainActor.assumeIsolated { self?.giveBack() }
                 }
@@ -132,7 +154,7 @@
     #endif
 
     /// Ends with its last reference.
-    // @unchecked: the token is only given back, for which the notification centre may be called from any thread.
+    // @unchecked: the token is only returned, and the notification center can be called from any thread.
     private final class Observation: @unchecked Sendable {
         private let token: any NSObjectProtocol
         private let center: NotificationCenter
@@ -147,4 +169,25 @@
             center.removeObserver(token)
         }
     }
+
+    #if canImport(Network)
+        /// Reports the network, first when it is made, and then with each change. Ends with its last reference.
+        private final class NetworkObservation: Sendable {
+            private let monitor = NWPathMonitor()
+
+            init(_ pipeline: Pipeline) {
+                monitor.pathUpdateHandler = { [weak pipeline] path in
+                    let connectivity: Signal.Connectivity =
+                        path.status != .satisfied ? .unavailable : path.isExpensive ? .metered : .available
+                    // Signals of one pipeline must come one after the other; those of the app come on the main thread.
+                    DispatchQueue.main.async { [weak pipeline] in pipeline?.signal(.connectivity(connectivity)) }
+                }
+                monitor.start(queue: DispatchQueue(label: "sluice.connectivity"))
+            }
+
+            deinit {
+                monitor.cancel()
+            }
+        }
+    #endif
 #endif

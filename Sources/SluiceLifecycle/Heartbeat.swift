@@ -1,16 +1,14 @@
 import Sluice
 
-/// Something that is done again and again while the app is in the foreground, so that after a crash it is known until
-/// when it lived.
+/// Calls a closure again and again while the app is in the foreground, so that the end of the session and the app is known
+/// after a crash.
 final class Heartbeat: Sendable {
-    private let time: any TimeSource
     private let interval: Duration
     private let task = Locked<Task<Void, Never>?>(nil)
 
-    init(every interval: Duration, by time: any TimeSource) {
-        // The system's clocks trap on sums that only absurd durations reach: a year stands for all of those.
-        self.interval = min(max(.milliseconds(100), interval), .seconds(31_536_000))
-        self.time = time
+    init(every interval: Duration) {
+        // The system's clocks trap on sums that only absurd durations reach, so the longest interval is a year.
+        self.interval = min(max(.seconds(1), interval), .seconds(31_536_000))
     }
 
     deinit {
@@ -18,8 +16,8 @@ final class Heartbeat: Sendable {
     }
 
     /// - Parameter beat: called on any thread, for the first time after one interval.
-    func start(_ beat: @escaping @Sendable () -> Void) {
-        let new = Task.detached(priority: .utility) { [time, interval] in
+    func start(_ time: any TimeSource, _ beat: @escaping @Sendable () -> Void) {
+        let new = Task.detached(priority: .utility) { [interval] in
             while !Task.isCancelled {
                 do {
                     try await time.sleep(until: time.continuousTime() + interval)

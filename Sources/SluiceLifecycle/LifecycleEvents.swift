@@ -1,95 +1,93 @@
 public import Sluice
 import SluiceFiles
 
-/// Turns what the platform reports into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`.
+/// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`.
 ///
 /// | event | when | properties |
 /// |---|---|---|
 /// | `$AppStart` | the app becomes active, at first or after the background | `$resume_from_background`, `$is_first_time`, `$is_first_day` |
-/// | `$AppEnd` | it enters the background, or is about to end in the foreground | `$event_duration` |
+/// | `$AppEnd` | it enters the background, or terminates in the foreground | `$event_duration` |
 /// | `$AppEnd` | after a crash, at the next launch | `$event_duration`, `$recovered` |
-/// | `$AppStartPassively` | the system launched it into the background | `$is_first_day`; `$app_state` by ``PassiveLaunchTagger`` |
+/// | `$AppStartPassively` | the system launches it into the background | `$is_first_day`; `$app_state` by ``PassiveLaunchTagger`` |
 ///
-/// A notification, the control centre or the app switcher make an app resign active and become active again, without a
-/// background between: that is no start. `$event_duration` is the time since `$AppStart` in milliseconds with three
-/// decimals, by the suspending clock.
+/// A notification, the control centre or the app switcher only interrupt an app, so they cause no events.
+/// `$event_duration` is the time since `$AppStart` in milliseconds with three decimals, by the suspending clock.
 ///
-/// With a directory to keep it in, it knows the first launch ever, and the day of it by the device's own calendar; and
-/// it notes while the app is in the foreground that it lives. A crash or a kill in the foreground so leaves an `$AppEnd`
-/// that is made good at the first signal of the next launch, with the last known time as its own. Without a directory
-/// nothing is said about any of that.
+/// With a persistence, it knows the first launch and its day, by the local calendar. While the app is in the foreground, it
+/// regularly notes the time: after a crash or a kill, the first signal of the next launch causes the missing `$AppEnd`, with
+/// the last noted time. Without a persistence, `$is_first_time`, `$is_first_day` and `$recovered` are left out.
 ///
-/// It needs signals: those of `AppSignals` on Apple's platforms, of ``ProcessSignals`` on servers, or the host's own
-/// calls of `pipeline.signal`. It may stand above or below ``PassiveLaunchTagger``.
+/// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls of
+/// `pipeline.signal`. List it above `Screens` and below ``Sessions``.
 public final class LifecycleEvents: Processor {
     public static var isUnique: Bool { true }
 
-    private struct State {
-        var machine: LifecycleMachine?
-        var written: LifecycleFacts?
-        var outlets: [EventOutlet] = []
-    }
-
-    private let file: StateFile?
-    private let time: any TimeSource
+    public let context = PluginContext()
     private let utcOffset: @Sendable (Timestamp) -> Int?
     private let heartbeat: Heartbeat
-    // Held while a change waits for the disk.
-    private let changes = Locked(())
-    private let state = Locked(State())
+    private let kept: PersistedState<LifecycleFacts>
+    private let machine = Locked<LifecycleMachine?>(nil)
 
+    /// Creates the processor.
+    ///
     /// - Parameters:
-    ///   - persistence: where what the next launch has to know is kept.
-    ///   - interval: how exactly the time of a crash is known: 15 s by default. So often a small file is written while
-    ///     the app is in the foreground, if there is a directory.
-    ///   - time: its suspending clock measures the time in the foreground.
+    ///   - persistence: Where the facts for the next launch are kept.
+    ///   - interval: How exactly the time of a crash is known; at least 1 s. The state is written this often while the app is
+    ///     in the foreground.
     public convenience init(
-        persistedIn persistence: LifecyclePersistence = .memory, notingEvery interval: Duration = .seconds(15),
-        time: any TimeSource = SystemTime()
+        persistedIn persistence: Persistence = .memory, notingEvery interval: Duration = .seconds(15)
     ) {
-        self.init(
-            persistedIn: persistence, notingEvery: interval, time: time, utcOffset: { LocalTime.utcOffset(at: $0) })
+        self.init(persistedIn: persistence, notingEvery: interval, utcOffset: { LocalTime.utcOffset(at: $0) })
     }
 
     package init(
-        persistedIn persistence: LifecyclePersistence, notingEvery interval: Duration = .seconds(15),
-        time: any TimeSource, utcOffset: @escaping @Sendable (Timestamp) -> Int?
+        persistedIn persistence: Persistence, notingEvery interval: Duration = .seconds(15),
+        utcOffset: @escaping @Sendable (Timestamp) -> Int?
     ) {
-        file = persistence.file("lifecycle.json")
-        self.time = time
         self.utcOffset = utcOffset
-        heartbeat = Heartbeat(every: max(.seconds(1), interval), by: time)
+        heartbeat = Heartbeat(every: interval)
+        kept = PersistedState("lifecycle", in: persistence, context, damaged: .unknown) { LifecycleFacts() }
     }
 
-    public func attach(to outlet: EventOutlet) throws {
-        state.withLock { $0.outlets.append(outlet) }
-        load()
+    /// Reads the facts of earlier launches. A failure is reported.
+    public func prepare() {
+        var facts: LifecycleFacts?
+        do throws(SluiceError) {
+            try kept.load()
+            if kept.isPersistent { facts = kept.memory.withLock(\.self) }
+        } catch {
+            context.report("the facts of earlier launches can't be read, so they are left out: \(error)")
+        }
+        machine.withLock { $0 = $0 ?? LifecycleMachine(facts: facts) }
     }
 
     public func process(_ event: inout Event) -> Disposition { .keep }
 
-    public func receive(_ signal: Signal) {
+    public func emit(for signal: Signal) {
         let now = now
-        let (outputs, outlets): ([LifecycleMachine.Output], [EventOutlet]) = state.withLock { state in
-            (state.machine?.receive(signal, at: now) ?? [], state.outlets)
-        }
+        let outputs = machine.withLock { $0?.receive(signal, at: now) ?? [] }
         for output in outputs {
-            for outlet in outlets {
-                outlet.track(output.name, output.properties) { event in
-                    if let time = output.time { event.time = time }
-                }
+            context.track(output.name, output.properties) { event in
+                if let time = output.time { event.time = time }
             }
         }
-        // After the events: a crash between the two makes one twice, rather than never.
-        save()
+        // After the events: a crash between the two repeats one, rather than losing it.
+        note()
         switch signal {
-        case .didBecomeActive: startHeartbeat()
-        case .didEnterBackground, .willTerminate: heartbeat.stop()
-        case .launched, .willResignActive, .connectivity: break
+        case .didBecomeActive:
+            kept.saveLater()
+            startHeartbeat()
+        case .didEnterBackground, .willTerminate:
+            heartbeat.stop()
+            // Not later: the process may be suspended or gone by then.
+            if kept.isPersistent { kept.saveOrReport() }
+        case .launched, .willResignActive, .connectivity:
+            if !outputs.isEmpty { kept.saveLater() }
         }
     }
 
     private var now: LifecycleMachine.Moment {
+        let time = context.time
         let wall = time.wallTime()
         let local = wall.milliseconds.addingReportingOverflow(Int64(utcOffset(wall) ?? 0) * 60_000).partialValue
         let day = local / 86_400_000 - (local % 86_400_000 < 0 ? 1 : 0)
@@ -97,49 +95,23 @@ public final class LifecycleEvents: Processor {
     }
 
     private func startHeartbeat() {
-        guard file != nil, state.withLock({ $0.machine?.isActive == true }) else { return }
-        heartbeat.start { [weak self] in
+        guard kept.isPersistent, machine.withLock({ $0?.isActive == true }) else { return }
+        heartbeat.start(context.time) { [weak self] in
             guard let self else { return }
             let now = self.now
-            self.state.withLock { $0.machine?.beat(at: now) }
-            self.save()
+            self.machine.withLock { $0?.beat(at: now) }
+            self.note()
+            self.kept.saveOrReport()
         }
     }
 
-    // MARK: Across launches
-
-    private func load() {
-        guard state.withLock({ $0.machine == nil }) else { return }
-        var facts: LifecycleFacts?
-        do throws(SluiceError) {
-            if let file { facts = try file.readOrKeepAside { LifecycleFacts($0) } ?? LifecycleFacts() }
-        } catch {
-            report("what is known of earlier launches cannot be read, so nothing is said of them: \(error)")
-            // Of a file that was kept aside, the next launch is to know more.
-            if error.code == .malformedLine { facts = LifecycleFacts(isFirstLaunch: false) }
-        }
-        state.withLock { state in
-            guard state.machine == nil else { return }
-            state.machine = LifecycleMachine(facts: facts)
-            state.written = facts
+    /// Takes over the machine's facts, to be saved. Facts that could not be read are not replaced.
+    private func note() {
+        machine.withLock { machine in
+            if let facts = machine?.facts { kept.set(facts) }
         }
     }
 
-    private func save() {
-        guard let file else { return }
-        changes.withLock {
-            let (facts, written) = state.withLock { ($0.machine?.facts, $0.written) }
-            guard let facts, facts != written else { return }
-            do throws(SluiceError) {
-                try file.write(facts.object)
-                state.withLock { $0.written = facts }
-            } catch {
-                report("what the next launch has to know cannot be kept: \(error)")
-            }
-        }
-    }
-
-    private func report(_ message: String) {
-        for outlet in state.withLock({ $0.outlets }) { outlet.report(message) }
-    }
+    /// Returns when no write is pending. For tests.
+    package func waitForWrites() async { await kept.waitForWrites() }
 }

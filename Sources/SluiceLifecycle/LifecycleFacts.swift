@@ -1,9 +1,10 @@
 import Sluice
+import SluiceFiles
 
-/// What one launch tells the next.
-struct LifecycleFacts: Equatable {
-    /// A stay in the foreground that has not ended, as far as was known last.
-    struct Stay: Equatable {
+/// The facts that ``LifecycleEvents`` keeps for the next launch.
+struct LifecycleFacts: PersistedValue {
+    /// A time in the foreground that has not ended, as far as was last known.
+    struct ForegroundSpan: Sendable, Equatable {
         var lastKnown: Timestamp
         /// Milliseconds.
         var duration: Double
@@ -12,17 +13,18 @@ struct LifecycleFacts: Equatable {
     /// The number of the local day of the first launch, since 1970.
     var firstDay: Int64?
     var hasStarted = false
-    var stay: Stay?
+    var span: ForegroundSpan?
 
     init() {}
 
-    /// Of an installation that has been launched before, though nobody knows when.
-    init(isFirstLaunch: Bool) {
-        hasStarted = !isFirstLaunch
-        if !isFirstLaunch { firstDay = .min }
-    }
+    /// An installation that was launched before, on an unknown day.
+    static let unknown = {
+        var facts = LifecycleFacts()
+        facts.hasStarted = true
+        facts.firstDay = .min
+        return facts
+    }()
 
-    /// Nil if it is not what ``object`` makes.
     init?(_ object: Properties) {
         guard case .bool(let hasStarted) = object["has_started"] else { return nil }
         self.hasStarted = hasStarted
@@ -31,12 +33,12 @@ struct LifecycleFacts: Equatable {
         case nil: break
         default: return nil
         }
-        switch object["stay"] {
-        case .object(let stay):
-            guard case .date(let time) = stay["last_known"], case .double(let duration) = stay["duration"],
+        switch object["foreground_span"] {
+        case .object(let span):
+            guard case .date(let time) = span["last_known"], case .double(let duration) = span["duration"],
                 duration >= 0
             else { return nil }
-            self.stay = Stay(lastKnown: time, duration: duration)
+            self.span = ForegroundSpan(lastKnown: time, duration: duration)
         case nil: break
         default: return nil
         }
@@ -45,7 +47,9 @@ struct LifecycleFacts: Equatable {
     var object: Properties {
         var object: Properties = ["has_started": .bool(hasStarted)]
         object["first_day"] = firstDay.map { .int($0) }
-        object["stay"] = stay.map { ["last_known": .date($0.lastKnown), "duration": .double($0.duration)] }
+        object["foreground_span"] = span.map {
+            ["last_known": .date($0.lastKnown), "duration": .double($0.duration)]
+        }
         return object
     }
 }

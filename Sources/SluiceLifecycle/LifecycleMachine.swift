@@ -1,6 +1,6 @@
 import Sluice
 
-/// Which events signals make: a pure value, to which the time is told.
+/// Decides which events signals cause: a pure value, which is given the time.
 struct LifecycleMachine {
     struct Moment {
         var suspending: Duration
@@ -16,48 +16,48 @@ struct LifecycleMachine {
         var time: Timestamp?
     }
 
-    /// Nil where nothing is known of earlier launches, and so nothing is said of them.
+    /// Nil if earlier launches are unknown; the properties about them are then left out.
     private(set) var facts: LifecycleFacts?
-    /// The suspending time of the last `$AppStart` that had no `$AppEnd` yet.
+    /// The suspending time of the last `$AppStart` without an `$AppEnd`.
     private var activeSince: Duration?
     private var hasStarted = false
     private var hasStartedPassively = false
-    /// The stay of an earlier launch that nobody ended.
-    private var unended: LifecycleFacts.Stay?
+    /// The foreground span of an earlier launch that crashed.
+    private var unfinished: LifecycleFacts.ForegroundSpan?
 
     init(facts: LifecycleFacts?) {
         self.facts = facts
-        unended = facts?.stay
+        unfinished = facts?.span
     }
 
     var isActive: Bool { activeSince != nil }
 
     mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
-        var outputs = makeGood()
+        var outputs = recoverUnfinished()
         switch signal {
         case .launched(.passive):
             guard !hasStarted, !hasStartedPassively else { break }
             hasStartedPassively = true
-            outputs.append(Output(name: LifecycleEventName.startPassively, properties: launchFlags(now)))
+            outputs.append(Output(name: "$AppStartPassively", properties: launchFlags(now)))
         case .didBecomeActive:
             guard activeSince == nil else { break }
             outputs.append(start(now))
         case .didEnterBackground, .willTerminate:
             guard let start = activeSince else { break }
             activeSince = nil
-            facts?.stay = nil
+            facts?.span = nil
             let duration = (now.suspending - start).inMilliseconds
-            outputs.append(Output(name: LifecycleEventName.end, properties: ["$event_duration": .double(duration)]))
+            outputs.append(Output(name: "$AppEnd", properties: ["$event_duration": .double(duration)]))
         case .launched(.foreground), .willResignActive, .connectivity:
             break
         }
         return outputs
     }
 
-    /// The app lives: what is known now is what a crash would leave.
+    /// Notes that the app is running, for the next launch in case this one crashes.
     mutating func beat(at now: Moment) {
         guard let activeSince, facts != nil else { return }
-        facts?.stay = LifecycleFacts.Stay(
+        facts?.span = LifecycleFacts.ForegroundSpan(
             lastKnown: now.wall, duration: (now.suspending - activeSince).inMilliseconds)
     }
 
@@ -71,7 +71,7 @@ struct LifecycleMachine {
         activeSince = now.suspending
         hasStarted = true
         beat(at: now)
-        return Output(name: LifecycleEventName.start, properties: properties)
+        return Output(name: "$AppStart", properties: properties)
     }
 
     private mutating func launchFlags(_ now: Moment) -> Properties {
@@ -81,22 +81,15 @@ struct LifecycleMachine {
         return ["$is_first_day": .bool(firstDay == now.day)]
     }
 
-    /// The end that an earlier launch could not tell, at the last time that it was known to live.
-    private mutating func makeGood() -> [Output] {
-        guard let stay = unended else { return [] }
-        unended = nil
-        facts?.stay = nil
+    /// Makes the `$AppEnd` of an earlier launch that crashed, at its last known time.
+    private mutating func recoverUnfinished() -> [Output] {
+        guard let span = unfinished else { return [] }
+        unfinished = nil
+        facts?.span = nil
         return [
             Output(
-                name: LifecycleEventName.end,
-                properties: ["$event_duration": .double(stay.duration), "$recovered": true], time: stay.lastKnown)
+                name: "$AppEnd",
+                properties: ["$event_duration": .double(span.duration), "$recovered": true], time: span.lastKnown)
         ]
     }
-}
-
-/// The names of the events that ``LifecycleEvents`` makes.
-enum LifecycleEventName {
-    static let start = "$AppStart"
-    static let end = "$AppEnd"
-    static let startPassively = "$AppStartPassively"
 }

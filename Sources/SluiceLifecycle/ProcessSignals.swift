@@ -12,29 +12,31 @@
         import Bionic
     #endif
 
-    /// Reports to pipelines what a server or a tool goes through: its start at once, and its end when the system or the
-    /// user asks for it by a signal; and shuts them down then.
+    /// Reports the start and the end of a server or a tool to pipelines, and shuts them down when the system or the user ends
+    /// the process with a signal.
     ///
     /// ```swift
-    /// let signals = ProcessSignals(to: pipeline)     // hold it for as long as the process is to live
+    /// let signals = ProcessSignals(to: pipeline)     // keep it as long as the process runs
     /// ```
     ///
-    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send what they can until the deadline. After that
-    /// the process ends as if nobody had listened: by the same signal. A second signal ends it at once. The deadline holds
-    /// even where the host blocks every thread of the concurrency pool: then nothing is sent, and the process ends by it.
+    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send until the deadline. After that the process ends with
+    /// the same signal. A second signal ends it immediately. The deadline holds even if you block every thread of the
+    /// concurrency pool; nothing is sent then.
     ///
-    /// While it lives, the signals' default actions are off; one that the process ignored before, as under `nohup`, stays
-    /// ignored. Make one for each process, and none where something else handles these signals: call
-    /// `pipeline.signal(.willTerminate)` and `shutdown` from there.
+    /// While it exists, the signals' default actions are off. A signal that the process ignored before, as under `nohup`,
+    /// stays ignored. Create one per process. If you handle these signals yourself, call `pipeline.signal(.willTerminate)` and
+    /// `shutdown` instead.
     public final class ProcessSignals: Sendable {
         private let listener: Int
 
+        /// Reports the start, and listens for signals.
+        ///
         /// - Parameters:
-        ///   - pipelines: those of the process; they are not kept alive.
-        ///   - numbers: of the signals.
-        ///   - deadline: the longest time that sending may take: by the continuous clock, and by the clock that stops while
-        ///     the machine sleeps.
-        ///   - end: what is done last, once; by default the process ends by the signal.
+        ///   - pipelines: The pipelines of the process. They are not kept alive.
+        ///   - numbers: The numbers of the signals.
+        ///   - deadline: The longest time for sending, by the continuous clock and by the clock that stops while the machine
+        ///     sleeps.
+        ///   - end: Called last, once. By default the process ends with the signal.
         public convenience init(
             to pipelines: Pipeline..., on numbers: [Int32] = ProcessSignals.terminations,
             deadline: Duration = .seconds(5),
@@ -43,7 +45,7 @@
             self.init(to: pipelines, on: numbers, deadline: deadline, after: ProcessSignals.dispatch, then: end)
         }
 
-        /// - Parameter timer: calls the closure after a time, on a thread that is not of the concurrency pool.
+        /// - Parameter timer: calls the closure after a time, on a thread outside the concurrency pool.
         package init(
             to pipelines: [Pipeline], on numbers: [Int32], deadline: Duration,
             after timer: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
@@ -66,7 +68,7 @@
                 guard isFirst else { return finish(number) }
                 timer(deadline) { finish(number) }
                 let pipelines = targets.compactMap(\.pipeline)
-                // A queue of its own: the signals' has to hear of the next one, and the pool may be blocked.
+                // A queue of its own: the signals' queue must receive the next one, and the pool may be blocked.
                 DispatchQueue(label: "sluice.termination").async {
                     for pipeline in pipelines { pipeline.signal(.willTerminate) }
                     Task {
@@ -90,7 +92,7 @@
         }
 
         private static let dispatch: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { time, body in
-            // A day stands for all that is longer: Dispatch counts nanoseconds in 64 bits.
+            // At most a day: Dispatch counts nanoseconds in 64 bits.
             let (seconds, attoseconds) = min(max(.zero, time), .seconds(86_400)).components
             let interval = DispatchTimeInterval.nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
             DispatchQueue(label: "sluice.deadline").asyncAfter(deadline: .now() + interval, execute: body)
@@ -102,16 +104,16 @@
             }
         }
 
-        /// Ends the process by a signal, whose default action is restored.
+        /// Ends the process with a signal, after restoring its default action.
         public static let endProcess: @Sendable (_ number: Int32) -> Void = { number in
             signal(number, SIG_DFL)
-            // The thread that this runs on may have the signal blocked.
+            // This thread may block the signal.
             var signals = sigset_t()
             sigemptyset(&signals)
             sigaddset(&signals, number)
             pthread_sigmask(SIG_UNBLOCK, &signals, nil)
             kill(getpid(), number)
-            // The first process of a container is not ended by a signal's default action.
+            // A signal's default action doesn't end the first process of a container.
             _exit(128 + number)
         }
 

@@ -1,12 +1,13 @@
 import Sluice
+import SluiceFiles
 
-/// When sessions begin and end: a pure value, to which the time is told by the continuous clock.
+/// Decides when sessions begin and end: a pure value, which is given the time of the continuous clock.
 struct SessionMachine {
     struct Session: Equatable {
         var id: String
         var index: Int64
         var start: Duration
-        /// Until when it is known to have lasted.
+        /// The last known time of the session.
         var last: Duration
 
         var properties: Properties { ["$session_id": .string(id), "$session_index": .int(index)] }
@@ -22,24 +23,26 @@ struct SessionMachine {
     enum Output: Equatable {
         case started(Session)
         case ended(Session)
-        /// The one that an earlier launch could not end.
+        /// The session of an earlier launch that crashed.
         case recovered(SessionRecord)
     }
 
     private let mode: Sessions.Mode
     private let makeID: @Sendable () -> String
     private(set) var lastIndex: Int64
-    /// What an earlier launch left open; its last events may still come.
+    /// The open session of an earlier launch that crashed; its last events may still come.
     let recovered: SessionRecord?
-    /// ``recovered`` has not been told to be over.
-    private(set) var owesRecovered: Bool
+    /// The end of ``recovered`` has not been tracked.
+    private(set) var isRecoveredPending: Bool
     private(set) var current: Session?
-    /// The properties of ``current``, joined when it begins.
+    /// The properties of ``current``: put together when it begins, not for each event.
     private(set) var properties: Properties = [:]
-    /// ``current`` still marks events, but has been told to be over.
+    /// ``current`` still marks events, but its end has been tracked.
     private(set) var isOver = false
+    /// The session that the next launch would have to end after a crash.
+    var open: Session? { isOver ? nil : current }
     private var lastEvent = Duration.zero
-    /// Nil in the foreground, and where nobody reports what the app does.
+    /// Nil in the foreground, and without signals.
     private var backgroundSince: Duration?
 
     init(
@@ -49,11 +52,11 @@ struct SessionMachine {
         self.mode = mode
         self.lastIndex = lastIndex
         self.recovered = recovered
-        owesRecovered = recovered != nil
+        isRecoveredPending = recovered != nil
         self.makeID = makeID
     }
 
-    /// An event is about to be marked.
+    /// Call this before an event is marked.
     mutating func event(at now: Duration) -> [Output] {
         let outputs = renewIfNeeded(at: now)
         lastEvent = now
@@ -83,14 +86,14 @@ struct SessionMachine {
         }
     }
 
-    /// The app lives. Whether it is used, an idle limit cannot tell by that.
+    /// Notes that the app is running. That doesn't extend a session with an idle limit.
     mutating func beat(at now: Duration) {
         if case .idle = mode { return }
         if backgroundSince == nil { lasts(until: now) }
     }
 
     mutating func start(at now: Duration) -> [Output] {
-        let outputs = makeGood() + end()
+        let outputs = recoverUnfinished() + end()
         lastIndex += 1
         let session = Session(id: makeID(), index: lastIndex, start: now, last: now)
         current = session
@@ -100,7 +103,7 @@ struct SessionMachine {
         return outputs + [.started(session)]
     }
 
-    /// It is over for later events too.
+    /// Ends the session for later events too.
     mutating func endManually(at now: Duration) -> [Output] {
         lasts(until: now)
         let outputs = end()
@@ -119,14 +122,14 @@ struct SessionMachine {
         if !isOver { current?.lasts(until: now) }
     }
 
-    private mutating func makeGood() -> [Output] {
-        guard let recovered, owesRecovered else { return [] }
-        owesRecovered = false
+    private mutating func recoverUnfinished() -> [Output] {
+        guard let recovered, isRecoveredPending else { return [] }
+        isRecoveredPending = false
         return [.recovered(recovered)]
     }
 
     private mutating func renewIfNeeded(at now: Duration) -> [Output] {
-        guard let current else { return mode == .manual ? makeGood() : start(at: now) }
+        guard let current else { return mode == .manual ? recoverUnfinished() : start(at: now) }
         switch mode {
         case .automatic(let limit):
             guard let backgroundSince, now - backgroundSince >= limit, now - lastEvent >= limit else { return [] }
@@ -139,11 +142,11 @@ struct SessionMachine {
     }
 }
 
-/// What is kept of a session while it goes on, for when nobody can end it.
-struct SessionRecord: Equatable {
+/// A session as the next launch needs it after a crash.
+struct SessionRecord: Sendable, Equatable {
     var id: String
     var index: Int64
-    /// Until when it is known to have lasted.
+    /// The last known time of the session.
     var lastTime: Timestamp
     /// Milliseconds.
     var duration: Double
@@ -171,4 +174,39 @@ struct SessionRecord: Equatable {
     }
 
     var properties: Properties { ["$session_id": .string(id), "$session_index": .int(index)] }
+
+    /// The properties of the `$SessionEnd`.
+    var ending: Properties {
+        var properties = properties
+        properties["$event_duration"] = .double(duration)
+        return properties
+    }
+}
+
+/// The facts that ``Sessions`` keeps for the next launch.
+struct SessionFacts: PersistedValue {
+    var lastIndex: Int64 = 0
+    var session: SessionRecord?
+
+    init() {}
+
+    init?(_ object: Properties) {
+        guard case .int(let lastIndex) = object["last_index"], (0..<Int64.max / 2).contains(lastIndex) else {
+            return nil
+        }
+        self.lastIndex = lastIndex
+        switch object["session"] {
+        case .object(let object):
+            guard let session = SessionRecord(object) else { return nil }
+            self.session = session
+        case nil: break
+        default: return nil
+        }
+    }
+
+    var object: Properties {
+        var object: Properties = ["last_index": .int(lastIndex)]
+        object["session"] = session.map { .object($0.object) }
+        return object
+    }
 }

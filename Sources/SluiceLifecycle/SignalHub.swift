@@ -18,15 +18,15 @@
 
     /// Turns the process's signals into calls on a queue.
     ///
-    /// A handler may do next to nothing, so it writes the signal's number into a pipe, from which the queue reads.
-    /// Dispatch's own source for signals is not used: on Linux it misses those that the main thread gets while it waits.
+    /// A handler must do almost nothing, so it writes the signal's number into a pipe, which the queue reads. Dispatch's own
+    /// source for signals is not used: on Linux it misses signals that the main thread gets while it waits.
     final class SignalHub: Sendable {
         typealias Listener = @Sendable (_ number: Int32) -> Void
 
         private struct State {
             var listeners: [Int: (numbers: [Int32], call: Listener)] = [:]
             var lastID = 0
-            /// Those that the process ignored before anyone listened.
+            /// The signals that the process ignored before.
             var ignored: Set<Int32> = []
         }
 
@@ -59,7 +59,7 @@
             source.resume()
         }
 
-        /// - Returns: the number by which to remove it.
+        /// - Returns: the number for ``remove(_:)``.
         func add(_ numbers: [Int32], _ call: @escaping Listener) -> Int {
             let id = state.withLock { state in
                 state.lastID += 1
@@ -80,7 +80,7 @@
                     _ = write(pipeEnd, &byte, 1)
                     errno = code
                 }
-                // By the custom of Unix: whoever started the process has asked for it, as nohup and a shell's & do.
+                // A custom of Unix: nohup and a shell's & start the process that way.
                 if isIgnoring(former) {
                     signal(number, SIG_IGN)
                     state.withLock { _ = $0.ignored.insert(number) }
@@ -93,7 +93,7 @@
             unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
         }
 
-        /// Signals to which nobody listens any more have their default action again, and ignored ones stay so.
+        /// Signals without a listener get their default action back, and ignored ones stay ignored.
         func remove(_ id: Int) {
             let free = state.withLock { state in
                 let numbers = state.listeners.removeValue(forKey: id)?.numbers ?? []

@@ -44,8 +44,8 @@ public enum ProcessorContract {
         let lines = store.all
         try require(ledger.tracked >= tracked, "a processor must not swallow events: drop them with a reason")
         try require(
-            ledger.tracked == lines.count + dropped.total,
-            "of \(ledger.tracked) events \(lines.count) were stored and \(dropped.total) dropped")
+            ledger.tracked == lines.count + dropped.total + ledger.held,
+            "of \(ledger.tracked) events \(lines.count) were stored, \(dropped.total) dropped and \(ledger.held) held")
         try require(
             dropped.keys.allSatisfy { !$0.rawValue.isEmpty }, "a reason for dropping an event must have a name")
         var ids: Set<EventID> = []

@@ -101,8 +101,8 @@ final class Books: Sendable {
             if let process = state.refused[serial], !process.failedToTruncate {
                 state.violations.append("\(serial) is sent by life \(life), although it was refused")
             }
-            guard let record = state.records[serial], !record.process.failedToTruncate else { return }
             state.records[serial]?.isOffered = true
+            guard let record = state.records[serial], !record.process.failedToTruncate else { return }
             if record.rejectedIn == life { state.violations.append("\(serial) sent by life \(life) after its rejection") }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }

@@ -14,9 +14,9 @@ struct ContractTests {
         arguments: [
             AutoProperties(), Identity(persistedIn: .memory), DurationTimer(), Screens(), LifecycleEvents(),
             PassiveLaunchTagger(),
-            Switches(persistedIn: .memory), CriticalEvents(named: ["a"]), Consent(persistedIn: .memory),
-            Consent(persistedIn: .memory, whilePending: .pass), Sampling(rate: 0.5),
-            Sampling(rate: 0.5, by: .eventID), Consent(persistedIn: .memory, whilePending: .hold(upTo: 10_000)),
+            CollectionSettings(persistedIn: .memory), CriticalEvents(named: ["a"]), Consent(persistedIn: .memory),
+            Consent(persistedIn: .memory, whilePending: .keep), Sampling(rate: 0.5),
+            Sampling(eventRate: 0.5), Consent(persistedIn: .memory, whilePending: .hold, holdingUpTo: 10_000),
             Limits(.appCenter), Limits(.sensors), EventNames(allowed: ["Pl*", "Event 1"]),
             EventNames(denied: ["", "$*"]),
             RateLimit(10, per: .seconds(1)), Deduplication(within: .seconds(1)),

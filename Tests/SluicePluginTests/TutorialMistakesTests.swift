@@ -25,8 +25,10 @@ import Testing
     private struct Erased: Processor {
         let processor: any Processor
         func process(_ event: inout Event) -> Disposition { processor.process(&event) }
-        func attach(to outlet: EventOutlet) throws { try processor.attach(to: outlet) }
-        func receive(_ signal: Signal) { processor.receive(signal) }
+        var context: PluginContext? { processor.context as? PluginContext }
+        func prepare() throws { try processor.prepare() }
+        func update(for signal: Signal) { processor.update(for: signal) }
+        func emit(for signal: Signal) { processor.emit(for: signal) }
     }
 
     private func numbers(_ transport: ScriptedTransport) throws -> [PropertyValue?] {
@@ -92,7 +94,7 @@ import Testing
 
     @Test("going through the table of timers changes each of them once, while others come and go")
     func tableTimersCan() async throws {
-        let timers = DurationTimer(DurationMeasure(time: time))
+        let timers = DurationTimer()
         let pipeline = try pipeline(transport, timers)
         let running = (0..<100).map { "Running \($0)" }
         let paused = (0..<100).map { "Paused \($0)" }
@@ -128,7 +130,7 @@ import Testing
 
     @Test("resuming resumes what is paused, and leaves alone what runs")
     func resumingResumesPaused() async throws {
-        let timers = DurationTimer(DurationMeasure(time: time))
+        let timers = DurationTimer()
         let pipeline = try pipeline(transport, timers)
         timers.start("Paused")
         timers.start("Running")
@@ -143,7 +145,7 @@ import Testing
 
     @Test("coming back from the background loses nothing of what was counted before")
     func comingBackFrom() async throws {
-        let timers = DurationTimer(DurationMeasure(time: time))
+        let timers = DurationTimer()
         let pipeline = try pipeline(transport, timers)
         timers.start("Watch")
         time.advance(by: .seconds(7))

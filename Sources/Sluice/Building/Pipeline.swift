@@ -15,21 +15,9 @@
 /// what a store on disk holds is delivered by the next life. Call ``shutdown(deadline:)`` before the process ends,
 /// to send what can still be sent.
 public final class Pipeline: Sendable {
-    private struct State {
-        var isOpen = true
-        var ids = EventIDGenerator()
-        var tracked = 0
-        var dropped: [DropReason: Int] = [:]
-        var sanitized: [Sanitization: Int] = [:]
-    }
-
-    private let processors: [any Processor]
-    private let chain: ProcessorChain?
+    private let path: EventPath
     private let routes: [RouteRuntime]
-    private let maximumEventBytes: Int
     private let environment: PipelineEnvironment
-    private let onDiagnostic: @Sendable (Diagnostic) -> Void
-    private let state = Locked(State())
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering what earlier lives left.
     ///
@@ -56,18 +44,16 @@ public final class Pipeline: Sendable {
         }
         let plan = try stages()
         try plan.validate()
-        processors = plan.processors
-        chain = ProcessorChain(plan.processors)
-        self.maximumEventBytes = maximumEventBytes
         self.environment = environment
-        self.onDiagnostic = onDiagnostic
-        routes = try plan.routes.map { route in
+        let routes = try plan.routes.map { route in
             try RouteRuntime(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
         }
+        self.routes = routes
+        path = EventPath(
+            plan, routes, maximumEventBytes: maximumEventBytes, environment: environment, onDiagnostic: onDiagnostic)
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
-        let outlet = EventOutlet(self)
-        for processor in allProcessors { try processor.attach(to: outlet) }
+        try path.prepare()
         for route in routes { route.start() }
     }
 
@@ -75,115 +61,41 @@ public final class Pipeline: Sendable {
         for route in routes { route.close() }
     }
 
-    private var allProcessors: [any Processor] {
-        processors + routes.flatMap(\.processors)
-    }
-
     // MARK: Tracking
 
-    /// Tracks an event: it gets an id and the time of this moment, passes the processors, and is stored.
+    /// Tracks an event: it gets an id and the current time, passes the processors, and is stored.
     ///
-    /// Never throws, never waits for the network, and never harms the host, whatever it is given; what cannot be
-    /// kept is cut or dropped, and counted in ``ledger``. When it returns, the event is as safe as its stores
-    /// promise. Call it from any thread; the events of one thread keep their order.
+    /// This method never throws, never waits for the network, and accepts any arguments; values that can't be stored are cut
+    /// or dropped, and counted in ``ledger``. When it returns, the event is as safe as its stores promise. You can call it
+    /// from any thread; the events of one thread keep their order.
     ///
     /// - Parameters:
-    ///   - name: what happened.
-    ///   - properties: what is to be known about it; these take precedence over a plugin's of the same name.
-    ///   - priority: critical events are sent first and evicted last.
-    ///   - configure: may change the event before the first processor sees it: set its time or its ids, for example,
-    ///     where an event is taken from a record of the past.
+    ///   - name: The event's name.
+    ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
+    ///   - priority: The event's priority. Critical events are sent first and evicted last.
+    ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for example
+    ///     for an event from a record of the past.
     public func track(
         _ name: consuming String,
         _ properties: consuming Properties = [:],
         priority: Event.Priority = .normal,
         configure: (inout Event) -> Void = { _ in }
     ) {
-        _ = tracked(name, properties, priority, configure)
-    }
-
-    /// - Returns: whether at least one route has stored it.
-    func tracked(
-        _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority,
-        _ configure: (inout Event) -> Void
-    ) -> Bool {
-        let time = environment.time.wallTime()
-        let (isOpen, id) = state.withLock { state in
-            state.tracked += 1
-            return (state.isOpen, state.ids.next(at: time, random: environment.random))
-        }
-        guard isOpen else { return drop(.shutDown) }
-        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-        configure(&event)
-        if let reason = chain?.process(&event) { return drop(reason) }
-        let sanitizations = event.sanitize()
-        count(sanitizations, event.reportedSanitizations[...])
-        return store(consume event, sanitizations)
-    }
-
-    /// Whether at least one route has taken it.
-    private func store(_ event: Event, _ sanitizations: Sanitizations) -> Bool {
-        guard !event.name.isEmpty else { return drop(.emptyName) }
-        var isStored = false
-        // One line does for all routes that leave the event as it is.
-        var sharedLine: Result<EventLine, SluiceError>?
-        for route in routes {
-            if route.processors.isEmpty {
-                let line = sharedLine ?? encode(event)
-                sharedLine = line
-                if route.append(line) { isStored = true }
-            } else {
-                var own = event
-                guard route.process(&own) else { continue }
-                let reported = own.reportedSanitizations.dropFirst(event.reportedSanitizations.count)
-                count(own.sanitize().subtracting(sanitizations), reported)
-                if route.append(encode(own)) { isStored = true }
-            }
-        }
-        return isStored
-    }
-
-    private func encode(_ event: Event) -> Result<EventLine, SluiceError> {
-        do throws(SluiceError) {
-            return .success(try EventLine(event, limit: maximumEventBytes))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    /// - Returns: false: the event is not stored.
-    private func drop(_ reason: DropReason) -> Bool {
-        let isFirst = state.withLock { state in
-            state.dropped.add(1, reason)
-            return state.dropped[reason] == 1
-        }
-        // Any other reason is a processor's, whose task it is to drop.
-        if isFirst, reason == .emptyName || reason == .shutDown {
-            onDiagnostic(
-                Diagnostic(
-                    kind: .dropped, route: "",
-                    message: "events are dropped, of which this is the first: \(reason.rawValue)"))
-        }
-        return false
-    }
-
-    private func count(_ sanitizations: Sanitizations, _ reported: ArraySlice<Sanitization>) {
-        guard !sanitizations.isEmpty || !reported.isEmpty else { return }
-        state.withLock { state in
-            for cause in Set(sanitizations.causes).union(reported) { state.sanitized[cause, default: 0] += 1 }
-        }
-    }
-
-    func report(_ message: String) {
-        onDiagnostic(Diagnostic(kind: .plugin, route: "", message: message))
+        _ = path.track(name, properties, priority, configure)
     }
 
     // MARK: The host's platform
 
-    /// Passes on what the platform reports: to every processor in the order of their lines, then to delivery, which
-    /// sends what waits on entering the background and when the network is back. Call it from one thread at a time.
+    /// Reports a lifecycle or network change to all processors, then to delivery, which sends waiting events when the app
+    /// enters the background and when the network is back. Call it from one thread at a time.
+    ///
+    /// Signals are delivered in two passes. On entering (`launched`, `didBecomeActive`, a network is available), first
+    /// every processor updates its state, in the order of the lines, and then they track their events in that order. On
+    /// leaving (all others), they first track their events in the reverse order, and then update their states.
+    ///
+    /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
-        for processor in allProcessors { processor.receive(signal) }
+        path.receive(signal)
         for route in routes { route.receive(signal) }
     }
 
@@ -286,7 +198,7 @@ public final class Pipeline: Sendable {
     /// - Returns: the final ledger.
     @discardableResult
     public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
-        state.withLock { $0.isOpen = false }
+        path.close()
         let end = environment.time.continuousTime() + min(max(.zero, deadline), DeliveryPolicy.longest)
         await withTaskGroup(of: Void.self) { group in
             for route in routes { group.addTask { await route.shutdown(deadline: end) } }
@@ -296,9 +208,7 @@ public final class Pipeline: Sendable {
 
     /// What became of every event so far.
     public var ledger: Ledger {
-        var ledger = state.withLock { state in
-            Ledger(tracked: state.tracked, dropped: state.dropped, sanitized: state.sanitized)
-        }
+        var ledger = path.ledger
         ledger.routes = routes.map(\.ledger)
         return ledger
     }

@@ -1,12 +1,14 @@
 /// Counts every event. A ledger is a snapshot.
 ///
-/// For the pipeline, `tracked = dropped + received` holds, where `received` is that of each route. For a route,
-/// `received + recovered + replayed = delivered + rejected + dropped + waiting` always holds.
+/// For the pipeline, `tracked = dropped + held + (received - inserted)` holds, with `received` and `inserted` of each
+/// route. For a route, `received + recovered + replayed = delivered + rejected + dropped + held + waiting` always holds.
 public struct Ledger: Sendable, Hashable {
     /// Calls of `track`, by the host and by plugins.
     public internal(set) var tracked = 0
     /// Events that were dropped before they reached a route, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
+    /// Events that a processor above the routes holds, such as `Consent` before the user has answered.
+    public internal(set) var held = 0
     /// Events that were truncated or otherwise sanitized, by kind.
     public internal(set) var sanitized: [Sanitization: Int] = [:]
     /// The routes in the order of their lines. A pipeline without `Route` has one, called `main`.
@@ -22,7 +24,8 @@ public struct Ledger: Sendable, Hashable {
     /// Use it while nothing is being tracked or delivered, for example after a shutdown.
     public var isBalanced: Bool {
         routes.allSatisfy { route in
-            tracked == dropped.total + route.received && route.waiting >= 0 && route.waiting == route.stored
+            tracked == dropped.total + held + route.received - route.inserted && held >= 0 && route.held >= 0
+                && route.waiting >= 0 && route.waiting == route.stored
         }
     }
 }
@@ -33,6 +36,10 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var name: String
     /// Events that reached the route.
     public internal(set) var received = 0
+    /// Events that a processor of the route inserted. They are part of ``received`` and not of ``Ledger/tracked``.
+    public internal(set) var inserted = 0
+    /// Events that a processor of the route holds.
+    public internal(set) var held = 0
     /// Events of earlier processes that the store found.
     public internal(set) var recovered = 0
     /// Events that the receiver has, including ``duplicates``.
@@ -65,7 +72,7 @@ public struct RouteLedger: Sendable, Hashable {
 
     /// Events that still have to be delivered, computed from the other counts.
     public var waiting: Int {
-        received + recovered + replayed - delivered - rejected - dropped.total
+        received + recovered + replayed - delivered - rejected - held - dropped.total
     }
 }
 

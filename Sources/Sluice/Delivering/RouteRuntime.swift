@@ -2,8 +2,6 @@
 /// RouteRuntime+Delivery.swift.
 final class RouteRuntime: Sendable {
     let name: String
-    let processors: [any Processor]
-    private let chain: ProcessorChain?
     let store: any Store
     let transport: any Transport
     let environment: PipelineEnvironment
@@ -26,8 +24,6 @@ final class RouteRuntime: Sendable {
         self.transport = transport
         self.environment = environment
         self.onDiagnostic = onDiagnostic
-        processors = route.stages.processors
-        chain = ProcessorChain(route.stages.processors)
         workers = policy.maximumBatchesInFlight
         state = Locked(
             RouteState(name: route.name, policy: policy, maximumBatchSize: transport.maximumBatchSize))
@@ -36,7 +32,11 @@ final class RouteRuntime: Sendable {
     // MARK: Opening and closing
 
     func open() throws(SluiceError) {
-        try transport.open()
+        do throws(SluiceError) {
+            try transport.open()
+        } catch {
+            throw SluiceError(error, from: transport)
+        }
         // The store keeps the observer, so it must not keep this route. It may call it with its own lock held: diagnostics
         // about losses wait until no lock is held.
         let (name, state, onDiagnostic) = (name, state, onDiagnostic)
@@ -91,32 +91,29 @@ final class RouteRuntime: Sendable {
 
     // MARK: Events
 
-    /// Returns whether the event must be stored. Otherwise it has been counted.
-    func process(_ event: inout Event) -> Bool {
-        if let reason = chain?.process(&event) {
-            drop(reason)
-            return false
-        }
-        if event.name.isEmpty { drop(.emptyName) }
-        return !event.name.isEmpty
+    /// Changes the counts of events that don't go to the store.
+    func count(_ change: (inout RouteLedger) -> Void) {
+        state.withLock { change(&$0.ledger) }
     }
 
-    private func drop(_ reason: DropReason) {
-        state.withLock { state in
-            state.ledger.received += 1
-            state.ledger.dropped.add(1, reason)
-        }
-    }
-
-    /// Returns whether the store took the event. Otherwise it has been counted.
-    func append(_ encoded: Result<EventLine, SluiceError>) -> Bool {
+    /// Stores an event.
+    ///
+    /// - Parameter isNew: whether the event reaches the route now. Otherwise it was counted before.
+    /// - Returns: whether the store took the event. Otherwise it has been counted.
+    func append(_ encoded: Result<EventLine, SluiceError>, isNew: Bool = true) -> Bool {
         do throws(SluiceError) {
             let line = try encoded.get()
             try store.append(line)
-            update { $0.appended(line.priority, at: { environment.time.continuousTime() }) }
+            update { state in
+                if isNew { state.ledger.received += 1 }
+                state.appended(line.priority, at: { environment.time.continuousTime() })
+            }
             return true
         } catch {
-            update { $0.refused(error) }
+            update { state in
+                if isNew { state.ledger.received += 1 }
+                state.refused(error)
+            }
             return false
         }
     }

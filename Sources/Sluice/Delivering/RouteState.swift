@@ -103,7 +103,6 @@ struct RouteState: Sendable {
     // MARK: Inputs
 
     mutating func appended(_ priority: Event.Priority, at now: () -> Duration) {
-        ledger.received += 1
         (hasAppended, isDry) = (true, false)
         if schedule.appended(priority, at: now) { changed() }
     }
@@ -138,9 +137,8 @@ struct RouteState: Sendable {
             case .shutDown: .shutDown
             default: .storeFailed
             }
-        ledger.received += 1
         if ledger.dropped[reason] == nil {
-            report(.dropped, "events are not stored, the first of them because: \(error)")
+            report(.dropped, "events are not stored (reported once for each reason): \(error)")
         }
         ledger.dropped.add(1, reason)
     }
@@ -148,14 +146,14 @@ struct RouteState: Sendable {
     /// Counts events that the store lost, and reports the first loss for each reason.
     mutating func dropped(_ count: Int, _ reason: DropReason) {
         if ledger.dropped[reason] == nil {
-            report(.dropped, "the store has lost events, the first of them because: \(reason.rawValue)")
+            report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
         }
         ledger.dropped.add(count, reason)
     }
 
     mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {
         if ledger.droppedDeadLetters[reason] == nil {
-            report(.dropped, "the store has lost dead letters, the first of them because: \(reason.rawValue)")
+            report(.dropped, "the store has lost dead letters: \(reason.rawValue) (reported once)")
         }
         ledger.droppedDeadLetters.add(count, reason)
     }

@@ -8,6 +8,13 @@ public struct Event: Sendable {
     public var time: Timestamp
     /// How urgent the event is.
     public var priority: Priority
+    // These three fill the padding behind the priority.
+    /// The core's sanitizations that the ledger has counted.
+    private var counted: Sanitizations = []
+    /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
+    private var countedReports: UInt8 = 0
+    /// The number of the chain of processors that the event passes; 0 before it has entered one.
+    var chain: UInt32 = 0
     /// The user's id for the receiver: the login id, or the anonymous id before a login.
     public var distinctID: String?
     /// The id of a user who hasn't logged in.
@@ -75,8 +82,17 @@ extension Event {
         if !reportedSanitizations.contains(sanitization) { reportedSanitizations.append(sanitization) }
     }
 
-    /// Truncates or drops the parts that can't be stored. Returns all sanitizations of the event so far.
-    mutating func sanitize() -> Sanitizations {
+    /// Truncates or drops the parts that can't be stored, and returns the sanitizations since the last call.
+    mutating func takeSanitizations() -> Set<Sanitization> {
+        let found = sanitize().subtracting(counted)
+        let reported = reportedSanitizations.dropFirst(Int(countedReports))
+        guard !found.isEmpty || !reported.isEmpty else { return [] }
+        counted.formUnion(found)
+        countedReports = UInt8(clamping: reportedSanitizations.count)
+        return Set(found.causes).union(reported)
+    }
+
+    private mutating func sanitize() -> Sanitizations {
         var sanitizations = properties.bounds.sanitizations
         if name.utf8.count > Event.maximumNameBytes {
             name = name.truncated(toBytes: Event.maximumNameBytes)

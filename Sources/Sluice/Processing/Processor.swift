@@ -1,43 +1,94 @@
-/// Synchronous middleware: sees every event on its way to the store and may change or drop it.
+/// Synchronous middleware: sees every event on its way to the store, and can change it, drop it or hold it back.
+///
+/// ```swift
+/// /// Adds the shop's currency to every event that has a price.
+/// struct Currency: Processor {
+///     let code: String
+///
+///     func process(_ event: inout Event) -> Disposition {
+///         if event.properties["price"] != nil { event.properties["currency"] = .string(code) }
+///         return .keep
+///     }
+/// }
+/// ```
 ///
 /// ## Conforming
-/// - ``process(_:)`` runs on the caller's thread inside `track`, from any number of threads at once. It must not
-///   wait, and must not track events itself (an event that it made would come back to it) unless it sees to it that
-///   those make no further ones. What it cuts it reports by ``Event/report(_:)``, so that nothing is lost uncounted.
-/// - State is the conforming type's own, under a lock of its own; usually a `final class` with one lock around one
-///   struct. A processor without state is a `struct`.
-/// - Verbs of the plugin, such as `login` or `start`, are methods of the plugin that the host holds.
-/// - Hold it to `ProcessorContract` of SluiceTesting.
+/// - Return quickly from ``process(_:)``. It runs on the caller's thread inside `track`, on any number of threads at the
+///   same time. Don't wait in it, and don't call ``PluginContext/track(_:_:priority:configure:)`` from it.
+/// - When you cut something, call ``Event/report(_:)``, so that the ledger counts it.
+/// - Keep state under a lock of your own, usually in a `final class`. A processor without state is a `struct`.
+/// - Declare `let context = PluginContext()` to make events, to hold events back, or to read the clocks.
+/// - Make the plugin's verbs, such as `login` or `start`, methods that your host calls on the plugin.
+/// - Check your processor with `ProcessorContract` of SluiceTesting.
 public protocol Processor: Sendable {
-    /// Changes the event, or has it dropped. Processors run in the order of their lines in the builder.
+    /// Changes an event, drops it, or holds it back. Processors run in the order of their lines in the builder.
+    ///
+    /// - Parameter event: The event, as the processors above have left it.
+    /// - Returns: Whether the event continues.
     func process(_ event: inout Event) -> Disposition
 
-    /// Called once for each pipeline that is built with this processor, before any event.
-    ///
-    /// A processor that makes events of its own, such as `$AppStart`, keeps the outlet for that.
-    ///
-    /// - Throws: whatever makes it unusable; the pipeline is then not built.
-    func attach(to outlet: EventOutlet) throws
+    /// ``PluginContext`` for a processor that needs one, and Void for all others.
+    associatedtype Context = Void
 
-    /// Hears what the host's platform reports, on the thread that reports it, in the order of the stages.
-    func receive(_ signal: Signal)
+    /// The processor's connection to the pipelines that it is part of. Declare `let context = PluginContext()` if you need
+    /// it.
+    var context: Context { get }
 
-    /// Whether a second one of this type in the same pipeline can only be a mistake.
+    /// Called once for each pipeline that is built with this processor, before any event of the host. The context is
+    /// connected by then. Validate arguments and load state here.
     ///
-    /// The same object twice is always one. The default is false.
+    /// - Throws: Any error that makes the processor unusable. Building the pipeline then throws a ``SluiceError`` with the
+    ///   name of the processor's type.
+    func prepare() throws
+
+    /// Updates the processor's state for a signal. Don't track events here: other processors may not have been updated.
+    ///
+    /// - Parameter signal: The signal, on the thread that the host reports it on.
+    func update(for signal: Signal)
+
+    /// Tracks the events that a signal causes. See ``Pipeline/signal(_:)`` for the order.
+    ///
+    /// - Parameter signal: The signal, on the thread that the host reports it on.
+    func emit(for signal: Signal)
+
+    /// Whether a second processor of this type in the same pipeline can only be a mistake. False by default.
+    ///
+    /// Listing the same object twice is always a mistake.
     static var isUnique: Bool { get }
 }
 
+extension Processor where Context == Void {
+    /// No context.
+    public var context: Void { () }
+}
+
 extension Processor {
-    public func attach(to outlet: EventOutlet) throws {}
-    public func receive(_ signal: Signal) {}
+    /// Does nothing.
+    public func prepare() throws {}
+
+    /// Does nothing.
+    ///
+    /// - Parameter signal: The signal.
+    public func update(for signal: Signal) {}
+
+    /// Does nothing.
+    ///
+    /// - Parameter signal: The signal.
+    public func emit(for signal: Signal) {}
+
+    /// Returns false.
     public static var isUnique: Bool { false }
 }
 
-/// What becomes of an event after a processor.
+/// The answer of a processor: whether an event continues.
 public enum Disposition: Sendable, Hashable {
+    /// The event continues to the next stage.
     case keep
+    /// The event ends here, and the ledger counts the reason.
     case drop(DropReason)
+    /// The event waits: the processor has kept a copy, and later passes it to ``PluginContext/forward(_:)`` or
+    /// ``PluginContext/drop(_:_:)``. Until then the ledger counts it as ``Ledger/held``.
+    case hold
 }
 
 /// Why an event was not stored or did not stay stored. The ledger counts the events of each reason.
@@ -56,20 +107,20 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let tooLarge = DropReason(rawValue: "tooLarge")
     /// The pipeline had been shut down.
     public static let shutDown = DropReason(rawValue: "shutDown")
-    /// A filter let it not pass.
+    /// A filter dropped it.
     public static let filtered = DropReason(rawValue: "filtered")
-    /// The store was full of events that may not make room for this one.
+    /// The store is full of events that are at least as urgent.
     public static let storeFull = DropReason(rawValue: "storeFull")
     /// The store could not write it.
     public static let storeFailed = DropReason(rawValue: "storeFailed")
-    /// It was stored, and had to make room for newer or more urgent ones.
+    /// It was stored, and evicted for newer or more urgent events.
     public static let evicted = DropReason(rawValue: "evicted")
-    /// It was stored, and grew older than the store's age limit.
+    /// It was stored, and exceeded the store's age limit.
     public static let expired = DropReason(rawValue: "expired")
-    /// It was stored, and what was read back were not the bytes that had been written.
+    /// It was stored, and other bytes were read back.
     public static let corrupt = DropReason(rawValue: "corrupt")
-    /// It was stored, and the host had it deleted: ``Pipeline/deleteAll()``.
+    /// It was stored, and deleted by ``Pipeline/deleteAll()``.
     public static let deleted = DropReason(rawValue: "deleted")
-    /// It was stored, and its place was deleted by someone else.
+    /// It was stored, and its file was deleted by something else.
     public static let vanished = DropReason(rawValue: "vanished")
 }

@@ -1,33 +1,46 @@
-/// What the host's platform reports to a pipeline: `pipeline.signal(.didEnterBackground)`.
+/// A lifecycle or network change that you report to a pipeline: `pipeline.signal(.didEnterBackground)`.
 ///
-/// Adapters for UIKit, AppKit and processes make them from notifications; a host may make them itself. Signals of
-/// one pipeline are to be given one after the other, as a platform's main thread does.
+/// Adapters for UIKit, AppKit and processes make signals from notifications; you can also make them yourself. Give the
+/// signals of one pipeline one after the other, as a main thread does.
 public enum Signal: Sendable, Hashable {
-    /// The process was started.
+    /// The process has started.
     case launched(Launch)
-    /// The app is about to lose the user's attention, perhaps only to a notification or the app switcher.
+    /// The app is about to be interrupted, perhaps only by a notification or the app switcher.
     case willResignActive
-    /// The app has the user's attention.
+    /// The app is in the foreground and in use.
     case didBecomeActive
-    /// The app cannot be seen any more, and may soon be suspended.
+    /// The app is no longer visible, and may soon be suspended.
     case didEnterBackground
     /// The process is about to end.
     case willTerminate
-    /// The network came or went.
+    /// The network has changed.
     case connectivity(Connectivity)
 
-    /// How a process was started.
+    /// The way in which a process was started.
     public enum Launch: Sendable, Hashable {
-        /// By the user, to be seen.
+        /// By the user.
         case foreground
         /// By the system, into the background: for a push message, a location, a fetch.
         case passive
     }
 
+    /// The state of the network.
     public enum Connectivity: Sendable, Hashable {
+        /// There is a network.
         case available
-        /// There is a network, but it costs or is to be spared: a cellular one, or somebody's hotspot.
+        /// There is a network that costs money or should be used little, such as a cellular one or a hotspot.
         case metered
+        /// There is no network.
         case unavailable
+    }
+}
+
+extension Signal {
+    /// Whether the app or the network goes away, as opposed to coming.
+    package var isLeaving: Bool {
+        switch self {
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity(.unavailable): true
+        case .launched, .didBecomeActive, .connectivity(.available), .connectivity(.metered): false
+        }
     }
 }

@@ -16,11 +16,11 @@ import UIKit
 
 /// The adapters for Apple's platforms, driven through the real notification centre and stand-ins for the rest.
 @Suite(.serialized, .timeLimit(.minutes(10))) @MainActor struct AppleTests {
-    /// What the system tells.
+    /// Records the signals that the pipeline gets.
     private final class Signals: Processor {
         let all = Locked<[Signal]>([])
         func process(_ event: inout Event) -> Disposition { .keep }
-        func receive(_ signal: Signal) { all.withLock { $0.append(signal) } }
+        func update(for signal: Signal) { all.withLock { $0.append(signal) } }
     }
 
     private let signals = Signals()
@@ -64,26 +64,27 @@ import UIKit
     }
 
     @Test(
-        "a launch into the background is passive, and is reported at once",
+        "a launch into the background is passive, and an app that is active already is reported as such",
         arguments: [
-            (UIApplication.State.active, Signal.Launch.foreground), (.inactive, .foreground), (.background, .passive),
+            (UIApplication.State.active, [Signal.launched(.foreground), .didBecomeActive]),
+            (.inactive, [.launched(.foreground)]), (.background, [.launched(.passive)]),
         ])
-    func launchIntoBackground(state: UIApplication.State, launch: Signal.Launch) {
+    func stateIsReportedImmediately(state: UIApplication.State, expected: [Signal]) {
         UIApplication.shared.applicationState = state
         let app = AppSignals(to: pipeline, from: center)
-        #expect(signals.all.withLock { $0 } == [.launched(launch)])
+        #expect(signals.all.withLock { $0 } == expected)
         UIApplication.shared.applicationState = .inactive
         withExtendedLifetime(app) {}
     }
 
     @Test(
-        "an app with scenes is asked when it has been launched, if it says that it is in the background",
+        "the state of an app with scenes is read after the launch, if it is the background at first",
         arguments: [
             (UIApplication.State.inactive, UIApplication.State.inactive, Signal.Launch.foreground),
             (.background, .inactive, .foreground), (.background, .active, .foreground),
             (.background, .background, .passive),
         ])
-    func launchWithScenes(first: UIApplication.State, then: UIApplication.State, launch: Signal.Launch) async {
+    func launchOfAppWithScenes(first: UIApplication.State, then: UIApplication.State, launch: Signal.Launch) async {
         UIApplication.shared.applicationState = first
         let app = AppSignals(to: pipeline, from: center, hasScenes: true)
         #expect(signals.all.withLock { $0.isEmpty } == (first == .background))
@@ -94,8 +95,8 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test("the launch of an app with scenes is told before its first notification, and once")
-    func launchBeforeNotification() async {
+    @Test("the launch of an app with scenes is reported once, before its first notification")
+    func launchIsReportedBeforeNotification() async {
         UIApplication.shared.applicationState = .background
         let app = AppSignals(to: pipeline, from: center, hasScenes: true)
         post(UIApplication.didBecomeActiveNotification)
@@ -105,8 +106,8 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test("an app that is let go reports nothing any more, and keeps no pipeline alive")
-    func appLetGo() async throws {
+    @Test("a released adapter reports nothing, and keeps no pipeline alive")
+    func releasedAdapterReportsNothing() async throws {
         weak var gone: Pipeline?
         do {
             let pipeline = try Pipeline {
@@ -124,8 +125,8 @@ import UIKit
         await settle { gone == nil }
     }
 
-    @Test("in the background there is time to send, and it is given back when all is sent")
-    func backgroundThereTime() async throws {
+    @Test("background time is requested for sending, and returned when everything is sent")
+    func backgroundTimeIsReturned() async throws {
         let before = UIApplication.shared.allBackgroundTasks
         let app = AppSignals(to: pipeline, from: center)
         post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
@@ -135,8 +136,8 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test("time that runs out is given back")
-    func timeRunsOut() async throws {
+    @Test("background time that expires is returned")
+    func expiredTimeIsReturned() async throws {
         let app = AppSignals(to: pipeline, from: center)
         post(UIApplication.didBecomeActiveNotification, UIApplication.didEnterBackgroundNotification)
         let tasks = UIApplication.shared.backgroundTasks
@@ -145,24 +146,25 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test("the network's coming and going become signals")
-    func networkSComing() async {
-        let connectivity = ConnectivitySignals(to: pipeline)
+    @Test("changes of the network become signals")
+    func networkChangesBecomeSignals() async {
+        let app = AppSignals(to: pipeline, from: center)
         for status in [NWPath.Status.satisfied, .unsatisfied, .requiresConnection] {
             NWPathMonitor.change(to: NWPath(status: status, type: .wifi))
         }
-        await settle { signals.all.withLock { $0.count } == 3 }
+        await settle { signals.all.withLock { $0.count } == 4 }
         #expect(
             signals.all.withLock { $0 } == [
-                .connectivity(.available), .connectivity(.unavailable), .connectivity(.unavailable),
+                .launched(.foreground), .connectivity(.available), .connectivity(.unavailable),
+                .connectivity(.unavailable),
             ])
-        withExtendedLifetime(connectivity) {}
+        withExtendedLifetime(app) {}
     }
 
     // MARK: Properties
 
     @Test("the network's type is that of the path")
-    func networkSType() throws {
+    func networkType() throws {
         let types: [(NWInterface.InterfaceType, String?)] = [
             (.wifi, "wifi"), (.cellular, "cellular"), (.wiredEthernet, "ethernet"), (.other, nil),
         ]
@@ -175,14 +177,14 @@ import UIKit
     }
 
     @Test("maker and locale come from the frameworks")
-    func makerLocaleCome() {
+    func manufacturerAndLocale() {
         let properties = SystemReader.current.platform
         #expect(properties["$manufacturer"] == "Apple")
         #expect(properties["$locale"] == .string(Locale.current.identifier))
     }
 
     @Test(
-        "the carrier is that of the data's service, and what the system says instead of one is none",
+        "the carrier is the one of the data service, and a placeholder of the system is ignored",
         arguments: [
             (["1": ("A1", "232")], nil, "A1"), (["1": ("A1", "232"), "2": ("Drei", "232")], "2", "Drei"),
             (["2": ("Drei", "232"), "1": ("A1", "232")], "3", "A1"), (["1": ("--", "65535")], "1", nil),
@@ -207,7 +209,7 @@ import UIKit
     // MARK: Identity
 
     @Test("an identity survives the app's removal in the keychain, and the keychain's loss in the user defaults")
-    func identitySurvivesApp()
+    func identitySurvivesRemovalOfApp()
         throws
     {
         let identity = Identity(persistedIn: .device())
@@ -222,7 +224,7 @@ import UIKit
     }
 
     @Test("before the first unlock there is no new user")
-    func beforeFirstUnlock() throws {
+    func lockedKeychainMakesNoNewUser() throws {
         Keychain.isLocked = true
         let identity = Identity(persistedIn: .device())
         #expect(identity.anonymousID == nil)
@@ -231,15 +233,15 @@ import UIKit
     }
 
     @Test("a second identity of an app has a name of its own")
-    func secondIdentityApp() throws {
+    func identitiesHaveTheirOwnNames() throws {
         let one = Identity(persistedIn: .device())
-        let two = Identity(persistedIn: .device("sluice.identity.two"))
+        let two = Identity(persistedIn: .device("sluice.two"))
         #expect(one.anonymousID != two.anonymousID)
-        UserDefaults.standard.removeObject(forKey: "sluice.identity.two")
+        UserDefaults.standard.removeObject(forKey: "sluice.two.identity")
     }
 
-    @Test("the anonymous id is the advertising id if tracking is authorised, else the vendor's, else a UUID")
-    func anonymousIdAdvertising() {
+    @Test("the anonymous id is the advertising id if tracking is authorized, otherwise the vendor's, otherwise a UUID")
+    func anonymousIDSourcesInOrder() {
         let advertising = UUID()
         let vendor = UUID()
         func id() -> String? {

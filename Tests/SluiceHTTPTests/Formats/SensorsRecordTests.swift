@@ -69,8 +69,8 @@ struct SensorsRecordTests {
     @Test("each item verb has its type and the item's key")
     func itemVerbsHaveTypes() async throws {
         let records = try await records { identity, _ in
-            try identity.items.set("book", "b-7", ["price": 9.5])
-            try identity.items.delete("book", "b-7")
+            try identity.setItem("book", "b-7", ["price": 9.5])
+            try identity.deleteItem("book", "b-7")
         }
         #expect(
             records == [

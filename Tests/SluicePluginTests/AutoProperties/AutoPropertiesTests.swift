@@ -18,7 +18,7 @@ struct AutoPropertiesTests {
         try #require(AutoProperties(system: system).processed()).properties
     }
 
-    @Test("a system that tells nothing adds nothing but the process, the runtime and the library")
+    @Test("an unknown system adds only the process, the runtime and the library")
     func nothingIsInvented() throws {
         let names = try properties(SystemReader(processID: 7)).map(\.name)
         #expect(Set(names) == ["$process_id", "$runtime", "$runtime_version", "$lib", "$lib_version"])
@@ -31,7 +31,7 @@ struct AutoPropertiesTests {
         #expect(properties["$lib_version"] == .string(LibraryVersion.current))
     }
 
-    @Test("the app's name and version are the host's, else the name is the program's")
+    @Test("the app's name and version are the host's, otherwise the name is the program's")
     func app() throws {
         let system = SystemReader(program: "/usr/bin/shopd")
         #expect(try properties(system)["$app_name"] == "shopd")
@@ -44,7 +44,7 @@ struct AutoPropertiesTests {
     }
 
     @Test(
-        "the program is the file that runs, whatever it was called by",
+        "the program is the file that runs, whatever its link is called",
         arguments: [
             ("/opt/shop/shopd", "-sh", "shopd"), ("/opt/shop/shopd (deleted)", "x", "shopd"), (nil, "./shopd", "shopd"),
             (nil, "shopd", "shopd"), (nil, "", nil), (nil, "/", nil),
@@ -65,7 +65,7 @@ struct AutoPropertiesTests {
         #expect(properties["$cpu_count"] == 8)
     }
 
-    @Test("a kernel that has no names for things leaves them out")
+    @Test("properties without a name from the kernel are left out")
     func emptyKernel() throws {
         let kernel = SystemReader.Kernel(name: "", release: " ", machine: "", hostName: "")
         let names = try properties(SystemReader(kernel: kernel)).map(\.name)
@@ -139,7 +139,7 @@ struct AutoPropertiesTests {
     }
 
     @Test(
-        "the language is what LC_ALL, LC_MESSAGES or LANG say, in this order",
+        "the language comes from LC_ALL, LC_MESSAGES or LANG, in this order",
         arguments: [
             (["LANG": "de_DE.UTF-8"], "de_DE"), (["LANG": "de_DE", "LC_MESSAGES": "fr_FR@euro"], "fr_FR"),
             (["LANG": "de_DE", "LC_ALL": "sr_RS.UTF-8@latin"], "sr_RS"), (["LANG": "de_DE", "LC_ALL": ""], "de_DE"),
@@ -150,7 +150,7 @@ struct AutoPropertiesTests {
     }
 
     @Test(
-        "the time zone is what TZ says, else the system's",
+        "the time zone is that of TZ, otherwise the system's",
         arguments: [
             (["TZ": "Asia/Tokyo"], "/usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Asia/Tokyo"),
             (["TZ": ":Asia/Tokyo"], nil, nil, "Asia/Tokyo"),
@@ -195,7 +195,7 @@ struct AutoPropertiesTests {
         #expect(offset(.max) == 120)
     }
 
-    @Test("this machine tells what it is")
+    @Test("this machine has the expected properties")
     func thisMachine() async throws {
         let test = try TestPipeline { AutoProperties() }
         test.pipeline.track("Event", ["a": 1])

@@ -32,7 +32,7 @@ struct ContainerTests {
     }
 
     @Test(
-        "the group is the one that tells most",
+        "the group is the most specific one",
         arguments: [
             ("0::/system.slice/shop.service\n", "/system.slice/shop.service"),
             ("4:memory:/jobs/7\n1:name=systemd:/\n0::/\n", "/jobs/7"),
@@ -45,7 +45,7 @@ struct ContainerTests {
     }
 
     @Test(
-        "the runtime by its other traces, what says so itself first",
+        "the runtime from its other traces",
         arguments: [
             (["/run/systemd/container": "systemd-nspawn\n", "/.dockerenv": ""], [:], "systemd-nspawn"),
             (["/.dockerenv": ""], ["container": "oci"], "oci"),
@@ -73,7 +73,7 @@ struct ContainerTests {
         #expect(try properties(["/proc/self/mountinfo": sandbox])["$container_id"] == nil)
     }
 
-    @Test("Kubernetes tells of itself")
+    @Test("Kubernetes is recognized")
     func kubernetes() throws {
         #expect(
             try properties([:], environment: ["KUBERNETES_SERVICE_HOST": "10.0.0.1"])["$orchestrator"] == "kubernetes")

@@ -23,7 +23,7 @@ import Testing
             (header + wireless + ethernet, "", "ethernet"), (header + local, "", nil), (header, ipv6, "cellular"),
             ("", "", nil), ("nonsense\n", "nonsense\n", nil),
         ] as [(String, String, String?)])
-    func networkDefaultRoute(
+    func networkOfDefaultRoute(
         routes: String, ipv6: String, type: String?
     ) throws {
         let files = [
@@ -37,8 +37,8 @@ import Testing
         #expect(properties["$wifi"] == type.map { .bool($0 == "wifi") })
     }
 
-    @Test("the network is looked at again when the platform reports connectivity")
-    func networkLookedAt() async throws {
+    @Test("the network is read again when the platform reports connectivity")
+    func networkIsReadAgainOnSignal() async throws {
         let type = Locked<String?>("wifi")
         let auto = AutoProperties(system: SystemReader(networkType: { type.withLock { $0 } }))
         let test = try TestPipeline { auto }
@@ -60,13 +60,13 @@ import Testing
             ("de_DE.UTF-8", "DE"), ("zh_Hans_CN", "CN"), ("es_419", "419"), ("en-gb", "GB"), ("de", nil), ("C", nil),
             ("en_", nil), ("en_x1", nil),
         ] as [(String, String?)])
-    func countryLocale(locale: String, country: String?) throws {
+    func countryOfLocale(locale: String, country: String?) throws {
         let system = SystemReader(environment: { $0 == "LANG" ? locale : nil })
         #expect(try properties(system)["$country"] == country.map { .string($0) })
     }
 
-    @Test("the host may set another country")
-    func hostMaySet() throws {
+    @Test("you can set another country")
+    func hostSetsCountry() throws {
         let auto = AutoProperties(system: SystemReader(environment: { $0 == "LANG" ? "de_DE" : nil }))
         auto.register(["$country": "AT", "$carrier": "A1"])
         let properties = try #require(auto.processed()).properties

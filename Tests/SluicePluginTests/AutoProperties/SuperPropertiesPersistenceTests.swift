@@ -28,8 +28,8 @@ import Testing
         return said.withLock { $0.map(\.kind) }
     }
 
-    @Test("each verb is kept when it returns, with the types of its values")
-    func eachVerbKept() throws {
+    @Test("each verb is on disk when it returns, with the types of its values")
+    func verbsAreDurable() throws {
         let moment = Timestamp(milliseconds: 1_767_225_600_000)
         let first = launch()
         first.register(["plan": "pro", "since": .date(moment), "n": 1, "d": 1.5, "tags": ["a", ["b": nil]]])
@@ -42,8 +42,8 @@ import Testing
         #expect(launch().registered.isEmpty)
     }
 
-    @Test("once is once in the life of an installation")
-    func onceOnceLife() throws {
+    @Test("once means once per installation")
+    func onceIsOncePerInstallation() throws {
         launch().registerOnce(["campaign": "spring"])
         let second = launch()
         second.registerOnce(["campaign": "summer"])
@@ -51,15 +51,15 @@ import Testing
     }
 
     @Test("dynamic properties and automatic ones are not kept")
-    func dynamicPropertiesAutomatic() throws {
+    func onlyStaticPropertiesAreKept() throws {
         let first = launch()
         first.registerDynamic("n") { 1 }
         first.register(["a": 1])
         #expect(launch().registered == ["a": 1])
     }
 
-    @Test("without a place nothing is kept, and nothing is written")
-    func withoutPlaceNothing() throws {
+    @Test("without a persistence nothing is kept and nothing is written")
+    func memoryKeepsNothing() throws {
         AutoProperties(system: SystemReader()).register(["a": 1])
         #expect(AutoProperties(system: SystemReader()).registered.isEmpty)
         _ = launch()
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test("a damaged file is kept aside and reported, and new properties are kept again")
-    func damagedFileKept() throws {
+    func damagedFileIsKeptAside() throws {
         try directory.write(Array("{\"a\":".utf8), to: "super-properties.json")
         let auto = launch()
         #expect(try diagnostics(auto) == [.plugin])
@@ -76,16 +76,16 @@ import Testing
         #expect(launch().registered == ["b": 1])
     }
 
-    @Test("what cannot be kept is reported, and counts until the process ends")
-    func cannotKeptReported() throws {
+    @Test("properties that can't be kept are reported, and count until the process ends")
+    func failedWriteIsReported() throws {
         let auto = launch()
         try directory.block()
         #expect(try diagnostics(auto) { auto.register(["a": 1]) } == [.plugin])
         #expect(try #require(auto.processed()).properties["a"] == 1)
     }
 
-    @Test("what could not be read is not written over, and comes back with the first change afterwards")
-    func unreadable() throws {
+    @Test("a file that can't be read is not replaced, and is used from the first change afterwards")
+    func unreadableFileIsNotReplaced() throws {
         launch().register(["a": 1, "b": 1])
         let good = try #require(try directory.read("super-properties.json"))
         try directory.remove("super-properties.json")
@@ -99,8 +99,8 @@ import Testing
         #expect(launch().registered == auto.registered)
     }
 
-    @Test("of registrations at once, what is kept is what counts")
-    func registrationsAtOnce() async throws {
+    @Test("after concurrent registrations, the kept properties are those in memory")
+    func concurrentRegistrationsAreKept() async throws {
         let auto = launch()
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<4 {

@@ -24,7 +24,7 @@ struct SuperPropertiesTests {
     }
 
     @Test("each name appears once, however many give it")
-    func once() throws {
+    func eachNameAppearsOnce() throws {
         auto.register(["$lib": "a", "b": 1])
         auto.registerDynamic("$lib") { "c" }
         auto.registerDynamic("b") { 2 }
@@ -33,7 +33,7 @@ struct SuperPropertiesTests {
     }
 
     @Test("registering again replaces, registering once does not")
-    func register() throws {
+    func registerReplacesAndRegisterOnceDoesNot() throws {
         auto.register(["a": 1, "b": 1])
         auto.register(["a": 2])
         auto.registerOnce(["a": 3, "c": 3])
@@ -42,7 +42,7 @@ struct SuperPropertiesTests {
     }
 
     @Test("a super property counts from its registration on, until it is removed")
-    func momentOfTrack() async throws {
+    func propertiesCountUntilRemoved() async throws {
         let test = try TestPipeline { auto }
         test.pipeline.track("Before")
         auto.register(["plan": "pro"])
@@ -53,7 +53,7 @@ struct SuperPropertiesTests {
     }
 
     @Test("all super properties can be removed at once; automatic ones stay")
-    func unregisterAll() throws {
+    func allCanBeRemoved() throws {
         auto.register(["a": 1, "$lib": "mine"])
         auto.registerDynamic("b") { 2 }
         auto.unregisterAll()
@@ -62,8 +62,8 @@ struct SuperPropertiesTests {
         #expect(try value("$lib") == "Sluice")
     }
 
-    @Test("a dynamic property is asked for at each event, and not for one that brings it")
-    func dynamic() throws {
+    @Test("a dynamic property is computed for each event that doesn't have it")
+    func dynamicPropertiesAreComputedPerEvent() throws {
         let calls = Locked(0)
         auto.registerDynamic("n") {
             calls.withLock { count in
@@ -77,8 +77,8 @@ struct SuperPropertiesTests {
         #expect(try value("n") == 3)
     }
 
-    @Test("a dynamic property that has no value at present lets the static one show")
-    func noValue() throws {
+    @Test("a dynamic property without a value lets the static one count")
+    func nilShowsStaticProperty() throws {
         auto.registerDynamic("n") { nil }
         #expect(try value("n") == nil)
         auto.register(["n": 1])
@@ -86,14 +86,14 @@ struct SuperPropertiesTests {
     }
 
     @Test("the same dynamic name again replaces the closure")
-    func replaceDynamic() throws {
+    func sameNameReplacesClosure() throws {
         auto.registerDynamic("n") { 1 }
         auto.registerDynamic("n") { 2 }
         #expect(try value("n") == 2)
     }
 
     @Test("a closure may call the plugin and even track, without end or deadlock")
-    func reentrance() async throws {
+    func closureMayTrack() async throws {
         let test = try TestPipeline { auto }
         auto.registerDynamic("n") { [weak pipeline = test.pipeline, weak auto] in
             auto?.register(["registered": true])
@@ -106,8 +106,8 @@ struct SuperPropertiesTests {
         #expect(events.map { $0.properties["n"] } == [nil, 1])
     }
 
-    @Test("values that cannot be kept are made keepable, as everywhere")
-    func sanitized() throws {
+    @Test("values that can't be stored are sanitized, as everywhere")
+    func valuesAreSanitized() throws {
         auto.register(["a": .double(.nan)])
         auto.registerDynamic("b") { .double(.infinity) }
         #expect(try value("a") == .null)
@@ -115,7 +115,7 @@ struct SuperPropertiesTests {
     }
 
     @Test("registering while others track loses and mixes nothing")
-    func concurrency() async throws {
+    func concurrentRegistrationsLoseNothing() async throws {
         let test = try TestPipeline { auto }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -10,7 +10,7 @@ import Testing
     private let test: TestPipeline
 
     init() throws {
-        let (time, timers) = (time, DurationTimer(DurationMeasure(time: time)))
+        let (time, timers) = (time, DurationTimer())
         self.timers = timers
         test = try TestPipeline(time: time) { timers }
     }
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test("two of the same name run beside each other")
-    func twoSameName() async {
+    func timersOfOneNameRunTogether() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
         let second = timers.start("Download")
@@ -31,8 +31,8 @@ import Testing
         #expect(await durations() == [2_000.0, 2_000.0])
     }
 
-    @Test("each is paused, resumed and removed by itself")
-    func eachPausedResumed() async {
+    @Test("each is paused, resumed and removed on its own")
+    func tokensControlTheirTimers() async {
         let tokens = (0..<3).map { _ in timers.start("Download") }
         timers.pause(tokens[0])
         timers.remove(tokens[2])
@@ -43,8 +43,8 @@ import Testing
         #expect(await durations() == [1_000.0, 2_000.0, nil])
     }
 
-    @Test("the name stands for the one that was started last")
-    func nameStandsOne() async {
+    @Test("a name means the timer that was started last")
+    func nameMeansLatestTimer() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
         timers.start("Download")
@@ -55,17 +55,17 @@ import Testing
         #expect(await durations() == [1_000.0, nil, 2_000.0])
     }
 
-    @Test("what ended by its token has ended by its name too")
-    func endedTokenEnded() async {
+    @Test("a timer that ended by its token has ended by its name too")
+    func endByTokenEndsName() async {
         let token = timers.start("Download")
         timers.end(token)
         timers.end("Download")
         #expect(await durations() == [0.0, nil])
     }
 
-    @Test("a timer goes with its token once its name is another's")
-    func timerGoesToken() async {
-        var token: DurationTimer.Token? = timers.start("Download")
+    @Test("a timer ends with its token once another one has its name")
+    func timerEndsWithReleasedToken() async {
+        var token: DurationToken? = timers.start("Download")
         timers.start("Download")
         #expect(token?.name == "Download")
         token = nil
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test("the background pauses and resumes each of them")
-    func backgroundPausesResumes() async {
+    func backgroundPausesEachTimer() async {
         let tokens = (0..<2).map { _ in timers.start("Download") }
         timers.pause(tokens[0])
         test.pipeline.signal(.didEnterBackground)
@@ -86,8 +86,8 @@ import Testing
         #expect(await durations() == [0.0, 1_000.0])
     }
 
-    @Test("of more than a thousand timers the oldest is forgotten")
-    func moreThanThousand() async {
+    @Test("after a thousand timers the oldest is forgotten")
+    func timersAreBounded() async {
         let tokens = (0...1_000).map { timers.start("\($0)") }
         timers.end(tokens[0])
         timers.end(tokens[1])

@@ -7,8 +7,7 @@ import Testing
 @Suite struct DurationMeasureTests {
     private let time = VirtualTime()
 
-    private func duration(_ measure: DurationMeasure, _ pass: (VirtualTime) -> Void) async throws -> PropertyValue? {
-        let timers = DurationTimer(measure)
+    private func duration(_ timers: DurationTimer, _ pass: (VirtualTime) -> Void) async throws -> PropertyValue? {
         let test = try TestPipeline(time: time) { timers }
         timers.start("Watch")
         pass(time)
@@ -22,15 +21,15 @@ import Testing
             (.microseconds(1_234_499), 1.234), (.microseconds(1_234_500), 1.235), (.zero, 0.0),
             (.seconds(86_400), 86_400.0),
         ] as [(Duration, Double)])
-    func secondsThreeDecimals(passed: Duration, seconds: Double) async throws {
-        let measure = DurationMeasure(unit: .seconds, time: time)
-        #expect(try await duration(measure) { $0.advance(by: passed) } == .double(seconds))
+    func secondsHaveThreeDecimals(passed: Duration, seconds: Double) async throws {
+        let timers = DurationTimer(inSeconds: true)
+        #expect(try await duration(timers) { $0.advance(by: passed) } == .double(seconds))
     }
 
-    @Test("by the continuous clock the machine's sleep counts, and a clock that is set does not")
-    func continuousClockMachine() async throws {
-        let measure = DurationMeasure(clock: .continuous, time: time)
-        let result = try await duration(measure) { time in
+    @Test("by the continuous clock the machine's sleep counts, and setting the clock doesn't")
+    func continuousClockCountsSleep() async throws {
+        let timers = DurationTimer(countsSleep: true)
+        let result = try await duration(timers) { time in
             time.advance(by: .seconds(1))
             time.suspendMachine(for: .seconds(10))
             time.setWallTime(Timestamp(milliseconds: 0))
@@ -39,8 +38,8 @@ import Testing
     }
 
     @Test("a duration above the limit is left out and counted, one at the limit is not")
-    func durationAboveLimit() async throws {
-        let timers = DurationTimer(DurationMeasure(limit: .seconds(10), time: time))
+    func overlongDurationIsLeftOut() async throws {
+        let timers = DurationTimer(limit: .seconds(10))
         let test = try TestPipeline(time: time) { timers }
         for length in [10, 11] {
             timers.start("Watch")
@@ -53,8 +52,8 @@ import Testing
     }
 
     @Test("no duration is longer than a day unless the host says so")
-    func durationLongerThan() async throws {
-        let result = try await duration(DurationMeasure(time: time)) { $0.advance(by: .seconds(86_401)) }
+    func defaultLimitIsADay() async throws {
+        let result = try await duration(DurationTimer()) { $0.advance(by: .seconds(86_401)) }
         #expect(result == nil)
     }
 }

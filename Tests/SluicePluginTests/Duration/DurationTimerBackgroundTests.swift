@@ -10,7 +10,7 @@ struct DurationTimerBackgroundTests {
     private let test: TestPipeline
 
     init() throws {
-        let (time, timers) = (time, DurationTimer(DurationMeasure(time: time)))
+        let (time, timers) = (time, DurationTimer())
         self.timers = timers
         test = try TestPipeline(time: time) { timers }
     }
@@ -29,7 +29,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a running timer is paused there, keeps what it counted, and goes on afterwards")
-    func running() async {
+    func backgroundPausesRunningTimer() async {
         let durations = await run([
             { timers.start("A") }, signal(.willResignActive), signal(.didEnterBackground), {},
             signal(.didBecomeActive), { timers.end("A") },
@@ -38,7 +38,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that the host has paused stays paused")
-    func pausedBefore() async {
+    func hostPausedTimerStaysPaused() async {
         let durations = await run([
             { timers.start("A") }, { timers.pause("A") }, signal(.didEnterBackground), signal(.didBecomeActive),
             { timers.end("A") },
@@ -47,7 +47,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that the host pauses in the background stays paused")
-    func pausedMeanwhile() async {
+    func timerPausedInBackgroundStaysPaused() async {
         let durations = await run([
             { timers.start("A") }, signal(.didEnterBackground), { timers.pause("A") }, signal(.didBecomeActive),
             { timers.end("A") },
@@ -56,7 +56,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that the host resumes in the background runs there")
-    func resumedMeanwhile() async {
+    func timerResumedInBackgroundRuns() async {
         let durations = await run([
             { timers.start("A") }, signal(.didEnterBackground), {}, { timers.resume("A") }, signal(.didBecomeActive),
             { timers.end("A") },
@@ -65,7 +65,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that is started in the background runs there, and is not restarted afterwards")
-    func startedMeanwhile() async {
+    func timerStartedInBackgroundRuns() async {
         let durations = await run([
             signal(.didEnterBackground), { timers.start("A") }, signal(.didBecomeActive), { timers.end("A") },
         ])
@@ -73,13 +73,13 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("a timer that is ended there has what it counted before")
-    func endedMeanwhile() async {
+    func timerEndedInBackgroundKeepsTime() async {
         let durations = await run([{ timers.start("A") }, signal(.didEnterBackground), {}, { timers.end("A") }])
         #expect(durations == [1_000.0])
     }
 
-    @Test("all that run are paused, and only they go on")
-    func many() async {
+    @Test("all running timers are paused, and only those continue")
+    func onlyRunningTimersContinue() async {
         let durations = await run([
             { for name in ["A", "B", "C"] { timers.start(name) } }, { timers.pause("B") },
             signal(.didEnterBackground), signal(.didBecomeActive),
@@ -89,7 +89,7 @@ struct DurationTimerBackgroundTests {
     }
 
     @Test("becoming active twice, or without a background, changes nothing")
-    func repeatedSignals() async {
+    func repeatedSignalsChangeNothing() async {
         let durations = await run([
             { timers.start("A") }, signal(.didBecomeActive), signal(.didEnterBackground), signal(.didEnterBackground),
             signal(.didBecomeActive), signal(.didBecomeActive), { timers.end("A") },
@@ -97,13 +97,24 @@ struct DurationTimerBackgroundTests {
         #expect(durations == [4_000.0])
     }
 
+    @Test("a timer that runs when the app is launched into the background is paused until it becomes active")
+    func passiveLaunchPauses() async {
+        timers.start("A")
+        test.pipeline.signal(.launched(.passive))
+        time.advance(by: .seconds(3_600))
+        test.pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(5))
+        timers.end("A")
+        #expect(await test.events().map { $0.properties["$event_duration"] } == [5_000.0])
+    }
+
     @Test("other signals do not touch timers")
-    func otherSignals() async {
+    func otherSignalsChangeNothing() async {
         let others: [Signal] = [
-            .launched(.foreground), .launched(.passive), .willResignActive, .connectivity(.unavailable),
+            .launched(.foreground), .willResignActive, .connectivity(.unavailable),
             .connectivity(.available), .willTerminate,
         ]
         let durations = await run([{ timers.start("A") }] + others.map(signal) + [{ timers.end("A") }])
-        #expect(durations == [7_000.0])
+        #expect(durations == [6_000.0])
     }
 }

@@ -10,7 +10,7 @@ struct DurationTimerTests {
     private let test: TestPipeline
 
     init() throws {
-        let (time, timers) = (time, DurationTimer(DurationMeasure(limit: .seconds(Int64.max), time: time)))
+        let (time, timers) = (time, DurationTimer(limit: .seconds(Int64.max)))
         self.timers = timers
         test = try TestPipeline(time: time) { timers }
     }
@@ -20,7 +20,7 @@ struct DurationTimerTests {
     }
 
     @Test("from start to end, in milliseconds")
-    func startToEnd() async throws {
+    func measuresFromStartToEnd() async throws {
         timers.start("Watch")
         time.advance(by: .milliseconds(1_500))
         timers.end("Watch", ["title": "A"])
@@ -41,7 +41,7 @@ struct DurationTimerTests {
             (.seconds(100 * 365 * 86_400), 3_153_600_000_000.0),
             (.seconds(1 << 52), 4_503_599_627_370_496_000.0),
         ] as [(Duration, Double)])
-    func rounding(duration: Duration, milliseconds: Double) async throws {
+    func durationsAreRounded(duration: Duration, milliseconds: Double) async throws {
         timers.start("Watch")
         time.advance(by: duration)
         timers.end("Watch")
@@ -49,13 +49,13 @@ struct DurationTimerTests {
     }
 
     @Test("an end without a start is an event without a duration")
-    func endWithoutStart() async throws {
+    func endWithoutStartHasNoDuration() async throws {
         timers.end("Watch", ["title": "A"])
         #expect(try await test.event().properties == ["title": "A"])
     }
 
     @Test("an end ends: the next one has no duration")
-    func endEnds() async throws {
+    func secondEndHasNoDuration() async throws {
         timers.start("Watch")
         timers.end("Watch")
         timers.end("Watch")
@@ -63,7 +63,7 @@ struct DurationTimerTests {
     }
 
     @Test("a second start restarts")
-    func restart() async throws {
+    func secondStartRestarts() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(5))
         timers.start("Watch")
@@ -73,7 +73,7 @@ struct DurationTimerTests {
     }
 
     @Test("a second start also restarts a paused timer")
-    func restartPaused() async throws {
+    func secondStartRestartsPausedTimer() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(5))
         timers.pause("Watch")
@@ -83,7 +83,7 @@ struct DurationTimerTests {
         #expect(await durations() == [1_000.0])
     }
 
-    @Test("what is paused does not count; pausing the paused and resuming the running change nothing")
+    @Test("paused time doesn't count; pausing a paused and resuming a running timer change nothing")
     func pauseAndResume() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(1))
@@ -102,7 +102,7 @@ struct DurationTimerTests {
     }
 
     @Test("a timer that is paused can be ended")
-    func endPaused() async throws {
+    func pausedTimerCanEnd() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(1))
         timers.pause("Watch")
@@ -111,8 +111,8 @@ struct DurationTimerTests {
         #expect(await durations() == [1_000.0])
     }
 
-    @Test("pausing and resuming what was not started starts nothing")
-    func neverStarted() async throws {
+    @Test("pausing and resuming an unknown timer starts nothing")
+    func unknownTimersAreIgnored() async throws {
         timers.pause("Watch")
         timers.resume("Watch")
         time.advance(by: .seconds(1))
@@ -120,7 +120,7 @@ struct DurationTimerTests {
         #expect(await durations() == [nil])
     }
 
-    @Test("what is removed or cleared is forgotten, and only that")
+    @Test("only removed or cleared timers are forgotten")
     func removeAndClear() async throws {
         for name in ["A", "B"] { timers.start(name) }
         timers.remove("A")
@@ -135,8 +135,8 @@ struct DurationTimerTests {
         #expect(events.map { $0.properties["$event_duration"] } == [nil, 0.0, nil, nil])
     }
 
-    @Test("neither the machine's sleep nor a clock that is set counts")
-    func sleepAndClockChanges() async throws {
+    @Test("neither the machine's sleep nor setting the clock counts")
+    func sleepAndClockChangesDontCount() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(1))
         time.suspendMachine(for: .seconds(3_600))
@@ -147,7 +147,7 @@ struct DurationTimerTests {
     }
 
     @Test("a clock that goes backwards takes nothing away, and no duration is ever negative")
-    func neverNegative() async throws {
+    func durationsAreNeverNegative() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(-10))
         timers.end("Watch")
@@ -161,14 +161,14 @@ struct DurationTimerTests {
     }
 
     @Test("the host's own duration takes precedence")
-    func ownDuration() async throws {
+    func eventKeepsItsOwnDuration() async throws {
         timers.start("Watch")
         timers.end("Watch", ["$event_duration": 7])
         #expect(await durations() == [7])
     }
 
     @Test("an event of the same name that is tracked by the pipeline leaves the timer alone")
-    func plainTrack() async throws {
+    func trackLeavesTimerAlone() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(1))
         test.pipeline.track("Watch")
@@ -178,14 +178,14 @@ struct DurationTimerTests {
     }
 
     @Test("the priority of an end is the event's")
-    func priority() async throws {
+    func endHasPriority() async throws {
         timers.end("Watch", priority: .critical)
         #expect(try await test.event().priority == .critical)
     }
 
-    @Test("a timer in two pipelines tracks in both, in none nowhere")
-    func pipelines() async throws {
-        let timers = DurationTimer(DurationMeasure(time: time))
+    @Test("a timer in two pipelines tracks in both, and without a pipeline nowhere")
+    func timerTracksInEachPipeline() async throws {
+        let timers = DurationTimer()
         timers.end("Nowhere")
         let first = try TestPipeline { timers }
         let second = try TestPipeline { timers }
@@ -197,7 +197,7 @@ struct DurationTimerTests {
     }
 
     @Test("timers of many threads do not disturb each other")
-    func concurrency() async throws {
+    func timersAreThreadSafe() async throws {
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask { [timers] in

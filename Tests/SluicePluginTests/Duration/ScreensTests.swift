@@ -10,7 +10,7 @@ import Testing
     private let test: TestPipeline
 
     init() throws {
-        let (time, screens) = (time, Screens(DurationMeasure(time: time)))
+        let (time, screens) = (time, Screens())
         self.screens = screens
         test = try TestPipeline(time: time) { screens }
     }
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test("a screen is viewed on entry, and left with the time on display")
-    func screenViewedEntry() async {
+    func screenIsViewedAndLeft() async {
         let home = screens.enter("Home", ["tab": 1])
         pass(2)
         screens.leave(home, ["by": "swipe"])
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test("the referrer is the screen that was entered before")
-    func referrerScreenEntered() async {
+    func referrerIsPreviousScreen() async {
         screens.show("Home")
         screens.show("Product")
         screens.show("Home")
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test("showing one leaves the others")
-    func showingOneLeaves() async {
+    func showLeavesOthers() async {
         screens.show("A")
         pass(1)
         screens.show("B")
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test("a child and its parent are both on display, and a parent takes its children with it")
-    func childParentBoth() async {
+    func parentTakesItsChildren() async {
         let tabs = screens.enter("Tabs")
         pass(1)
         let list = screens.enter("List", in: tabs)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test("a child that goes leaves its parent where it is")
-    func childGoesLeaves() async {
+    func childLeavesAlone() async {
         let tabs = screens.enter("Tabs")
         let list = screens.enter("List", in: tabs)
         pass(1)
@@ -82,8 +82,8 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "-List 1000.0", "-Tabs 2000.0"])
     }
 
-    @Test("by its name the screen that was entered last is left")
-    func nameScreenEntered() async {
+    @Test("a name means the screen that was entered last")
+    func nameMeansLatestScreen() async {
         screens.enter("Product", ["sku": 1])
         pass(1)
         screens.enter("Product", ["sku": 2])
@@ -94,8 +94,8 @@ import Testing
         #expect(await story() == ["+Product", "+Product", "-Product 1000.0", "-Product 2000.0"])
     }
 
-    @Test("entering the background leaves the last screen, and coming back starts its time anew without a view")
-    func enteringBackgroundLeaves()
+    @Test("entering the background leaves the last screen, and returning starts its time again without a view")
+    func backgroundLeavesScreens()
         async
     {
         let home = screens.enter("Home")
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test("nested screens are left in the background from the inside")
-    func nestedScreensLeft() async {
+    func nestedScreensAreLeftFromInside() async {
         let tabs = screens.enter("Tabs")
         screens.enter("List", in: tabs)
         test.pipeline.signal(.didEnterBackground)
@@ -119,8 +119,8 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "-List 0.0", "-Tabs 0.0"])
     }
 
-    @Test("a mere interruption leaves nothing")
-    func mereInterruptionLeaves() async {
+    @Test("an interruption leaves nothing")
+    func interruptionLeavesNothing() async {
         screens.enter("Home")
         test.pipeline.signal(.willResignActive)
         test.pipeline.signal(.didBecomeActive)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test("the end in the foreground leaves the last screen")
-    func endForegroundLeaves() async {
+    func terminationLeavesScreen() async {
         screens.enter("Home")
         pass(1)
         test.pipeline.signal(.willTerminate)
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test("a passive launch counts no view until the app becomes active")
-    func passiveLaunchCounts() async {
+    func passiveLaunchCountsNoView() async {
         test.pipeline.signal(.launched(.passive))
         let gone = screens.enter("Gone")
         screens.enter("Home")
@@ -150,15 +150,15 @@ import Testing
     }
 
     @Test("a screen that is entered in the background is viewed afterwards")
-    func screenEnteredBackground() async {
+    func backgroundScreenIsViewedLater() async {
         test.pipeline.signal(.didEnterBackground)
         screens.enter("Home")
         test.pipeline.signal(.didBecomeActive)
         #expect(await story() == ["+Home"])
     }
 
-    @Test("a host that never leaves holds no more than a hundred screens")
-    func hostNeverLeaves() async {
+    @Test("at most a hundred screens are kept")
+    func screensAreBounded() async {
         for number in 0...100 { screens.enter("\(number)") }
         let story = await story()
         #expect(story.filter { $0.hasPrefix("-") } == ["-0 0.0"])

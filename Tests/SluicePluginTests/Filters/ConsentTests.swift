@@ -2,7 +2,7 @@ import Sluice
 import SluiceFilters
 import Testing
 
-@Suite("Consent: nothing passes without the user's")
+@Suite("Consent: no event passes without it")
 struct ConsentTests {
     private let directory: TemporaryDirectory
 
@@ -10,12 +10,12 @@ struct ConsentTests {
         directory = try TemporaryDirectory()
     }
 
-    private func launch(whilePending pending: Consent.PendingPolicy = .drop) -> Consent {
+    private func launch(whilePending pending: Disposition = .drop(.consentPending)) -> Consent {
         Consent(persistedIn: .file(directory.path), whilePending: pending)
     }
 
-    @Test("events pass after a grant, and what is dropped is counted by its reason")
-    func answers() async throws {
+    @Test("events pass after a grant, and dropped ones are counted by reason")
+    func eventsPassAfterGrant() async throws {
         let consent = Consent(persistedIn: .memory)
         let test = try TestPipeline { consent }
         #expect(consent.status == .pending)
@@ -32,9 +32,9 @@ struct ConsentTests {
         #expect(test.pipeline.ledger.dropped == [.consentPending: 1, .consentDenied: 2])
     }
 
-    @Test("a host may let events pass until the user has answered")
-    func optOut() async throws {
-        let consent = Consent(persistedIn: .memory, whilePending: .pass)
+    @Test("with .keep, events pass until the user has denied")
+    func keepPassesUntilDenial() async throws {
+        let consent = Consent(persistedIn: .memory, whilePending: .keep)
         let test = try TestPipeline { consent }
         test.pipeline.track("Pending")
         try consent.deny()
@@ -43,37 +43,43 @@ struct ConsentTests {
     }
 
     @Test("the answer is remembered")
-    func remembered() throws {
+    func answerIsRemembered() throws {
         try launch().grant()
         #expect(launch().status == .granted)
         try launch().deny()
-        #expect(launch(whilePending: .pass).status == .denied)
+        #expect(launch(whilePending: .keep).status == .denied)
         #expect(try directory.names == ["consent.json"])
     }
 
-    @Test("asking does not write: a file is there when the user has answered")
+    @Test("there is no file before the user has answered")
     func noFileBeforeAnswer() throws {
         _ = try TestPipeline { launch() }
         #expect(try directory.names == [])
     }
 
     @Test(
-        "a damaged file is no answer, and the user has to be asked again",
+        "a damaged answer is kept aside and reported, and nothing passes until the user has answered again",
         arguments: [
-            "", "{", #"{"consent":"grante"#, #"{"consent":"granded"}"#, #"{"consent":"denied"} "#, "granted",
+            "", "{", #"{"consent":{"status":"granted"},"checksum":"0"}"#, #"{"consent":{"status":"granted"}}"#,
+            "granted",
         ])
-    func damage(text: String) throws {
+    func damagedAnswer(text: String) async throws {
         try directory.write(Array(text.utf8), to: "consent.json")
-        let consent = launch(whilePending: .pass)
-        let error = #expect(throws: SluiceError.self) { try TestPipeline { consent } }
-        #expect(error?.code == .corruptConsent)
-        try consent.deny()
-        _ = try TestPipeline { consent }
+        for _ in 1...2 {
+            let consent = launch(whilePending: .keep)
+            let test = try TestPipeline { consent }
+            #expect(consent.status == .pending)
+            test.pipeline.track("Event")
+            #expect(test.diagnostics.map(\.kind) == [.plugin])
+            #expect(await test.events().isEmpty)
+        }
+        #expect(try directory.read("consent.json.corrupt") == Array(text.utf8))
+        try launch().deny()
         #expect(launch().status == .denied)
     }
 
-    @Test("a refusal counts even if it cannot be kept; a grant does not")
-    func failedWrites() throws {
+    @Test("a denial counts even if it can't be kept; a grant doesn't")
+    func onlyDenialCountsWithoutDisk() throws {
         let consent = launch()
         try consent.grant()
         try directory.block()
@@ -83,16 +89,17 @@ struct ConsentTests {
         #expect(consent.status == .denied)
     }
 
-    @Test("a place that cannot be used is an error when the pipeline is built", arguments: ["", "/dev/null/state"])
-    func unusablePlace(path: String) {
+    @Test("a place that can't be used is an error when the pipeline is built", arguments: ["", "/dev/null/state"])
+    func unusablePlaceThrows(path: String) {
         let error = #expect(throws: SluiceError.self) {
             try TestPipeline { Consent(persistedIn: .file(path)) }
         }
         #expect(error?.code == .storageUnavailable)
+        #expect(error?.message.hasPrefix("Consent: ") == true)
     }
 
-    @Test("what stands below has not seen what was dropped")
-    func order() async throws {
+    @Test("stages below don't see dropped events")
+    func stagesBelowSeeNothing() async throws {
         struct Watcher: Processor {
             let seen = Locked(0)
             func process(_ event: inout Event) -> Disposition {
@@ -110,8 +117,8 @@ struct ConsentTests {
         #expect(await test.events().isEmpty)
     }
 
-    @Test("answers while others track: after a refusal has returned, nothing passes")
-    func concurrency() async throws {
+    @Test("after a denial has returned, nothing passes, whatever other threads do")
+    func denialIsImmediate() async throws {
         let consent = Consent(persistedIn: .memory)
         try consent.grant()
         let test = try TestPipeline { consent }

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Limits: events stay within a backend's limits")
 struct LimitsTests {
-    @Test("what is within the limits is left as it is")
-    func within() throws {
+    @Test("an event within the limits is unchanged")
+    func eventsWithinLimitsAreUnchanged() throws {
         let limits = Limits(
             eventName: .dropEvent(over: 5), properties: .dropEvent(over: 3), propertyName: .dropEvent(over: 4),
             string: .dropEvent(over: 4))
@@ -16,18 +16,19 @@ struct LimitsTests {
     }
 
     @Test("cutting shortens names and strings to characters, and keeps the properties that were set first")
-    func cut() throws {
+    func cutShortens() throws {
         let limits = Limits(
             eventName: .cut(to: 3), properties: .cut(to: 2), propertyName: .cut(to: 2), string: .cut(to: 3))
         let event = try #require(
             limits.processed("Purchase", ["aé": "😀😀😀😀", "bbb": ["ccc": ["dddd", "eee"]], "f": 1, "g": 2]))
         #expect(event.name == "Pur")
         #expect(event.properties == ["aé": "😀😀😀", "bb": ["cc": ["ddd", "eee"]]])
-        #expect(Set(event.reportedSanitizations) == [.truncatedName, .cutPropertyName, .truncatedString, .droppedProperty])
+        #expect(
+            Set(event.reportedSanitizations) == [.truncatedName, .cutPropertyName, .truncatedString, .droppedProperty])
     }
 
-    @Test("dropping leaves out the whole property in which the excess is")
-    func dropProperty() throws {
+    @Test("dropProperty drops the whole property that contains the excess")
+    func dropPropertyDropsWholeProperty() throws {
         let limits = Limits(
             properties: .dropProperty(over: 2), propertyName: .dropProperty(over: 3), string: .dropProperty(over: 3))
         let event = try #require(
@@ -54,8 +55,8 @@ struct LimitsTests {
         #expect(test.pipeline.ledger.sanitized.isEmpty)
     }
 
-    @Test("of names that are cut to the same one, one stays and the other is counted")
-    func sameNames() throws {
+    @Test("if names are equal after cutting, one property stays and the other is counted")
+    func equalNamesKeepOneProperty() throws {
         let limits = Limits(propertyName: .cut(to: 1))
         let event = try #require(limits.processed("Event", ["ab": 1, "ac": 2]))
         #expect(event.properties == ["a": 2])
@@ -65,20 +66,20 @@ struct LimitsTests {
     @Test(
         "lengths are Unicode scalars, and a cut never splits one",
         arguments: [("äöü", "äö"), ("😀😀😀", "😀😀"), ("e\u{301}e", "e\u{301}"), ("ab", "ab"), ("", "")])
-    func characters(text: String, cut: String) throws {
+    func lengthsAreUnicodeScalars(text: String, cut: String) throws {
         let event = try #require(Limits(string: .cut(to: 2)).processed("Event", ["a": .string(text)]))
         #expect(event.properties == ["a": .string(cut)])
     }
 
-    @Test("limits of zero and below leave nothing, and do no harm", arguments: [0, -1, .min])
-    func zero(limit: Int) throws {
+    @Test("limits of zero and below leave nothing", arguments: [0, -1, .min])
+    func zeroLimitsLeaveNothing(limit: Int) throws {
         let limits = Limits(properties: .cut(to: limit), string: .cut(to: limit))
         #expect(try #require(limits.processed("Event", ["a": "b"])).properties.isEmpty)
     }
 
     @Test("names of no length, or no names, are an error when the pipeline is built", arguments: [0, -1, .min])
-    func noNames(limit: Int) throws {
-        var names = Limits.Rules()
+    func limitsWithoutNamesThrow(limit: Int) throws {
+        var names = Limits()
         names.distinctEventNames = .dropEvent(over: limit)
         let wrong = [
             Limits(eventName: .cut(to: limit)), Limits(eventName: .setAside(over: limit)), Limits(names),
@@ -91,14 +92,14 @@ struct LimitsTests {
         _ = try TestPipeline { Limits(eventName: .cut(to: 1), properties: .cut(to: limit), string: .cut(to: limit)) }
     }
 
-    @Test("no rule, no limit")
-    func none() throws {
+    @Test("without rules there is no limit")
+    func noRuleSetsNoLimit() throws {
         let properties = Properties((0..<1_000).map { ("\($0)", .int($0)) })
         #expect(try #require(Limits().processed("Event", properties)).properties == properties)
     }
 
-    @Test("only what stands above is limited")
-    func order() async throws {
+    @Test("only properties from above are limited")
+    func onlyStagesAboveAreLimited() async throws {
         struct Adder: Processor {
             func process(_ event: inout Event) -> Disposition {
                 event.properties["added"] = 1

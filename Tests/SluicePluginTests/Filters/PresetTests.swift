@@ -10,7 +10,7 @@ import Testing
     private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     @Test("App Center's limits cut names and values, and keep the first 20 properties")
-    func appCenterS() throws {
+    func appCenterCuts() throws {
         let limits = Limits(.appCenter)
         var properties = Properties((0..<21).map { ("p\($0)", .int($0)) })
         properties["p0"] = .string(Self.text(126))
@@ -25,8 +25,8 @@ import Testing
         #expect(fine.reportedSanitizations.isEmpty)
     }
 
-    @Test("of more than 200 names of events the further ones are dropped, and the known ones go on")
-    func moreThan200() async throws {
+    @Test("events with new names are dropped after 200 names, and known names still pass")
+    func appCenterDropsFurtherNames() async throws {
         let test = try TestPipeline { Limits(.appCenter) }
         for round in 1...2 {
             for number in 0...200 { test.pipeline.track("Event \(number)", ["round": .int(round)]) }
@@ -43,7 +43,7 @@ import Testing
             ("a-b", .invalidName),
             (text(100), nil), (text(101), .eventNameTooLong),
         ] as [(String, DropReason?)])
-    func sensorsNamesUp(
+    func sensorsEventNames(
         name: String, reason: DropReason?
     ) {
         var event = Event.named(name)
@@ -66,8 +66,8 @@ import Testing
         #expect(event.reportedSanitizations == (stays ? [] : [.droppedProperty]))
     }
 
-    @Test("what the plugins add passes Sensors' rules whole")
-    func pluginsPassSensors() async throws {
+    @Test("the properties of plugins pass Sensors' rules unchanged")
+    func pluginPropertiesPassSensors() async throws {
         let identity = Identity(persistedIn: .memory)
         let test = try TestPipeline {
             PassiveLaunchTagger()
@@ -87,8 +87,8 @@ import Testing
     }
 
     @Test("reserved names and beginnings of a host's own, without a rule for characters")
-    func ownReservedNames() async throws {
-        var rules = Limits.Rules()
+    func reservedNamesAndPrefixes() async throws {
+        var rules = Limits()
         rules.reservedNames = ["Secret", "tmp_*"]
         let test = try TestPipeline { Limits(rules) }
         test.pipeline.track("Event", ["SECRET": 1, "Tmp_x": 2, "tmp": 3, "with space": 4])
@@ -106,7 +106,7 @@ import Testing
             ("text", true), (1, true), (1.5, true), (true, true), (nil, true), (["a", "b"], true), ([], true),
             (["a", 1], false), ([["a"]], false), (["a": 1], false), ([["a": 1]], false),
         ] as [(PropertyValue, Bool)])
-    func sensorsTakesScalars(value: PropertyValue, stays: Bool) throws {
+    func sensorsValueTypes(value: PropertyValue, stays: Bool) throws {
         let properties: Properties = ["p": value, "d": .date(Timestamp(milliseconds: 0))]
         let event = try #require(Limits(.sensors).processed("Event", properties))
         #expect(event.properties["p"] == (stays ? .some(value) : .none))
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test("Sensors' strings are cut to 8,191 characters, in lists too")
-    func sensorsStringsCut() throws {
+    func sensorsCutsStrings() throws {
         let long = PropertyValue.string(Self.text(8_192))
         let event = try #require(Limits(.sensors).processed("Event", ["s": long, "l": ["a", long]]))
         let cut = PropertyValue.string(Self.text(8_191))
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(
-        "what is set aside reaches the host as it came, and is counted by its reason",
+        "an event that is set aside reaches the host unchanged, and is counted by its reason",
         arguments: [
             ("2nd", [:], .invalidName), ("Long name", [:], .invalidName), ("Longname", [:], .eventNameTooLong),
             ("E", ["a b": 1], .invalidName), ("E", ["id": 1], .reservedName), ("E", ["o": ["a": 1]], .nestedValue),
@@ -134,7 +134,7 @@ import Testing
     func setAsideReaches(
         name: String, properties: Properties, reason: DropReason
     ) async throws {
-        var rules = Limits.Rules.sensors
+        var rules = Limits.sensors
         rules.eventName = .setAside(over: 4)
         rules.propertyName = .setAside(over: 4)
         rules.string = .setAside(over: 4)
@@ -155,17 +155,17 @@ import Testing
     }
 
     @Test("custom rules begin with nothing or with a preset")
-    func customRulesBegin() throws {
+    func customRulesStartFromPreset() throws {
         let properties: Properties = ["any name": ["deep": [1, ["x": 2]]]]
-        #expect(try #require(Limits(Limits.Rules()).processed("Any name", properties)).properties == properties)
-        var rules = Limits.Rules.appCenter
+        #expect(try #require(Limits(Limits()).processed("Any name", properties)).properties == properties)
+        var rules = Limits.appCenter
         rules.properties = nil
         let many = Properties((0..<30).map { ("p\($0)", .int($0)) })
         #expect(try #require(Limits(rules).processed("Event", many)).properties.count == 30)
     }
 
-    @Test("what is cut is counted in the ledger, for each event once")
-    func cutCountedLedger() async throws {
+    @Test("cuts are counted in the ledger, once per event")
+    func cutsAreCountedOncePerEvent() async throws {
         let test = try TestPipeline { Limits(.appCenter) }
         let long = PropertyValue.string(Self.text(200))
         for _ in 1...3 { test.pipeline.track("Event", ["a": long, "b": long]) }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Redaction: secrets are taken out")
 struct RedactionTests {
     @Test("values under secret keys are replaced, at every depth and in any case")
-    func keys() throws {
+    func secretKeysAreReplaced() throws {
         let event = try #require(
             Redaction(keys: ["password", "apiKey"]).processed(
                 "Login",
@@ -107,7 +107,7 @@ struct RedactionTests {
             (4_111_111_111_111_112, false), (1_800_000_000_000, false), (-4_111_111_111_111_111, false), (0, false),
             (4_111_111_111_111_111.5, false), (1e300, false),
         ] as [(PropertyValue, Bool)])
-    func cardNumbers(value: PropertyValue, isRedacted: Bool) throws {
+    func numericCardsAreReplaced(value: PropertyValue, isRedacted: Bool) throws {
         let event = try #require(Redaction(patterns: [.email, .paymentCard, .phone]).processed("Paid", ["n": value]))
         #expect(event.properties["n"] == (isRedacted ? "[card]" : value))
     }
@@ -194,7 +194,7 @@ struct RedactionTests {
     }
 
     @Test("patterns are found in names and at every depth too")
-    func everywhere() throws {
+    func patternsMatchAtEveryDepth() throws {
         let event = try #require(
             Redaction(patterns: [.email, .phone]).processed(
                 "/users/bob@example.org",
@@ -210,8 +210,8 @@ struct RedactionTests {
             ])
     }
 
-    @Test("of names that become the same, one stays")
-    func sameNames() throws {
+    @Test("if names become equal, one property stays")
+    func equalNamesKeepOneProperty() throws {
         let event = try #require(
             Redaction(patterns: [.email]).processed(
                 "Event", ["a@b.de": 1, "c@d.de": 2, "x": ["a@b.de": 1, "c@d.de": 2]]))
@@ -219,21 +219,21 @@ struct RedactionTests {
     }
 
     @Test("without keys and patterns nothing is changed")
-    func nothing() throws {
+    func emptyRedactionChangesNothing() throws {
         let properties: Properties = ["password": "a", "mail": "bob@example.org", "card": "4111111111111111"]
         #expect(try #require(Redaction().processed("Event", properties)).properties == properties)
     }
 
     @Test("ids are left as they are")
-    func ids() throws {
+    func userIDsAreNotRedacted() throws {
         var event = Event.named()
         event.loginID = "bob@example.org"
         #expect(Redaction(patterns: [.email]).process(&event) == .keep)
         #expect(event.loginID == "bob@example.org")
     }
 
-    @Test("what was cut before is still counted once")
-    func repairsAreKept() async throws {
+    @Test("an earlier sanitization is still counted once")
+    func earlierSanitizationsAreKept() async throws {
         let test = try TestPipeline { Redaction(keys: ["password"], patterns: [.email]) }
         test.pipeline.track("Event", ["a": .double(.nan), "password": 1, "x@y.de": ["z": "x@y.de"]])
         #expect(try await test.event().properties == ["a": nil, "password": "[redacted]", "[email]": ["z": "[email]"]])
@@ -243,14 +243,14 @@ struct RedactionTests {
     @Test(
         "no text makes it read the same bytes over and over", .timeLimit(.minutes(10)),
         arguments: ["a%40", "a@", "1", "1 ", "(", "1-", "+1", "@.", "0 ", "٠", "4111.", "01.", "1\u{A0}", "\u{202F}"])
-    func linearTime(unit: String) {
+    func redactionIsLinear(unit: String) {
         // Read over and over, each of these would take minutes.
         let text = String(repeating: unit, count: 60_000 / unit.utf8.count)
         #expect(Redaction(patterns: [.email, .paymentCard, .phone]).processed(text) != nil)
     }
 
-    @Test("events of which something was taken are counted, and only those")
-    func eventsWhichSomething() async throws {
+    @Test("only changed events are counted")
+    func changedEventsAreCounted() async throws {
         let test = try TestPipeline { Redaction(keys: ["password"], patterns: [.email]) }
         test.pipeline.track("A", ["password": "x", "mail": "a@example.org"])
         test.pipeline.track("B", ["text": "nothing secret"])

@@ -4,34 +4,34 @@ import Testing
 
 @Suite("Sampling: a share of the users or events")
 struct SamplingTests {
-    private func passes(_ id: String?, _ rate: Double, by key: Sampling.Key = .distinctID) -> Bool {
+    private func passes(_ id: String?, _ rate: Double, byEvent: Bool = false) -> Bool {
         var event = Event.named()
         event.distinctID = id
-        return Sampling(rate: rate, by: key).process(&event) == .keep
+        return (byEvent ? Sampling(eventRate: rate) : Sampling(rate: rate)).process(&event) == .keep
     }
 
     // Computed elsewhere: FNV-1a with 64 bits over the UTF-8, then SplitMix64's finalizer, then the top 53 bits.
     @Test(
-        "the hash is the same everywhere and for ever",
+        "the hash never changes",
         arguments: [
             ("", 0.9576734252420561), ("a", 0.010753497314070604), ("customer-42", 0.875649576901015),
             ("名前", 0.1945461875259531),
         ])
-    func vectors(id: String, fraction: Double) {
+    func hashIsStable(id: String, fraction: Double) {
         #expect(!passes(id, fraction))
         #expect(passes(id, fraction.nextUp))
     }
 
     @Test("the hash of an event's id is that of its 16 bytes")
-    func eventIDVector() {
+    func eventIDHashIsStable() {
         let id = EventID(high: 0x018f_3c2a_7b1c_7abc, low: 0x8def_0123_4567_89ab)
         var event = Event(id: id, name: "Event", time: Timestamp(milliseconds: 0), distinctID: "a")
-        #expect(Sampling(rate: 0.2043851412904062, by: .eventID).process(&event) == .drop(.sampledOut))
-        #expect(Sampling(rate: (0.2043851412904062).nextUp, by: .eventID).process(&event) == .keep)
+        #expect(Sampling(eventRate: 0.2043851412904062).process(&event) == .drop(.sampledOut))
+        #expect(Sampling(eventRate: (0.2043851412904062).nextUp).process(&event) == .keep)
     }
 
-    @Test("about the given share passes, and who is in a small sample is in a larger one", arguments: [0.01, 0.1, 0.5])
-    func share(rate: Double) {
+    @Test("about the given share passes, and a user in a small sample is in a larger one", arguments: [0.01, 0.1, 0.5])
+    func samplesAreNested(rate: Double) {
         let ids = (0..<20_000).map { "user \($0)" }
         let sample = ids.filter { passes($0, rate) }
         // Five standard deviations.
@@ -40,29 +40,29 @@ struct SamplingTests {
         #expect(sample.allSatisfy { passes($0, rate * 1.5) })
     }
 
-    @Test("0 lets nothing pass and 1 everything")
-    func ends() {
+    @Test("0 lets no event pass and 1 all")
+    func extremeRates() {
         for number in 0..<1_000 {
             #expect(!passes("\(number)", 0))
             #expect(passes("\(number)", 1))
         }
     }
 
-    @Test("all events of a user pass or none; drawn by event they differ")
-    func byUser() {
+    @Test("either all events of a user pass or all are dropped; sampling by event differs")
+    func usersPassAsAWhole() {
         #expect((0..<100).allSatisfy { _ in passes("a", 0.5) })
-        let byEvent = (0..<100).filter { _ in passes("a", 0.5, by: .eventID) }
+        let byEvent = (0..<100).filter { _ in passes("a", 0.5, byEvent: true) }
         #expect((1..<100).contains(byEvent.count))
     }
 
-    @Test("an event without a distinct id is drawn by its own")
-    func withoutID() {
+    @Test("an event without a distinct id is sampled by its own")
+    func eventsWithoutIDAreSampledByOwnID() {
         let passing = (0..<100).filter { _ in passes(nil, 0.5) }
         #expect((1..<100).contains(passing.count))
     }
 
-    @Test("what is not in the sample is counted")
-    func counted() async throws {
+    @Test("events outside the sample are counted")
+    func droppedEventsAreCounted() async throws {
         let test = try TestPipeline { Sampling(rate: 0.5) }
         test.pipeline.track("Event") { $0.distinctID = "a" }
         test.pipeline.track("Event") { $0.distinctID = "customer-42" }
@@ -70,8 +70,8 @@ struct SamplingTests {
         #expect(test.pipeline.ledger.dropped == [.sampledOut: 1])
     }
 
-    @Test("a rate that is none is an error when the pipeline is built", arguments: [-0.1, 1.1, .nan, .infinity])
-    func invalidRate(rate: Double) {
+    @Test("an invalid rate is an error when the pipeline is built", arguments: [-0.1, 1.1, .nan, .infinity])
+    func invalidRatesThrow(rate: Double) {
         let error = #expect(throws: SluiceError.self) { try TestPipeline { Sampling(rate: rate) } }
         #expect(error?.code == .invalidArgument)
     }

@@ -25,7 +25,7 @@ struct FoundationTests {
             (0, 0), (1.1234, 1_123), (1.1236, 1_124), (-0.0016, -2), (1_800_000_000.123, 1_800_000_000_123),
             (1e300, .max), (-1e300, .min), (.infinity, .max), (-.infinity, .min), (.nan, .min),
         ] as [(Double, Int64)])
-    func timestamps(seconds: Double, milliseconds: Int64) {
+    func datesBecomeTimestamps(seconds: Double, milliseconds: Int64) {
         let date = Date(timeIntervalSince1970: seconds)
         #expect(Timestamp(date) == Timestamp(milliseconds: milliseconds))
         #expect(PropertyValue.date(date) == .date(Timestamp(milliseconds: milliseconds)))
@@ -33,14 +33,14 @@ struct FoundationTests {
     }
 
     @Test("timestamps become dates and come back", arguments: [0, -1, 1_800_000_000_123, 253_402_300_799_999])
-    func dates(milliseconds: Int64) {
+    func timestampsBecomeDates(milliseconds: Int64) {
         let timestamp = Timestamp(milliseconds: milliseconds)
         #expect(Timestamp(Date(timestamp)) == timestamp)
         #expect(abs(Date(timestamp).timeIntervalSince1970 - Double(milliseconds) / 1_000) < 0.000_1)
     }
 
     @Test("a date that cannot be written is null, and counted")
-    func unwritableDate() async throws {
+    func unwritableDateIsNull() async throws {
         let test = try TestPipeline { PassThrough() }
         test.pipeline.track(
             "Event", ["date": .date(Date.distantPast), "never": PropertyValue(Date(timeIntervalSince1970: .nan))])
@@ -54,8 +54,8 @@ struct FoundationTests {
         func process(_ event: inout Event) -> Disposition { .keep }
     }
 
-    @Test("file URLs do for directories, with whatever characters")
-    func fileURLs() throws {
+    @Test("file URLs name directories, with any characters")
+    func fileURLsNameDirectories() throws {
         let url = URL(filePath: directory.path).appending(path: "a b%20ü/state", directoryHint: .isDirectory)
         let identity = Identity(persistedIn: try .file(url))
         try identity.login("a")
@@ -68,14 +68,14 @@ struct FoundationTests {
     }
 
     @Test("a relative file URL is resolved against its base")
-    func relativeURL() throws {
+    func relativeURLIsResolved() throws {
         let url = URL(filePath: "state", relativeTo: URL(filePath: directory.path, directoryHint: .isDirectory))
         try Consent(persistedIn: try .file(url)).grant()
         #expect(try directory.names == ["state"])
     }
 
     @Test("a store at a URL is the store at its path")
-    func store() async throws {
+    func storeAtURL() async throws {
         let url = URL(filePath: directory.path).appending(path: "events")
         let first = try Pipeline {
             try JSONLStore(at: url)
@@ -91,13 +91,12 @@ struct FoundationTests {
     }
 
     @Test(
-        "a URL that is no file's is refused with advice", arguments: ["https://example.org/state", "state", "data:,"])
-    func otherURLs(text: String) throws {
+        "a URL that doesn't name a file is refused with advice",
+        arguments: ["https://example.org/state", "state", "data:,"])
+    func otherURLsAreRefused(text: String) throws {
         let url = try #require(URL(string: text))
         for make in [
-            { _ = try Identity.Persistence.file(url) }, { _ = try Consent.Persistence.file(url) },
-            { _ = try AutoProperties.Persistence.file(url) }, { _ = try LifecyclePersistence.file(url) },
-            { _ = try JSONLStore(at: url) },
+            { _ = try Persistence.file(url) }, { _ = try JSONLStore(at: url) },
         ] {
             let error = #expect(throws: SluiceError.self) { try make() }
             #expect(error?.code == .invalidArgument)
@@ -114,8 +113,8 @@ struct FoundationTests {
         }
     }
 
-    @Test("batches go to the URL as it was given")
-    func transport() async throws {
+    @Test("batches go to the unchanged URL")
+    func transportToURL() async throws {
         let client = Client()
         let url = try #require(URL(string: "https://example.org/events?a=%20b"))
         let pipeline = try Pipeline {
@@ -131,7 +130,7 @@ struct FoundationTests {
     @Test(
         "a URL that is not http(s) is refused when the pipeline is built",
         arguments: ["ftp://example.org/", "file:///x"])
-    func otherTransportURLs(text: String) throws {
+    func otherSchemesAreRefused(text: String) throws {
         let url = try #require(URL(string: text))
         let error = #expect(throws: SluiceError.self) {
             try Pipeline {

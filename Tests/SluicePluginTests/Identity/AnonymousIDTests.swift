@@ -9,25 +9,25 @@ import Testing
     private final class Place: Sendable {
         struct Failure: Error {}
         struct State {
-            var bytes: [UInt8]?
+            var bytes: [String: [UInt8]] = [:]
             var cannotRead = false
             var cannotWrite = false
         }
         let state = Locked(State())
 
-        var persistence: Identity.Persistence {
-            Identity.Persistence(
+        var persistence: Persistence {
+            Persistence(
                 named: "a place",
-                read: { [state] in
+                read: { [state] item in
                     try state.withLock { state in
                         if state.cannotRead { throw Failure() }
-                        return state.bytes
+                        return state.bytes[item]
                     }
                 },
-                write: { [state] bytes in
+                write: { [state] item, bytes in
                     try state.withLock { state in
                         if state.cannotWrite { throw Failure() }
-                        state.bytes = bytes
+                        state.bytes[item] = bytes
                     }
                 })
         }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test("the chain is the stored id, then each source in order, then a UUID")
-    func chainStoredId() throws {
+    func anonymousIDComesFromSourcesInOrder() throws {
         let asked = Locked<[String]>([])
         func source(_ name: String, _ id: String?) -> AnonymousIDSource {
             AnonymousIDSource {
@@ -58,17 +58,17 @@ import Testing
     }
 
     @Test(
-        "what is no id is passed over",
+        "an invalid id is ignored",
         arguments: [
             "", " \n", "\u{200B}", "a\u{0}b", "00000000-0000-0000-0000-000000000000", "0", "-",
             String(repeating: "x", count: 256),
         ])
-    func idPassedOver(id: String) {
+    func invalidIDsAreIgnored(id: String) {
         #expect(launch([AnonymousIDSource { id }, AnonymousIDSource { "good" }]).anonymousID == "good")
     }
 
     @Test("a reset makes a new id, and never takes that of the device again")
-    func resetMakesNew() throws {
+    func resetNeverReusesDeviceID() throws {
         let identity = launch([AnonymousIDSource { "device" }])
         try identity.login("a")
         try identity.bind("crm_id", "7")
@@ -79,8 +79,8 @@ import Testing
         #expect(launch().anonymousID == identity.anonymousID)
     }
 
-    @Test("the host may set it, and it is kept")
-    func hostMaySet() throws {
+    @Test("you can set it, and it is kept")
+    func hostSetsAnonymousID() throws {
         let identity = launch()
         try identity.login("a")
         try identity.setAnonymousID("mine")
@@ -93,45 +93,48 @@ import Testing
         #expect(identity.anonymousID == "mine")
     }
 
-    @Test("an id outlives the loss of either place, and comes back to it")
-    func idOutlivesLoss() throws {
+    @Test("an id survives the loss of either place, and is written there again")
+    func idSurvivesLossOfEitherPlace() throws {
         let id = launch().anonymousID
         for place in [first, second] {
-            place.state.withLock { $0.bytes = nil }
+            place.state.withLock { $0.bytes = [:] }
             let identity = launch()
             #expect(identity.anonymousID == id)
             try identity.login("user")
             try identity.logout()
             #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
         }
-        first.state.withLock { $0.bytes = nil }
-        _ = launch()
+        first.state.withLock { $0.bytes = [:] }
+        _ = launch().anonymousID
         #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
     }
 
-    @Test("an id outlives damage to either place, and heals it")
-    func idOutlivesDamage() throws {
+    @Test("an id survives damage to either place, and repairs it")
+    func idSurvivesDamageToEitherPlace() throws {
         let id = launch().anonymousID
         for place in [first, second] {
-            place.state.withLock { $0.bytes = [1, 2, 3] }
+            place.state.withLock { $0.bytes["identity"] = [1, 2, 3] }
             let identity = launch()
             #expect(identity.anonymousID == id)
             _ = try TestPipeline { identity }
         }
-        for place in [first, second] { #expect(place.state.withLock { $0.bytes?.count } != 3) }
+        for place in [first, second] {
+            #expect(place.state.withLock { $0.bytes["identity"]?.count } != 3)
+            #expect(place.state.withLock { $0.bytes["identity.corrupt"] } == [1, 2, 3])
+        }
     }
 
     @Test("a place that was emptied is filled again at the next launch, so that either may be lost in turn")
-    func fillsEmptied() throws {
+    func emptiedPlaceIsFilledAgain() throws {
         let id = launch().anonymousID
         for place in [second, first, second, first] {
-            place.state.withLock { $0.bytes = nil }
+            place.state.withLock { $0.bytes = [:] }
             #expect(launch().anonymousID == id)
         }
     }
 
     @Test("the properties of a login survive a launch before they are tracked, or are refused")
-    func deepLogin() throws {
+    func nestedLoginPropertiesAreKeptOrRefused() throws {
         func nested(_ levels: Int) -> Properties {
             (1..<levels).reduce(["a": 1] as Properties) { inner, _ in ["a": .object(inner)] }
         }
@@ -143,7 +146,7 @@ import Testing
     }
 
     @Test("a place that cannot be read never makes a new user, unless the other one knows")
-    func placeCannotRead() throws {
+    func unreadablePlaceMakesNoNewUser() throws {
         first.state.withLock { $0.cannotRead = true }
         let unknown = launch()
         #expect(unknown.anonymousID == nil)
@@ -154,8 +157,8 @@ import Testing
         #expect(launch().anonymousID == id)
     }
 
-    @Test("what neither place can take is an error, and nothing changes")
-    func neitherPlaceCan() throws {
+    @Test("a failed write to either place is an error, and nothing changes")
+    func failedWriteChangesNothing() throws {
         let identity = launch()
         let id = identity.anonymousID
         for place in [second, first] {
@@ -168,11 +171,11 @@ import Testing
         }
     }
 
-    @Test("what cannot be healed is used and reported")
-    func cannotHealedUsed() throws {
+    @Test("an id that can't be repaired is used, and reported")
+    func failedRepairIsReported() throws {
         let id = launch().anonymousID
         first.state.withLock {
-            $0.bytes = nil
+            $0.bytes = [:]
             $0.cannotWrite = true
         }
         let said = Locked<[Diagnostic]>([])

@@ -7,7 +7,7 @@ struct IdentityTests {
     private let identity = Identity(persistedIn: .memory)
 
     @Test("before a login the anonymous id is the distinct id")
-    func beforeLogin() async throws {
+    func anonymousIDIsDistinctBeforeLogin() async throws {
         let test = try TestPipeline { identity }
         test.pipeline.track("Event")
         let event = try await test.event()
@@ -17,7 +17,7 @@ struct IdentityTests {
     }
 
     @Test("an event carries the identity of the moment of track, whatever comes later")
-    func momentOfTrack() async throws {
+    func eventsKeepIdentityOfTheirMoment() async throws {
         let test = try TestPipeline { identity }
         test.pipeline.track("Before")
         try identity.login("a")
@@ -41,7 +41,7 @@ struct IdentityTests {
             (ids: ["given", nil, nil], distinctID: "given"),
             (ids: ["given", "theirs", "their login"], distinctID: "given"),
         ] as [(ids: [String?], distinctID: String)])
-    func ownIDs(ids: [String?], distinctID: String) async throws {
+    func eventKeepsItsOwnIDs(ids: [String?], distinctID: String) async throws {
         let identity = try Identity.loggedIn("ours")
         let test = try TestPipeline { identity }
         test.pipeline.track("Event") { event in
@@ -56,7 +56,7 @@ struct IdentityTests {
     }
 
     @Test("a new anonymous id is another one, and the user stays logged in")
-    func reset() throws {
+    func resetKeepsLogin() throws {
         let old = identity.anonymousID
         try identity.login("a")
         let new = try identity.resetAnonymousID()
@@ -66,10 +66,12 @@ struct IdentityTests {
     }
 
     @Test("anonymous ids are random UUIDs of version 4")
-    func anonymousIDs() {
-        let zeros = Identity(persistedIn: .memory, random: { 0 })
+    func anonymousIDsAreRandomUUIDs() throws {
+        let zeros = Identity(persistedIn: .memory)
+        _ = try TestPipeline(random: { 0 }) { zeros }
         #expect(zeros.anonymousID == "00000000-0000-4000-8000-000000000000")
-        let ones = Identity(persistedIn: .memory, random: { .max })
+        let ones = Identity(persistedIn: .memory)
+        _ = try TestPipeline(random: { .max }) { ones }
         #expect(ones.anonymousID == "ffffffff-ffff-4fff-bfff-ffffffffffff")
         #expect(Identity(persistedIn: .memory).anonymousID != identity.anonymousID)
     }
@@ -77,7 +79,7 @@ struct IdentityTests {
     @Test(
         "an id of 255 characters is accepted, however many bytes it takes",
         arguments: ["x", "ä", "語", "😀"])
-    func longestID(character: String) async throws {
+    func longestIDIsAccepted(character: String) async throws {
         let id = String(repeating: character, count: 255)
         let identity = try Identity.loggedIn(id)
         let test = try TestPipeline { identity }
@@ -93,7 +95,7 @@ struct IdentityTests {
             String(repeating: "x", count: 256), String(repeating: "😀", count: 256),
             String(repeating: "x", count: 1_000_000), String(repeating: "e\u{301}", count: 128),
         ])
-    func refusedIDs(id: String) throws {
+    func invalidIDsAreRefused(id: String) throws {
         try identity.login("a")
         let error = #expect(throws: SluiceError.self) { try identity.login(id) }
         #expect(error?.code == .invalidArgument)
@@ -107,7 +109,7 @@ struct IdentityTests {
     }
 
     @Test("one identity serves two pipelines")
-    func twoPipelines() async throws {
+    func identityServesTwoPipelines() async throws {
         let identity = try Identity.loggedIn("a")
         let first = try TestPipeline { identity }
         let second = try TestPipeline { identity }
@@ -118,7 +120,7 @@ struct IdentityTests {
     }
 
     @Test("a second identity in one pipeline is a mistake")
-    func unique() throws {
+    func secondIdentityIsAMistake() throws {
         #expect(throws: SluiceError.self) {
             try TestPipeline {
                 identity
@@ -128,7 +130,7 @@ struct IdentityTests {
     }
 
     @Test("logging in while others track mixes no two identities")
-    func concurrency() async throws {
+    func concurrentLoginsMixNoIdentities() async throws {
         let test = try TestPipeline { identity }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test("a bound id is on every event from then on, until it is unbound")
-    func boundIdEvery() async throws {
+    func boundIDIsOnEveryEvent() async throws {
         test.pipeline.track("Before")
         try identity.bind("crm_id", "7")
         try identity.bind("mobile", "hash")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test("a group is on every event from then on, until the user leaves it")
-    func groupEveryEvent() async throws {
+    func groupIsOnEveryEvent() async throws {
         try identity.join("company", "acme", ["size": 12])
         try identity.join("company", "acme")
         test.pipeline.track("In")
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test("ids and groups of one user do not pass to the next")
-    func idsGroupsOne() throws {
+    func nextUserInheritsNothing() throws {
         for change in [{ try identity.logout() }, { try identity.login("b") }] {
             try identity.login("a")
             try identity.bind("crm_id", "7")
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    @Test("what was bound before a login belongs to the user who logs in")
-    func boundBeforeLogin() throws {
+    @Test("an id that is bound before a login belongs to the user who logs in")
+    func earlierBoundIDBelongsToNewUser() throws {
         let identity = Identity(persistedIn: .memory)
         try identity.bind("crm_id", "7")
         try identity.login("a")
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test("an event that is about somebody else gets neither ids nor groups")
-    func eventAboutSomebody() async throws {
+    func eventsAboutOthersGetNothing() async throws {
         try identity.bind("crm_id", "7")
         test.pipeline.track("Theirs") { $0.loginID = "b" }
         let event = try #require(await test.events().last)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test("ids and groups are kept across launches")
-    func idsGroupsKept() throws {
+    func idsAndGroupsAreKept() throws {
         let directory = try TemporaryDirectory()
         let first = Identity(persistedIn: .file(directory.path))
         try first.bind("crm_id", "7")
@@ -88,11 +88,11 @@ import Testing
     @Test(
         "empty and overlong ids are refused by every verb, and nothing is tracked",
         arguments: ["", String(repeating: "x", count: 256)])
-    func emptyOverlongIds(id: String) async throws {
+    func verbsRefuseInvalidIDs(id: String) async throws {
         let verbs: [() throws -> Void] = [
             { try identity.alias(id) }, { try identity.bind(id, "a") }, { try identity.bind("a", id) },
-            { try identity.join(id, "a") }, { try identity.join("a", id) }, { try identity.items.set(id, "a", [:]) },
-            { try identity.items.delete("a", id) },
+            { try identity.join(id, "a") }, { try identity.join("a", id) }, { try identity.setItem(id, "a", [:]) },
+            { try identity.deleteItem("a", id) },
         ]
         for verb in verbs {
             let error = #expect(throws: SluiceError.self) { try verb() }
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test("more than 32 ids or groups are refused")
-    func moreThan32() throws {
+    func idsAndGroupsAreBounded() throws {
         for number in 0..<32 {
             try identity.bind("kind \(number)", "id")
             try identity.join("type \(number)", "id")
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test("an alias is an event that says both ids")
-    func aliasEventSays() async throws {
+    func aliasTracksBothIDs() async throws {
         try identity.alias("old-42")
         let event = try await test.event()
         #expect(event.name == "$Alias" && event.distinctID == "a")
@@ -121,15 +121,15 @@ import Testing
     }
 
     @Test("verbs about the user and about things are events")
-    func verbsAboutUser() async throws {
+    func profileAndItemVerbsTrackEvents() async throws {
         identity.profile.set(["plan": "pro"])
         identity.profile.setOnce(["first_seen": "today"])
         try identity.profile.increment(["logins": 1, "spent": 2.5])
         identity.profile.append(["tags": ["a", "b"], "city": "Rome"])
         identity.profile.unset("plan", "city")
         identity.profile.delete()
-        try identity.items.set("book", "7", ["title": "A"])
-        try identity.items.delete("book", "7")
+        try identity.setItem("book", "7", ["title": "A"])
+        try identity.deleteItem("book", "7")
         let events = await test.events()
         let expected: [(String, Properties)] = [
             ("$ProfileSet", ["$set": ["plan": "pro"]]), ("$ProfileSetOnce", ["$set_once": ["first_seen": "today"]]),
@@ -144,8 +144,8 @@ import Testing
         #expect(events.allSatisfy { $0.distinctID == "a" })
     }
 
-    @Test("an increment by something that is no number is refused")
-    func incrementSomethingNumber() async throws {
+    @Test("an increment that is not a number is refused")
+    func incrementRefusesNonNumbers() async throws {
         let error = #expect(throws: SluiceError.self) { try identity.profile.increment(["logins": "one"]) }
         #expect(error?.code == .invalidArgument)
         #expect(await test.events().isEmpty)

@@ -14,9 +14,15 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private func launch(utcOffset: Int = 0) throws -> TestPipeline {
+    /// The processors of all launches so far.
+    private let launches = Locked<[LifecycleEvents]>([])
+
+    /// A new launch, after everything is on disk that the earlier ones write in the background.
+    private func launch(utcOffset: Int = 0) async throws -> TestPipeline {
+        for launch in launches.withLock(\.self) { await launch.waitForWrites() }
         let events = LifecycleEvents(
-            persistedIn: .file(directory.path), time: time, utcOffset: { _ in utcOffset })
+            persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
+        launches.withLock { $0.append(events) }
         return try TestPipeline(time: time) { events }
     }
 
@@ -24,16 +30,16 @@ import Testing
         [event.properties["$is_first_time"], event.properties["$is_first_day"]]
     }
 
-    @Test("the first $AppStart of all says so, and no later one")
-    func firstAppStartAll() async throws {
-        let first = try launch()
+    @Test("the first $AppStart of an installation is marked, and no later one")
+    func firstStartIsMarked() async throws {
+        let first = try await launch()
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(.didEnterBackground)
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(.didEnterBackground)
         let starts = await first.events().filter { $0.name == "$AppStart" }
         #expect(starts.map(flags) == [[true, true], [false, true]])
-        let second = try launch()
+        let second = try await launch()
         second.pipeline.signal(.didBecomeActive)
         #expect(try flags(#require(await second.events().first)) == [false, true])
     }
@@ -43,47 +49,47 @@ import Testing
         arguments: [
             (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
         ])
-    func firstDayEnds(utcOffset: Int, hours: Int, isFirst: Bool)
+    func firstDayEndsAtLocalMidnight(utcOffset: Int, hours: Int, isFirst: Bool)
         async throws
     {
-        let first = try launch(utcOffset: utcOffset)
+        let first = try await launch(utcOffset: utcOffset)
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(.didEnterBackground)
         time.advance(by: .seconds(hours * 3_600))
-        let second = try launch(utcOffset: utcOffset)
+        let second = try await launch(utcOffset: utcOffset)
         second.pipeline.signal(.didBecomeActive)
         #expect(try flags(#require(await second.events().first)) == [false, .bool(isFirst)])
     }
 
     @Test("a passive launch begins the first day, and is not the first start")
-    func passiveLaunchBegins() async throws {
-        let first = try launch()
+    func passiveLaunchBeginsFirstDay() async throws {
+        let first = try await launch()
         first.pipeline.signal(.launched(.passive))
         #expect(try flags(#require(await first.events().first)) == [nil, true])
         time.advance(by: .seconds(86_400))
-        let second = try launch()
+        let second = try await launch()
         second.pipeline.signal(.didBecomeActive)
         #expect(try flags(#require(await second.events().first)) == [true, false])
     }
 
-    @Test("without a place to keep it in, nothing is said of earlier launches")
-    func withoutPlaceKeep() async throws {
+    @Test("without a persistence, properties about earlier launches are left out")
+    func memoryKnowsNoEarlierLaunches() async throws {
         let test = try TestPipeline { LifecycleEvents() }
         test.pipeline.signal(.didBecomeActive)
         #expect(try flags(#require(await test.events().first)) == [nil, nil])
     }
 
-    @Test("an end that a crash has prevented is made good from the last known time")
-    func endCrashPrevented() async throws {
+    @Test("after a crash, the end is recovered with the last known time")
+    func crashedEndIsRecovered() async throws {
         let start = time.wallTime()
-        let crashed = try launch()
+        let crashed = try await launch()
         crashed.pipeline.signal(.didBecomeActive)
         await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
         time.advance(by: .seconds(15))
         // When it sleeps again, it has noted.
         await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
         time.advance(by: .seconds(7))
-        let next = try launch()
+        let next = try await launch()
         time.advance(by: .seconds(3_600))
         next.pipeline.signal(.launched(.foreground))
         next.pipeline.signal(.didBecomeActive)
@@ -94,31 +100,36 @@ import Testing
         _ = crashed
     }
 
-    @Test("a crash before anything was noted ends at the start")
-    func crashBeforeAnything() async throws {
-        let crashed = try launch()
+    @Test("after a crash before the first note, the end is at the start")
+    func immediateCrashEndsAtStart() async throws {
+        let crashed = try await launch()
         crashed.pipeline.signal(.didBecomeActive)
-        let next = try launch()
+        let next = try await launch()
         next.pipeline.signal(.launched(.passive))
         let events = await next.events()
         #expect(events.map(\.name) == ["$AppEnd", "$AppStartPassively"])
         #expect(events[0].properties["$event_duration"] == 0.0)
-        let third = try launch()
+        let third = try await launch()
         third.pipeline.signal(.didBecomeActive)
         #expect(await third.events().map(\.name) == ["$AppStart"])
         _ = crashed
     }
 
     @Test(
-        "what a passive launch makes good of an earlier one is not marked as of the background",
+        "events that a passive launch recovers are not marked as in the background",
         arguments: [true, false])
-    func recoveredIsNotPassive(taggerFirst: Bool) async throws {
+    func recoveredEventsAreNotMarked(taggerFirst: Bool) async throws {
+        var waitForWrites: () async -> Void = {}
         func launch() throws -> TestPipeline {
             let tagger = PassiveLaunchTagger()
             let (events, sessions) = (
-                LifecycleEvents(persistedIn: .file(directory.path), time: time),
-                Sessions(persistedIn: .file(directory.path), time: time)
+                LifecycleEvents(persistedIn: .file(directory.path)),
+                Sessions(persistedIn: .file(directory.path))
             )
+            waitForWrites = {
+                await events.waitForWrites()
+                await sessions.waitForWrites()
+            }
             return try TestPipeline(time: time) {
                 if taggerFirst { tagger }
                 events
@@ -128,6 +139,7 @@ import Testing
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
+        await waitForWrites()
         let next = try launch()
         next.pipeline.signal(.launched(.passive))
         let events = await next.events()
@@ -139,12 +151,12 @@ import Testing
         _ = crashed
     }
 
-    @Test("an end that was told is not told again", arguments: [Signal.didEnterBackground, .willTerminate])
-    func endToldTold(end: Signal) async throws {
-        let first = try launch()
+    @Test("a tracked end is not recovered", arguments: [Signal.didEnterBackground, .willTerminate])
+    func trackedEndIsNotRecovered(end: Signal) async throws {
+        let first = try await launch()
         first.pipeline.signal(.didBecomeActive)
         first.pipeline.signal(end)
-        let next = try launch()
+        let next = try await launch()
         next.pipeline.signal(.didBecomeActive)
         #expect(await next.events().map(\.name) == ["$AppStart"])
     }
@@ -152,15 +164,13 @@ import Testing
     @Test(
         "a damaged file is kept aside and reported, and no start is called the first",
         arguments: [
-            "", "{", "[]", "null", "{}", #"{"has_started":1}"#, #"{"first_day":20454}"#,
-            #"{"has_started":true,"first_day":"20454"}"#, #"{"has_started":true,"first_day":null}"#,
-            #"{"has_started":false,"stay":{}}"#, #"{"has_started":true,"stay":5}"#,
-            #"{"has_started":true,"stay":{"last_known":"2026-01-01","duration":"1"}}"#,
+            "", "{", "[]", "null", "{}", #"{"has_started":true}"#, #"{"lifecycle":{"has_started":true}}"#,
+            #"{"lifecycle":{"has_started":true},"checksum":"0"}"#,
         ])
-    func damagedFileKept(text: String) async throws {
+    func damagedFileIsKeptAside(text: String) async throws {
         try directory.write(Array(text.utf8), to: "lifecycle.json")
         let said = Locked<[Diagnostic]>([])
-        let events = LifecycleEvents(persistedIn: .file(directory.path), time: time)
+        let events = LifecycleEvents(persistedIn: .file(directory.path))
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
             events
             Watcher(flags: { flags in said.withLock { _ in #expect(flags == [false, false]) } })
@@ -170,16 +180,16 @@ import Testing
         pipeline.signal(.didBecomeActive)
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
         #expect(try directory.read("lifecycle.json.corrupt") == Array(text.utf8))
-        let next = try launch()
+        let next = try await launch()
         next.pipeline.signal(.didEnterBackground)
         #expect(said.withLock { $0.count } == 1)
     }
 
     @Test("a place that cannot be written is reported, and events go on")
-    func placeCannotWritten() async throws {
+    func unwritablePlaceIsReported() async throws {
         let said = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
-            LifecycleEvents(persistedIn: .file("/dev/null/state"), time: time)
+            LifecycleEvents(persistedIn: .file("/dev/null/state"))
             MemoryStore()
             NowhereTransport()
         }

@@ -10,21 +10,21 @@ struct LifecycleTests {
         try TestPipeline(time: time) {
             if taggerFirst {
                 PassiveLaunchTagger()
-                LifecycleEvents(time: time)
+                LifecycleEvents()
             } else {
-                LifecycleEvents(time: time)
+                LifecycleEvents()
                 PassiveLaunchTagger()
             }
         }
     }
 
     @Test(
-        "which signals make which events",
+        "signals cause events",
         arguments: [
             ("first becoming active", [.launched(.foreground), .didBecomeActive], ["$AppStart"]),
             ("a launch alone", [.launched(.foreground)], []),
             (
-                "a mere interruption, such as the notification centre",
+                "an interruption, such as the notification centre",
                 [.didBecomeActive, .willResignActive, .didBecomeActive], ["$AppStart"]
             ),
             (
@@ -55,14 +55,14 @@ struct LifecycleTests {
             ("a background that nothing came before", [.didEnterBackground], []),
             ("the network", [.connectivity(.unavailable), .connectivity(.available)], []),
         ] as [(String, [Signal], [String])], [true, false])
-    func table(row: (what: String, signals: [Signal], events: [String]), taggerFirst: Bool) async throws {
+    func signalsMakeEvents(row: (what: String, signals: [Signal], events: [String]), taggerFirst: Bool) async throws {
         let test = try test(taggerFirst: taggerFirst)
         for signal in row.signals { test.pipeline.signal(signal) }
         #expect(await test.events().map(\.name) == row.events, "\(row.what)")
     }
 
     @Test("$AppEnd has the time in the foreground, interruptions included, sleep and background not")
-    func foregroundTime() async throws {
+    func endHasForegroundTime() async throws {
         let time = VirtualTime()
         let test = try test(taggerFirst: false, time: time)
         for visit in 1...2 {
@@ -81,7 +81,7 @@ struct LifecycleTests {
     }
 
     @Test("the time in the foreground is never negative")
-    func neverNegative() async throws {
+    func foregroundTimeIsNeverNegative() async throws {
         let time = VirtualTime()
         let test = try test(taggerFirst: false, time: time)
         test.pipeline.signal(.didBecomeActive)
@@ -90,8 +90,8 @@ struct LifecycleTests {
         #expect(await test.events().last?.properties["$event_duration"] == 0.0)
     }
 
-    @Test("$AppStart tells a return from the background from a start")
-    func resume() async throws {
+    @Test("$AppStart marks a return from the background")
+    func startMarksReturn() async throws {
         let test = try test(taggerFirst: false)
         for _ in 1...2 {
             test.pipeline.signal(.didBecomeActive)
@@ -102,9 +102,9 @@ struct LifecycleTests {
     }
 
     @Test(
-        "after a passive launch everything is marked until the app is active, in either order of the stages",
+        "after a passive launch all events are marked until the app is active, in either order of the stages",
         arguments: [true, false])
-    func passiveMark(taggerFirst: Bool) async throws {
+    func passiveLaunchMarksEvents(taggerFirst: Bool) async throws {
         let test = try test(taggerFirst: taggerFirst)
         test.pipeline.signal(.launched(.passive))
         test.pipeline.track("Fetched")
@@ -126,8 +126,8 @@ struct LifecycleTests {
             ])
     }
 
-    @Test("a launch to be seen marks nothing", arguments: [true, false])
-    func foregroundLaunch(taggerFirst: Bool) async throws {
+    @Test("a foreground launch marks nothing", arguments: [true, false])
+    func foregroundLaunchMarksNothing(taggerFirst: Bool) async throws {
         let test = try test(taggerFirst: taggerFirst)
         test.pipeline.track("Early")
         test.pipeline.signal(.launched(.foreground))
@@ -136,7 +136,7 @@ struct LifecycleTests {
     }
 
     @Test("an event's own $app_state stays")
-    func ownState() async throws {
+    func eventKeepsItsOwnState() async throws {
         let test = try TestPipeline { PassiveLaunchTagger() }
         test.pipeline.signal(.launched(.passive))
         test.pipeline.track("Event", ["$app_state": "mine"])
@@ -144,7 +144,7 @@ struct LifecycleTests {
     }
 
     @Test("the tagger works without the other stage, and the other way round")
-    func alone() async throws {
+    func taggerAndLifecycleWorkAlone() async throws {
         let tagged = try TestPipeline { PassiveLaunchTagger() }
         tagged.pipeline.signal(.launched(.passive))
         tagged.pipeline.track("Event")
@@ -155,7 +155,7 @@ struct LifecycleTests {
     }
 
     @Test("in two pipelines each gets each event once")
-    func twoPipelines() async throws {
+    func eachPipelineGetsEachEventOnce() async throws {
         let lifecycle = LifecycleEvents()
         let tests = try [TestPipeline { lifecycle }, TestPipeline { lifecycle }]
         for test in tests { test.pipeline.signal(.didBecomeActive) }

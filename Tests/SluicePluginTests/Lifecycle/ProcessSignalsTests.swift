@@ -14,8 +14,8 @@ import Testing
 
 /// The end of a server or a tool. With signals that nothing else in a test uses.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessSignalsTests {
-    @Test("a process starts at once, and at a signal ends and sends what waits")
-    func processStartsAt() async throws {
+    @Test("a process reports its start, and at a signal its end, and sends waiting events")
+    func processReportsStartAndEnd() async throws {
         let test = try TestPipeline { LifecycleEvents() }
         let number = await withCheckedContinuation { continuation in
             let signals = Locked<ProcessSignals?>(nil)
@@ -40,7 +40,7 @@ import Testing
     @Test(
         "a signal to the child of a fork ends the child, and not the parent",
         .disabled(if: isUnderThreadSanitizer, "it runs no handler in the child of a process that had threads"))
-    func childOfFork() throws {
+    func signalEndsOnlyForkedChild() throws {
         let test = try TestPipeline { LifecycleEvents() }
         let ended = Locked(false)
         let signals = ProcessSignals(to: test.pipeline, on: [SIGUSR2]) { _ in ended.withLock { $0 = true } }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test("a receiver that hangs delays the end no longer than the deadline")
-    func receiverHangsDelays() async throws {
+    func hangingReceiverIsCutOffAtDeadline() async throws {
         let time = VirtualTime()
         let transport = HangingTransport()
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
@@ -89,8 +89,8 @@ import Testing
         _ = signals
     }
 
-    @Test("the process ends by the deadline even if no task ever does anything", arguments: [0, 1])
-    func poolIsBlocked(milliseconds: Int) async throws {
+    @Test("the process ends by the deadline even if no task runs", arguments: [0, 1])
+    func deadlineHoldsWithBlockedPool(milliseconds: Int) async throws {
         // Of time that does not go on, no task can come to its end.
         let time = VirtualTime()
         let transport = HangingTransport()
@@ -110,8 +110,8 @@ import Testing
         withExtendedLifetime(signals) {}
     }
 
-    @Test("the timer gets the deadline; a second signal ends at once, and nothing ends it again")
-    func secondSignal() async throws {
+    @Test("the timer gets the deadline; a second signal ends immediately, and only once")
+    func secondSignalEndsImmediately() async throws {
         let time = VirtualTime()
         let transport = HangingTransport()
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test("a signal that the process ignored before stays ignored")
-    func ignoredSignal() async throws {
+    func ignoredSignalStaysIgnored() async throws {
         func disposition() -> Int {
             let handler = signal(SIGUSR2, SIG_IGN)
             signal(SIGUSR2, handler)

@@ -8,14 +8,14 @@ import Testing
     private let time = VirtualTime()
 
     private func launch(_ mode: Sessions.Mode) throws -> (Sessions, TestPipeline) {
-        let sessions = Sessions(mode, time: time)
+        let sessions = Sessions(mode)
         return (sessions, try TestPipeline(time: time) { sessions })
     }
 
     private func pass(_ seconds: Double) { time.advance(by: .seconds(seconds)) }
 
-    @Test("an idle limit ends a session by the next event, told before it")
-    func idleLimitEnds() async throws {
+    @Test("after an idle limit the next event begins a session, whose start comes before it")
+    func idleLimitEndsSession() async throws {
         let (_, test) = try launch(.idle(.seconds(60)))
         test.pipeline.track("A")
         pass(59)
@@ -26,8 +26,8 @@ import Testing
             await test.story() == ["$SessionStart 1", "A 1", "B 1", "$SessionEnd 1 59.0s", "$SessionStart 2", "C 2"])
     }
 
-    @Test("a manual session begins and ends when the host says so")
-    func manualSessionBegins() async throws {
+    @Test("a manual session begins and ends only by the host's calls")
+    func manualSessionFollowsHost() async throws {
         let (sessions, test) = try launch(.manual)
         test.pipeline.signal(.launched(.foreground))
         test.pipeline.signal(.didBecomeActive)
@@ -57,7 +57,7 @@ import Testing
             (.automatic(.zero), false), (.automatic(.seconds(-1)), false), (.idle(.seconds(1)), true),
             (.automatic(.seconds(1)), true), (.idle(.seconds(Int64.max)), true), (.manual, true),
         ])
-    func shortLimits(mode: Sessions.Mode, isFine: Bool) throws {
+    func shortLimitsAreRefused(mode: Sessions.Mode, isFine: Bool) throws {
         do {
             _ = try TestPipeline { Sessions(mode) }
             #expect(isFine)

@@ -14,8 +14,14 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private func launch(_ mode: Sessions.Mode = .automatic) throws -> (Sessions, TestPipeline) {
-        let sessions = Sessions(mode, persistedIn: .file(directory.path), time: time)
+    /// The processors of all launches so far.
+    private let launches = Locked<[Sessions]>([])
+
+    /// A new launch, after everything is on disk that the earlier ones write in the background.
+    private func launch(_ mode: Sessions.Mode = .automatic) async throws -> (Sessions, TestPipeline) {
+        for launch in launches.withLock(\.self) { await launch.waitForWrites() }
+        let sessions = Sessions(mode, persistedIn: .file(directory.path))
+        launches.withLock { $0.append(sessions) }
         return (sessions, try TestPipeline(time: time) { sessions })
     }
 
@@ -23,7 +29,7 @@ import Testing
 
     @Test("a launch begins a session, and every event has its id and index")
     func launchBeginsSession() async throws {
-        let (sessions, test) = try launch()
+        let (sessions, test) = try await launch()
         test.pipeline.signal(.launched(.foreground))
         test.pipeline.track("A")
         test.pipeline.track("B")
@@ -36,18 +42,18 @@ import Testing
     }
 
     @Test("without signals the first event begins it, after the session's own")
-    func withoutSignalsFirst() async throws {
-        let (_, test) = try launch()
+    func firstEventBeginsSession() async throws {
+        let (_, test) = try await launch()
         test.pipeline.track("A")
         #expect(await test.story() == ["$SessionStart 1", "A 1"])
     }
 
     @Test("each launch is a new session, and the index goes on")
-    func eachLaunchNew() async throws {
-        let (first, one) = try launch()
+    func eachLaunchIsANewSession() async throws {
+        let (first, one) = try await launch()
         one.pipeline.track("A")
         one.pipeline.signal(.willTerminate)
-        let (second, two) = try launch()
+        let (second, two) = try await launch()
         two.pipeline.track("B")
         #expect(await one.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s"])
         #expect(await two.story() == ["$SessionStart 2", "B 2"])
@@ -55,8 +61,8 @@ import Testing
     }
 
     @Test("twenty seconds in the background end an automatic session", arguments: [(19.999, false), (20, true)])
-    func twentySecondsBackground(seconds: Double, ends: Bool) async throws {
-        let (_, test) = try launch()
+    func backgroundEndsSession(seconds: Double, ends: Bool) async throws {
+        let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         pass(30)
         test.pipeline.signal(.didEnterBackground)
@@ -69,8 +75,8 @@ import Testing
     }
 
     @Test("the sleep of the machine counts as background")
-    func sleepMachineCounts() async throws {
-        let (_, test) = try launch()
+    func sleepCountsAsBackground() async throws {
+        let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
         time.suspendMachine(for: .seconds(20))
@@ -79,10 +85,10 @@ import Testing
     }
 
     @Test("events in the background keep a session alive, and one after a long silence begins another")
-    func eventsBackgroundKeep()
+    func backgroundEventsExtendSession()
         async throws
     {
-        let (_, test) = try launch()
+        let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
         for _ in 1...3 {
@@ -99,8 +105,8 @@ import Testing
     }
 
     @Test("a long look at one screen ends nothing")
-    func longLookAt() async throws {
-        let (_, test) = try launch()
+    func longForegroundKeepsSession() async throws {
+        let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         test.pipeline.signal(.didEnterBackground)
         pass(10)
@@ -113,10 +119,10 @@ import Testing
         #expect(await test.story() == ["$SessionStart 1", "A 1"])
     }
 
-    @Test("an end is told with the time at which the session was used last")
-    func endToldTime() async throws {
+    @Test("an end has the time at which the session was last used")
+    func endHasTimeOfLastUse() async throws {
         let start = time.wallTime()
-        let (_, test) = try launch()
+        let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         pass(10)
         test.pipeline.signal(.didEnterBackground)
@@ -126,9 +132,9 @@ import Testing
         #expect(end.time == Timestamp(milliseconds: start.milliseconds + 10_000))
     }
 
-    @Test("what the process still tells at its end belongs to the session that ends")
-    func processStillTells() async throws {
-        let (_, test) = try launch()
+    @Test("the last events of a process belong to the session that ends")
+    func lastEventsBelongToEndingSession() async throws {
+        let (_, test) = try await launch()
         test.pipeline.track("A")
         test.pipeline.signal(.willTerminate)
         test.pipeline.track("Last words")
@@ -136,14 +142,14 @@ import Testing
         #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
     }
 
-    @Test("a session that a crash has ended is made good at the next launch, with its last known time")
-    func sessionCrashEnded()
+    @Test("after a crash, the next launch recovers the session's end with the last known time")
+    func crashedSessionIsRecovered()
         async throws
     {
         let start = time.wallTime()
         let id = try await crash()
         pass(600)
-        let (_, next) = try launch()
+        let (_, next) = try await launch()
         next.pipeline.track("A")
         let events = await next.events()
         #expect(events.map(\.name) == ["$SessionEnd", "$SessionStart", "A"])
@@ -153,14 +159,14 @@ import Testing
             ])
         #expect(events[0].time == Timestamp(milliseconds: start.milliseconds + 15_000))
         #expect(events[2].properties["$session_index"] == 2)
-        let (_, third) = try launch(.manual)
+        let (_, third) = try await launch(.manual)
         third.pipeline.track("B")
         #expect(await third.events().map { $0.properties["$session_index"] } == [2, nil])
     }
 
     /// A life that ends 15 s after it was noted last; returns the id of its session.
     private func crash() async throws -> String {
-        let (sessions, test) = try launch()
+        let (sessions, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
         pass(15)
@@ -169,11 +175,16 @@ import Testing
         return try #require(sessions.id)
     }
 
-    @Test("an $AppEnd that is made good belongs to the session of its launch", arguments: [true, false])
-    func appendMadeGood(sessionsFirst: Bool) async throws {
+    @Test("a recovered $AppEnd belongs to the session of its launch", arguments: [true, false])
+    func recoveredEndBelongsToItsSession(sessionsFirst: Bool) async throws {
+        var waitForWrites: () async -> Void = {}
         func launch() throws -> TestPipeline {
-            let sessions = Sessions(persistedIn: .file(directory.path), time: time)
-            let events = LifecycleEvents(persistedIn: .file(directory.path), time: time)
+            let sessions = Sessions(persistedIn: .file(directory.path))
+            let events = LifecycleEvents(persistedIn: .file(directory.path))
+            waitForWrites = {
+                await events.waitForWrites()
+                await sessions.waitForWrites()
+            }
             return try TestPipeline(time: time) {
                 if sessionsFirst {
                     sessions
@@ -186,6 +197,7 @@ import Testing
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
+        await waitForWrites()
         let next = try launch()
         next.pipeline.signal(.didBecomeActive)
         let events = await next.events()
@@ -194,12 +206,12 @@ import Testing
         _ = crashed
     }
 
-    @Test("a session of a passive launch is marked as such, below the tagger")
-    func sessionPassiveLaunch() async throws {
+    @Test("a session of a passive launch is marked as such")
+    func passiveSessionIsMarked() async throws {
         let test = try TestPipeline(time: time) {
+            Sessions()
             PassiveLaunchTagger()
-            LifecycleEvents(time: time)
-            Sessions(time: time)
+            LifecycleEvents()
         }
         test.pipeline.signal(.launched(.passive))
         pass(20)
@@ -213,42 +225,45 @@ import Testing
     }
 
     @Test("an event that brings a session keeps its own")
-    func eventBringsSession() async throws {
-        let (_, test) = try launch()
+    func eventKeepsItsOwnSession() async throws {
+        let (_, test) = try await launch()
         test.pipeline.track("A", ["$session_id": "mine"])
         #expect(await test.events().map(\.properties) == [["$session_id": "mine"]])
     }
 
     @Test("a damaged file is kept aside and reported")
-    func damagedFileKept() throws {
+    func damagedFileIsKeptAside() async throws {
         try directory.write(Array("{".utf8), to: "sessions.json")
         let said = Locked<[Diagnostic]>([])
+        let sessions = Sessions(persistedIn: .file(directory.path))
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
-            Sessions(persistedIn: .file(directory.path), time: time)
+            sessions
             MemoryStore()
             NowhereTransport()
         }
         pipeline.track("A")
+        await sessions.waitForWrites()
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
         #expect(try directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
     }
 
     @Test(
-        "a number that no session can have is not taken up",
-        arguments: ["9223372036854775807", "-1", "-9223372036854775808"])
-    func absurdIndex(number: String) async throws {
-        try directory.write(Array(#"{"last_index":\#(number)}"#.utf8), to: "sessions.json")
-        let (sessions, test) = try launch()
+        "an impossible number of a session is ignored",
+        arguments: [("9223372036854775807", "dd2dd0b0a5c3ef9c"), ("-1", ""), ("-9223372036854775808", "")])
+    func impossibleIndexIsIgnored(number: String, checksum: String) async throws {
+        try directory.write(
+            Array(#"{"sessions":{"last_index":\#(number)},"checksum":"\#(checksum)"}"#.utf8), to: "sessions.json")
+        let (sessions, test) = try await launch()
         test.pipeline.track("A")
         _ = try #require(sessions.id)
         #expect(await test.events().last?.properties["$session_index"] == 1)
     }
 
-    @Test("an interval of for ever is a long one", arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
-    func absurdInterval(interval: Duration) async throws {
+    @Test("extreme intervals work", arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
+    func extremeIntervalsWork(interval: Duration) async throws {
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            Sessions(persistedIn: .file(directory.path), notingEvery: interval, time: time)
-            LifecycleEvents(persistedIn: .file(directory.path), notingEvery: interval, time: time)
+            Sessions(persistedIn: .file(directory.path), notingEvery: interval)
+            LifecycleEvents(persistedIn: .file(directory.path), notingEvery: interval)
             MemoryStore()
             NowhereTransport()
         }
@@ -258,13 +273,14 @@ import Testing
         #expect(pipeline.ledger.isBalanced)
     }
 
-    @Test("what cannot be read is not written over")
-    func unreadable() throws {
+    @Test("a file that can't be read is not replaced")
+    func unreadableFileIsNotReplaced() async throws {
         // More than is ever read.
         let file = try OpenFile("\(directory.path)/sessions.json", [.write, .create], in: SystemFileSystem())
         try file.write([UInt8](repeating: 0, count: 17 << 20))
-        let (_, test) = try launch()
+        let (sessions, test) = try await launch()
         test.pipeline.track("A")
+        await sessions.waitForWrites()
         #expect(try directory.names == ["sessions.json"])
         try directory.remove("sessions.json")
         #expect(test.pipeline.ledger.tracked == 2)
@@ -272,9 +288,9 @@ import Testing
         #expect(try directory.names == [])
     }
 
-    @Test("sessions of many threads are told once each, and in pairs")
-    func sessionsManyThreads() async throws {
-        let (sessions, test) = try launch(.idle(.seconds(1)))
+    @Test("sessions of many threads are tracked once each, and in pairs")
+    func concurrentSessionsComeInPairs() async throws {
+        let (sessions, test) = try await launch(.idle(.seconds(1)))
         let time = time
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -19,12 +19,21 @@ struct TestPipeline {
 
     let pipeline: Pipeline
     private let recorder: Recorder
+    private let messages = Locked<[Diagnostic]>([])
+
+    /// The diagnostics of plugins so far.
+    var diagnostics: [Diagnostic] { messages.withLock { $0.filter { $0.kind == .plugin } } }
 
     init(
-        time: VirtualTime = VirtualTime(), @PipelineBuilder _ processors: () throws -> ProcessorFragment
+        time: VirtualTime = VirtualTime(), random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom,
+        @PipelineBuilder _ processors: () throws -> ProcessorFragment
     ) throws {
         let recorder = Recorder()
-        pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+        let messages = messages
+        pipeline = try Pipeline(
+            environment: PipelineEnvironment(time: time, random: random),
+            onDiagnostic: { diagnostic in messages.withLock { $0.append(diagnostic) } }
+        ) {
             try processors()
             MemoryStore(capacity: 1 << 30)
             recorder

@@ -98,11 +98,12 @@ import Testing
         #expect(bench.sizes.allSatisfy { $0 <= 3 })
     }
 
-    /// A plugin may track as soon as it is attached. That gives what lay in the store no new term.
+    /// A plugin may track as soon as it is prepared. That gives what lay in the store no new term.
     @Test("what an earlier life left goes at once, even if events come before the first look")
     func whatEarlierLife() async throws {
         final class Early: Processor {
-            func attach(to outlet: EventOutlet) { outlet.track("Early") }
+            let context = PluginContext()
+            func prepare() { context.track("Early") }
             func process(_ event: inout Event) -> Disposition { .keep }
         }
         let store = LeftoverStore(4)

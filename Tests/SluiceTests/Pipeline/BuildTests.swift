@@ -14,15 +14,16 @@ import Testing
         func process(_ event: inout Event) -> Disposition { .keep }
     }
 
-    /// Keeps its outlet, and then refuses or not.
+    /// Refuses or not, and counts how often it was asked.
     final class Picky: Processor {
         let error: SluiceError?
-        let outlet = Locked<EventOutlet?>(nil)
+        let context = PluginContext()
+        let preparations = Locked(0)
 
         init(_ error: SluiceError? = nil) { self.error = error }
 
-        func attach(to outlet: EventOutlet) throws {
-            self.outlet.withLock { $0 = outlet }
+        func prepare() throws {
+            preparations.withLock { $0 += 1 }
             if let error { throw error }
         }
 
@@ -210,7 +211,7 @@ import Testing
         #expect(stores.map(\.isClosed) == [true, false, false])
         #expect(stores.allSatisfy { $0.offences.isEmpty })
         // Plugins come after the stores: this one never heard of the pipeline.
-        #expect(picky.outlet.withLock(\.self) == nil)
+        #expect(picky.preparations.withLock(\.self) == 0)
     }
 
     @Test("open stores are closed if a transport doesn't open")
@@ -233,13 +234,13 @@ import Testing
         #expect(stores.allSatisfy { $0.offences.isEmpty })
     }
 
-    @Test("everything is closed if a plugin doesn't attach, and its outlet has no effect")
-    func failingPluginClosesEverything() {
+    @Test("an error of a plugin closes all stores, names the plugin, and disconnects the contexts")
+    func pluginErrorClosesAll() {
         let store = WatchedStore()
         let first = Picky()
         let second = Picky(SluiceError(.missingLibrary, "not here"))
         let transport = ScriptedTransport()
-        let code = failure {
+        let error = #expect(throws: SluiceError.self) {
             try Pipeline {
                 first
                 second
@@ -247,12 +248,32 @@ import Testing
                 transport
             }
         }
-        #expect(code == .missingLibrary)
+        #expect(error?.code == .missingLibrary)
+        #expect(error?.message == "Picky: not here")
         #expect(store.isClosed)
-        first.outlet.withLock(\.self)?.track("Nobody listens")
+        first.context.track("Nobody listens")
         #expect(store.backlog.isEmpty)
         #expect(store.offences.isEmpty)
         #expect(transport.batches.isEmpty)
+    }
+
+    @Test("an error of a plugin's own is the cause of one that names the plugin's type")
+    func foreignErrorNamesPlugin() {
+        struct Missing: Error {}
+        struct Broken: Processor {
+            func process(_ event: inout Event) -> Disposition { .keep }
+            func prepare() throws { throw Missing() }
+        }
+        let error = #expect(throws: SluiceError.self) {
+            try Pipeline {
+                Broken()
+                WatchedStore()
+                ScriptedTransport()
+            }
+        }
+        #expect(error?.code == .invalidPipeline)
+        #expect(error?.message.hasPrefix("Broken ") == true)
+        #expect(error?.cause is Missing)
     }
 
     @Test("a store in use by one pipeline is neither opened nor closed by another")

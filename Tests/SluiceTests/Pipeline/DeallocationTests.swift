@@ -5,8 +5,7 @@ import Testing
 /// A pipeline that is let go without a shutdown takes everything with it.
 @Suite(.timeLimit(.minutes(10))) struct DeallocationTests {
     final class Plugin: Processor {
-        let outlet = Locked<EventOutlet?>(nil)
-        func attach(to outlet: EventOutlet) { self.outlet.withLock { $0 = outlet } }
+        let context = PluginContext()
         func process(_ event: inout Event) -> Disposition { .keep }
     }
 

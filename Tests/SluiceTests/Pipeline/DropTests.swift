@@ -39,7 +39,7 @@ import Testing
         #expect(ledger.routes[0].received == 1)
         #expect(ledger.routes[0].dropped.isEmpty)
         // A dropped event goes no further.
-        #expect(late.all == [" attached", " Fine", " "])
+        #expect(late.all == [" prepared", " Fine", " "])
         #expect(ledger.isBalanced)
     }
 
@@ -92,9 +92,9 @@ import Testing
         let texts = told.withLock(\.self).map { "\($0)" }
         #expect(
             texts == [
-                "dropped: events are dropped, of which this is the first: emptyName",
-                "dropped [main]: the store has lost events, the first of them because: evicted",
-                "dropped: events are dropped, of which this is the first: shutDown",
+                "dropped: events are dropped: emptyName (reported once)",
+                "dropped [main]: the store has lost events: evicted (reported once)",
+                "dropped: events are dropped: shutDown (reported once)",
             ])
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The order of stages, of events and of signals.
 @Suite(.timeLimit(.minutes(10))) struct OrderTests {
-    /// Writes down, in one book for several stages, who saw what.
+    /// Records calls of several stages.
     final class Book: Sendable {
         private let lines = Locked<[String]>([])
         var all: [String] { lines.withLock(\.self) }
@@ -17,7 +17,7 @@ import Testing
         let name: String
         let book: Book
 
-        func attach(to outlet: EventOutlet) { book.write("\(name) attached") }
+        func prepare() { book.write("\(name) prepared") }
 
         func process(_ event: inout Event) -> Disposition {
             book.write("\(name) \(event.name)")
@@ -25,11 +25,12 @@ import Testing
             return .keep
         }
 
-        func receive(_ signal: Signal) { book.write("\(name) \(signal)") }
+        func update(for signal: Signal) { book.write("\(name) updates") }
+        func emit(for signal: Signal) { book.write("\(name) emits") }
     }
 
-    @Test("stages see events, attachments and signals in the order of their lines")
-    func stagesSeeEvents() async throws {
+    @Test("stages are prepared and see events in the order of their lines")
+    func stagesRunInLineOrder() async throws {
         let book = Book()
         let pipeline = try Pipeline {
             Scribe(name: "a", book: book)
@@ -46,21 +47,40 @@ import Testing
                 ScriptedTransport()
             }
         }
-        #expect(book.all == ["a", "b", "c", "d", "e"].map { "\($0) attached" })
+        #expect(book.all == ["a", "b", "c", "d", "e"].map { "\($0) prepared" })
         pipeline.track("-")
         // What the first route does to the event is not seen by the second.
         #expect(book.all.dropFirst(5) == ["a -", "b -a", "c -ab", "d -ab", "e -abd"])
-        for signal in [Signal.willResignActive, .didEnterBackground] { pipeline.signal(signal) }
-        #expect(
-            Array(book.all.dropFirst(10))
-                == ["willResignActive", "didEnterBackground"].flatMap { signal in
-                    ["a", "b", "c", "d", "e"].map { "\($0) \(signal)" }
-                })
         await pipeline.shutdown(deadline: .seconds(600))
     }
 
+    @Test(
+        "on entering, all stages update and then emit; on leaving, they emit from the last line to the first and then update",
+        arguments: [
+            (Signal.launched(.foreground), true), (.launched(.passive), true), (.didBecomeActive, true),
+            (.connectivity(.available), true), (.connectivity(.metered), true), (.connectivity(.unavailable), false),
+            (.willResignActive, false), (.didEnterBackground, false), (.willTerminate, false),
+        ])
+    func signalsAreDeliveredInTwoPasses(signal: Signal, isEntering: Bool) throws {
+        let book = Book()
+        let pipeline = try Pipeline {
+            Scribe(name: "a", book: book)
+            Scribe(name: "b", book: book)
+            Route("one") {
+                Scribe(name: "c", book: book)
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        pipeline.signal(signal)
+        let updates = ["a updates", "b updates", "c updates"]
+        let emissions = ["a emits", "b emits", "c emits"]
+        let expected: [String] = isEntering ? updates + emissions : emissions.reversed() + updates
+        #expect(Array(book.all.dropFirst(3)) == expected)
+    }
+
     @Test("every route gets the event as its own processors made it")
-    func everyRouteGets() async throws {
+    func everyRouteGetsItsOwnEvent() async throws {
         let book = Book()
         let transports = [ScriptedTransport(), ScriptedTransport(), ScriptedTransport()]
         let pipeline = try Pipeline {
@@ -87,7 +107,7 @@ import Testing
     }
 
     @Test("processors run on the caller's thread, before track returns")
-    func processorsRunCallers() async throws {
+    func processorsRunOnCallersThread() async throws {
         final class ThreadNote: Processor {
             let threads = Locked<[ObjectIdentifier]>([])
             func process(_ event: inout Event) -> Disposition {
@@ -121,13 +141,13 @@ import Testing
         await pipeline.shutdown(deadline: .seconds(600))
     }
 
-    @Test("one caller's events arrive in their order, through failures and parts")
-    func oneCallersEvents() async throws {
+    @Test("the events of one caller arrive in order, through failures and splits")
+    func eventsOfOneCallerArriveInOrder() async throws {
         let transport = ScriptedTransport(maximumBatchSize: BatchSize(events: 7, bytes: .max)) { send, batch in
             switch send % 5 {
             case 1: .answer(.all(.retry(after: nil)))
             case 2: .answer(.all(.split(.tooLarge)))
-            case 3: .failure(SluiceError(.inputOutput, "the line is dead"))
+            case 3: .failure(SluiceError(.inputOutput, "no connection"))
             default: .answer(.all(.accepted))
             }
         }
@@ -142,7 +162,7 @@ import Testing
                 }
             }
         }
-        // Now and then a single event is too large by itself, and rejected; the rest keeps its order.
+        // Sometimes a single event is too large on its own, and rejected; the rest keeps its order.
         while await pipeline.flush().waiting > 0 {}
         let events = try transport.accepted()
         #expect(events.count + pipeline.ledger.routes[0].rejected == 2_000)

@@ -3,21 +3,22 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// What a processor tells beside the event: what it cut, and what it could not do.
+/// The sanitizations and failures that processors report.
 @Suite(.timeLimit(.minutes(10))) struct PluginReportTests {
     private static let shortened = Sanitization(rawValue: "shortened")
 
     /// Cuts every event twice, and says so.
     private struct Shortener: Processor {
         var cause = PluginReportTests.shortened
+        let context = PluginContext()
 
         func process(_ event: inout Event) -> Disposition {
             for _ in 1...2 { event.report(cause) }
             return .keep
         }
 
-        func attach(to outlet: EventOutlet) {
-            outlet.report("what it keeps cannot be read")
+        func prepare() {
+            context.report("the state can't be read")
         }
     }
 
@@ -25,22 +26,22 @@ import Testing
         func process(_ event: inout Event) -> Disposition { .drop(.filtered) }
     }
 
-    @Test("what a processor cuts is counted by its cause, once for each event")
-    func processorCutsCounted() throws {
+    @Test("a sanitization by a processor is counted by its cause, once for each event")
+    func sanitizationCountsOncePerEvent() throws {
         let bench = try Bench(processor: Shortener())
         bench.track(3)
         #expect(bench.pipeline.ledger.sanitized == [Self.shortened: 3])
     }
 
-    @Test("a cause that the core has found too counts once")
-    func causeCoreFound() throws {
+    @Test("a cause that both a processor and the core report counts once")
+    func sharedCauseCountsOnce() throws {
         let bench = try Bench(processor: Shortener(cause: .nonFiniteNumber))
         bench.pipeline.track("Event", ["a": .double(.nan)])
         #expect(bench.pipeline.ledger.sanitized == [.nonFiniteNumber: 1])
     }
 
-    @Test("what was cut from a dropped event is not counted")
-    func cutFromDropped() throws {
+    @Test("sanitizations of a dropped event are not counted")
+    func droppedEventCountsNoSanitization() throws {
         let pipeline = try Pipeline {
             Shortener()
             DropAll()
@@ -51,8 +52,8 @@ import Testing
         #expect(pipeline.ledger.sanitized.isEmpty)
     }
 
-    @Test("what all routes share is counted once, and what a route cuts for that route")
-    func allRoutesShare() throws {
+    @Test("a shared sanitization is counted once, and one by a route for that route")
+    func routesCountTheirOwnSanitizations() throws {
         let own = Sanitization(rawValue: "own")
         let pipeline = try Pipeline {
             Shortener()
@@ -68,10 +69,20 @@ import Testing
         #expect(pipeline.ledger.sanitized == [Self.shortened: 1, own: 2])
     }
 
-    @Test("a processor's message reaches the host's diagnostics")
-    func processorSMessage() throws {
+    @Test("a processor's message reaches the diagnostics with the name of its type")
+    func messageNamesProcessorType() throws {
         let bench = try Bench(processor: Shortener())
         #expect(bench.diagnostics.map(\.kind) == [.plugin])
-        #expect(bench.diagnostics.first?.description == "plugin: what it keeps cannot be read")
+        #expect(bench.diagnostics.first?.description == "plugin: Shortener: the state can't be read")
+    }
+
+    @Test("a message from before there is a pipeline reaches the first one, and only the first ten are kept")
+    func earlyMessagesAreKept() throws {
+        let shortener = Shortener()
+        for _ in 0..<20 { shortener.context.report("early") }
+        let bench = try Bench(processor: shortener)
+        #expect(bench.diagnostics.filter { $0.message == "Shortener: early" }.count == 10)
+        let second = try Bench(processor: Shortener())
+        #expect(second.diagnostics.count == 1)
     }
 }

@@ -196,7 +196,7 @@ import Testing
         let bench = try Bench(processor: OrderTests.Scribe(name: "p", book: book))
         await bench.pipeline.shutdown()
         bench.track(7)
-        #expect(book.all == ["p attached"])
+        #expect(book.all == ["p prepared"])
         #expect(bench.pipeline.ledger.tracked == 7)
         #expect(bench.pipeline.ledger.dropped == [.shutDown: 7])
         #expect(bench.pipeline.ledger.isBalanced)

@@ -1,0 +1,452 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// Events that plugins make, hold back and forward.
+@Suite(.timeLimit(.minutes(10))) struct PluginContextTests {
+    /// Answers a signal with an event, and marks every event that it sees.
+    final class Reporter: Processor {
+        let context = PluginContext()
+        private let tracksWhenPrepared: Bool
+
+        init(tracksWhenPrepared: Bool = false) { self.tracksWhenPrepared = tracksWhenPrepared }
+
+        func prepare() {
+            if tracksWhenPrepared { context.track("Prepared") }
+        }
+
+        func process(_ event: inout Event) -> Disposition {
+            event.properties["seen"] = true
+            return .keep
+        }
+
+        func emit(for signal: Signal) { report("\(signal)") }
+
+        @discardableResult
+        func report(_ name: String) -> Bool {
+            context.track(name, ["own": 1], priority: .critical) { $0.loginID = "42" }
+        }
+    }
+
+    /// Holds every event until it is told to forward or drop it.
+    final class Holder: Processor {
+        let context = PluginContext()
+        private let events = Locked<[Event]>([])
+
+        func process(_ event: inout Event) -> Disposition {
+            let copy = event
+            events.withLock { $0.append(copy) }
+            return .hold
+        }
+
+        func take() -> [Event] {
+            events.withLock { events in
+                defer { events = [] }
+                return events
+            }
+        }
+
+        func release() {
+            for event in take() { context.forward(event) }
+        }
+    }
+
+    /// Appends its name to the event's.
+    struct Suffix: Processor {
+        let name: String
+
+        func process(_ event: inout Event) -> Disposition {
+            event.name += name
+            return .keep
+        }
+    }
+
+    /// Drops what it has seen before, by name: a filter that knows nothing of held events.
+    final class Once: Processor {
+        private let names = Locked<Set<String>>([])
+
+        func process(_ event: inout Event) -> Disposition {
+            let name = event.name
+            return names.withLock { $0.insert(name).inserted } ? .keep : .drop(.filtered)
+        }
+    }
+
+    /// Inserts a marker before each event.
+    final class Marker: Processor {
+        let context = PluginContext()
+
+        func process(_ event: inout Event) -> Disposition {
+            context.insert("Before \(event.name)", before: event)
+            return .keep
+        }
+    }
+
+    // MARK: Tracking
+
+    @Test("an event of a plugin passes all processors, the plugin itself included")
+    func eventOfPluginPassesAllProcessors() async throws {
+        let transport = ScriptedTransport()
+        let reporter = Reporter()
+        let bench = try Bench(transport, processor: reporter)
+        reporter.report("Own")
+        let ledger = await bench.pipeline.shutdown()
+        let events = try transport.accepted()
+        try #require(events.count == 1)
+        #expect(events[0].name == "Own")
+        #expect(events[0].properties == ["own": 1, "seen": true])
+        #expect(events[0].loginID == "42")
+        #expect(transport.batches[0].events[0].priority == .critical)
+        #expect(ledger.tracked == 1)
+        #expect(ledger.isBalanced)
+    }
+
+    @Test("track returns whether the event was stored")
+    func trackReturnsWhetherStored() async throws {
+        let transport = ScriptedTransport()
+        let reporter = Reporter()
+        let bench = try Bench(transport, processor: reporter)
+        #expect(reporter.report("Own"))
+        #expect(!reporter.report(""))
+        await bench.pipeline.shutdown()
+        #expect(!reporter.report("Late"))
+        #expect(bench.pipeline.ledger.isBalanced)
+        #expect(bench.pipeline.ledger.dropped == [.emptyName: 1, .shutDown: 1])
+    }
+
+    @Test("a plugin can track while it is prepared")
+    func pluginTracksWhilePrepared() async throws {
+        let transport = ScriptedTransport()
+        let bench = try Bench(transport, processor: Reporter(tracksWhenPrepared: true))
+        bench.track(1)
+        await bench.pipeline.shutdown()
+        let names = try transport.accepted().map(\.name)
+        #expect(Set(names) == ["Prepared", "Event 0"])
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test("several plugins can answer one signal with events")
+    func severalPluginsAnswerSignal() async throws {
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            Reporter()
+            Reporter()
+            Reporter()
+            MemoryStore()
+            transport
+        }
+        let signals = [Signal.launched(.foreground), .didBecomeActive, .willTerminate]
+        for signal in signals { pipeline.signal(signal) }
+        await pipeline.shutdown(deadline: .seconds(600))
+        let names = try transport.accepted().map(\.name)
+        #expect(names == signals.flatMap { signal in Array(repeating: "\(signal)", count: 3) })
+        #expect(pipeline.ledger.isBalanced)
+    }
+
+    @Test("after the shutdown a plugin's events are counted as dropped")
+    func eventsAfterShutdownAreDropped() async throws {
+        let reporter = Reporter()
+        let bench = try Bench(processor: reporter)
+        await bench.pipeline.shutdown()
+        reporter.report("Late")
+        bench.pipeline.signal(.didBecomeActive)
+        #expect(bench.pipeline.ledger.dropped == [.shutDown: 2])
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test("a context doesn't keep its pipeline alive, and does nothing without it")
+    func contextDoesNotKeepPipeline() async throws {
+        let reporter = Reporter()
+        let holder = Holder()
+        let store = WatchedStore()
+        weak var gone: Pipeline?
+        do {
+            let pipeline = try Pipeline {
+                reporter
+                Route("held") {
+                    holder
+                    MemoryStore()
+                    ScriptedTransport()
+                }
+                Route("stored") {
+                    store
+                    ScriptedTransport()
+                }
+            }
+            gone = pipeline
+            reporter.report("Heard")
+        }
+        #expect(gone == nil)
+        reporter.report("Not heard")
+        holder.release()
+        #expect(store.backlog.events == 1)
+    }
+
+    @Test("a plugin in two pipelines tracks into both, without code for that")
+    func pluginInTwoPipelinesTracksIntoBoth() async throws {
+        let reporter = Reporter()
+        let benches = [try Bench(processor: reporter), try Bench(processor: reporter)]
+        reporter.report("Own")
+        #expect(benches.map(\.pipeline.ledger.tracked) == [1, 1])
+        for bench in benches { await bench.pipeline.shutdown() }
+    }
+
+    @Test("a plugin in two routes of one pipeline tracks once")
+    func pluginInTwoRoutesTracksOnce() throws {
+        let reporter = Reporter()
+        let pipeline = try Pipeline {
+            for name in ["a", "b"] {
+                Route(name) {
+                    reporter
+                    MemoryStore()
+                    ScriptedTransport()
+                }
+            }
+        }
+        reporter.report("Own")
+        #expect(pipeline.ledger.tracked == 1)
+        #expect(pipeline.ledger.isBalanced)
+    }
+
+    @Test("contexts can be used from many threads while pipelines come and go")
+    func contextsAreThreadSafe() async throws {
+        for _ in 0..<50 {
+            let reporter = Reporter()
+            var bench: Bench? = try Bench(processor: reporter)
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { for _ in 0..<50 { reporter.report("Own") } }
+                }
+                bench = nil
+            }
+            #expect(bench == nil)
+        }
+    }
+
+    @Test("the clocks and random numbers are those of the first pipeline")
+    func clocksAreThoseOfPipeline() throws {
+        let reporter = Reporter()
+        let time = VirtualTime(wallTime: Timestamp(milliseconds: 7))
+        func build(_ environment: PipelineEnvironment) throws -> Pipeline {
+            try Pipeline(environment: environment) {
+                reporter
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        let first = try build(PipelineEnvironment(time: time, random: { 42 }))
+        let second = try build(PipelineEnvironment())
+        #expect(reporter.context.time.wallTime().milliseconds == 7)
+        #expect(reporter.context.random() == 42)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    // MARK: Holding and forwarding
+
+    @Test("a held event continues below, with its id and time, and counts once")
+    func heldEventContinuesBelow() async throws {
+        let transport = ScriptedTransport()
+        let holder = Holder()
+        let time = VirtualTime()
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            Suffix(name: " above")
+            holder
+            Suffix(name: " below")
+            MemoryStore()
+            transport
+        }
+        let start = time.wallTime()
+        pipeline.track("A", ["nan": .double(.nan)])
+        #expect(pipeline.ledger.held == 1)
+        #expect(pipeline.ledger.sanitized.isEmpty)
+        #expect(pipeline.ledger.isBalanced)
+        time.advance(by: .seconds(100))
+        let held = holder.take()
+        #expect(holder.context.forward(held[0]))
+        #expect(pipeline.ledger.held == 0)
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let event = try #require(try transport.accepted().first)
+        #expect(event.name == "A above below")
+        #expect(event.id == held[0].id && event.time == start)
+        #expect(ledger.tracked == 1 && ledger.dropped.isEmpty && ledger.sanitized == [.nonFiniteNumber: 1])
+        #expect(ledger.isBalanced)
+    }
+
+    @Test("a filter above or below a stage that holds treats held events like all others")
+    func filtersTreatHeldEventsAlike() async throws {
+        let transport = ScriptedTransport()
+        let holder = Holder()
+        let pipeline = try Pipeline {
+            Once()
+            holder
+            Once()
+            MemoryStore()
+            transport
+        }
+        for name in ["A", "B", "A"] { pipeline.track(name) }
+        #expect(pipeline.ledger.dropped == [.filtered: 1])
+        holder.release()
+        await pipeline.shutdown(deadline: .seconds(600))
+        #expect(try transport.accepted().map(\.name) == ["A", "B"])
+        #expect(pipeline.ledger.isBalanced)
+    }
+
+    @Test("a stage that holds in two pipelines forwards each event in its own")
+    func heldEventsStayInTheirPipelines() async throws {
+        let holder = Holder()
+        let transports = [ScriptedTransport(), ScriptedTransport()]
+        let pipelines = try transports.map { transport in
+            try Pipeline {
+                holder
+                MemoryStore()
+                transport
+            }
+        }
+        pipelines[0].track("first")
+        pipelines[1].track("second")
+        holder.release()
+        for pipeline in pipelines { #expect(await pipeline.shutdown(deadline: .seconds(600)).isBalanced) }
+        #expect(try transports.map { try $0.accepted().map(\.name) } == [["first"], ["second"]])
+    }
+
+    @Test("a stage of a route holds and forwards in that route only")
+    func routeHoldsAndForwards() async throws {
+        let holder = Holder()
+        let transports = [ScriptedTransport(), ScriptedTransport()]
+        let pipeline = try Pipeline {
+            Route("held") {
+                holder
+                Suffix(name: " below")
+                MemoryStore()
+                transports[0]
+            }
+            Route("other") {
+                MemoryStore()
+                transports[1]
+            }
+        }
+        for name in ["A", "B"] { pipeline.track(name, ["nan": .double(.nan)]) }
+        #expect(pipeline.ledger.held == 0)
+        #expect(pipeline.ledger.routes.map(\.held) == [2, 0])
+        #expect(pipeline.ledger.routes[0].waiting == 0)
+        #expect(pipeline.ledger.isBalanced)
+        let events = holder.take()
+        holder.context.forward(events[0])
+        holder.context.drop(events[1], .filtered)
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        #expect(ledger.routes.map(\.held) == [0, 0])
+        #expect(ledger.routes[0].dropped == [.filtered: 1])
+        // Counted when it had passed the shared stages, and not again.
+        #expect(ledger.sanitized == [.nonFiniteNumber: 2])
+        #expect(ledger.isBalanced)
+        #expect(try transports.map { try $0.accepted().map(\.name) } == [["A below"], ["A", "B"]])
+    }
+
+    @Test("a held event that is dropped counts by its reason")
+    func heldEventIsDropped() throws {
+        let holder = Holder()
+        let bench = try Bench(processor: holder)
+        bench.track(2)
+        for event in holder.take() { holder.context.drop(event, .filtered) }
+        #expect(bench.pipeline.ledger.dropped == [.filtered: 2])
+        #expect(bench.pipeline.ledger.held == 0)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test("a held event that is forwarded after the shutdown is dropped")
+    func heldEventAfterShutdownIsDropped() async throws {
+        let holder = Holder()
+        let bench = try Bench(processor: holder)
+        bench.track(1)
+        await bench.pipeline.shutdown()
+        holder.release()
+        #expect(bench.pipeline.ledger.dropped == [.shutDown: 1])
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test("events that many threads track, hold and forward are counted once")
+    func concurrentHoldsBalance() async throws {
+        let transport = ScriptedTransport()
+        let holder = Holder()
+        let bench = try Bench(transport, processor: holder)
+        let pipeline = bench.pipeline
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        pipeline.track("Event")
+                        holder.release()
+                    }
+                }
+            }
+        }
+        holder.release()
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        #expect(ledger.tracked == 800 && ledger.held == 0 && ledger.isBalanced)
+        #expect(Set(try transport.accepted().map(\.id)).count == 800)
+    }
+
+    // MARK: Inserting
+
+    @Test(
+        "an inserted event comes before the one at hand, with an id of its own and the user's ids, and passes below only"
+    )
+    func insertedEventComesBefore() async throws {
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            Suffix(name: " above")
+            Marker()
+            Suffix(name: " below")
+            MemoryStore()
+            transport
+        }
+        pipeline.track("A") { $0.loginID = "42" }
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let events = try transport.accepted()
+        #expect(events.map(\.name) == ["Before A above below", "A above below"])
+        #expect(events.map(\.loginID) == ["42", "42"])
+        #expect(Set(events.map(\.id)).count == 2)
+        #expect(ledger.tracked == 2)
+        #expect(ledger.isBalanced)
+    }
+
+    @Test("an event that a stage of a route inserts belongs to that route")
+    func routeInserts() async throws {
+        let transports = [ScriptedTransport(), ScriptedTransport()]
+        let pipeline = try Pipeline {
+            Route("marked") {
+                Marker()
+                MemoryStore()
+                transports[0]
+            }
+            Route("other") {
+                MemoryStore()
+                transports[1]
+            }
+        }
+        pipeline.track("A")
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        #expect(try transports.map { try $0.accepted().map(\.name) } == [["Before A", "A"], ["A"]])
+        #expect(ledger.tracked == 1)
+        #expect(ledger.routes.map(\.received) == [2, 1] && ledger.routes.map(\.inserted) == [1, 0])
+        #expect(ledger.isBalanced)
+    }
+
+    @Test("a stage that inserts in two pipelines inserts where the event is")
+    func insertedEventStaysInItsPipeline() async throws {
+        let marker = Marker()
+        let benches = [try Bench(processor: marker), try Bench(processor: marker)]
+        benches[0].track(1)
+        #expect(benches.map(\.pipeline.ledger.tracked) == [2, 0])
+    }
+
+    @Test("an event that no pipeline has tracked is neither forwarded nor dropped")
+    func foreignEventIsIgnored() throws {
+        let holder = Holder()
+        let bench = try Bench(processor: holder)
+        let event = Event(id: EventID(high: 1, low: 2), name: "Foreign", time: Timestamp(milliseconds: 0))
+        #expect(!holder.context.forward(event))
+        holder.context.drop(event, .filtered)
+        #expect(bench.pipeline.ledger.tracked == 0 && bench.pipeline.ledger.held == 0)
+    }
+}
