@@ -16,6 +16,8 @@ final class Books: Sendable {
         var isRejected = false
         /// The process in which it became a dead letter, and was not replayed since. It must not send it again.
         var rejectedIn: Int?
+        /// Whether it became a waiting event again.
+        var isReplayed = false
         /// Whether it was given to a transport.
         var isOffered = false
         /// Its batch was settled, and the file removed.
@@ -173,6 +175,7 @@ final class Books: Sendable {
                 state.delayed.insert(serial)
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
+                state.records[serial]?.isReplayed = true
                 state.records[serial]?.isSettled = false
             }
         }

@@ -15,7 +15,9 @@ struct Inspector: Sendable {
         _ process: SimulatedProcess, _ path: String, _ file: SimulatedDisk.File, _ disk: inout SimulatedDisk
     ) {
         guard let segment = SegmentFile(path: path, file: file) else { return }
-        let lost = segment.serials.filter { books.record($0).map { !$0.isDone && $0.excuse == nil } ?? false }
+        var lost = segment.serials.filter { books.record($0).map { !$0.isDone && $0.excuse == nil } ?? false }
+        // A dead letter that waits again lies in another file, or is buffered.
+        lost.removeAll { books.record($0)?.isReplayed == true }
         guard !lost.isEmpty else { return }
         // What could not be taken back may lie in another file, too, which is the one in flight.
         let single = lost.filter { books.record($0)?.process.failedToTruncate != true }
