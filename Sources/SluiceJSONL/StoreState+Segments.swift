@@ -90,8 +90,10 @@ extension StoreState {
 
     /// The size of the open segments and of the buffers.
     var openBytes: Int {
-        // By index: iterating over the elements would copy and retain them, once for each event.
-        appenders.indices.reduce(0) { $0 + appenders[$1].fileBytes }
+        var bytes = 0
+        // A loop over the elements would copy and retain them for each event.
+        for lane in appenders.indices { bytes += appenders[lane].fileBytes }
+        return bytes
     }
 
     private var storedBytes: Int { stored.fileBytes + openBytes }

@@ -233,6 +233,17 @@ struct DeadLetterTests {
         #expect(try diskBytes() <= 160_000)
     }
 
+    @Test("a replayed event is in a file before its dead letter is removed, even if events are buffered")
+    func replayWritesBufferedEventsFirst() throws {
+        let store = try opened(durability: .buffered)
+        try reject(0..<2, in: store)
+        #expect(try store.store.replayDeadLetters(Set(store.store.deadLetters().map(\.id))) == 2)
+        // As if the process had been killed here.
+        let copy = try TemporaryDirectory()
+        try directory.copy(to: copy)
+        #expect(try TestedStore.opened(JSONLStore(at: copy.path)).nextBatch()?.numbers == [0, 1])
+    }
+
     // MARK: Faults
 
     @Test("rejected events that can't be written keep their batch's file, and are written later", arguments: [1, 2])
