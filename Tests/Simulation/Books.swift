@@ -106,6 +106,8 @@ final class Books: Sendable {
             state.records[serial]?.isOffered = true
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
             if record.rejectedIn == life { state.violations.append("\(serial) sent by life \(life) after its rejection") }
+            // Replayed before its batch was settled, and after a crash, it is there twice.
+            if record.isReplayed { return }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
@@ -146,7 +148,10 @@ final class Books: Sendable {
         state.withLock { state in
             let taken = Set(state.handedOut[life, default: [:]].values.joined())
             // What could not be taken back may lie in two files.
-            let twice = serials.filter { taken.contains($0) && state.records[$0]?.process.failedToTruncate != true }
+            let twice = serials.filter { serial in
+                taken.contains(serial) && state.records[serial]?.process.failedToTruncate != true
+                    && state.records[serial]?.isReplayed != true
+            }
             if !twice.isEmpty { state.violations.append("\(twice) handed out twice in life \(life)") }
             state.handedOut[life, default: [:]][batch.id.rawValue] = serials
         }
@@ -176,6 +181,7 @@ final class Books: Sendable {
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
                 state.records[serial]?.isReplayed = true
+                state.records[serial]?.acceptedIn = nil
                 state.records[serial]?.isSettled = false
             }
         }
