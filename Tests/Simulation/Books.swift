@@ -36,6 +36,8 @@ final class Books: Sendable {
         var records: [Int: Record] = [:]
         var handedOut: [Int: [UInt64: [Int]]] = [:]
         var deletions: [Deletion] = []
+        /// Lives in which dead letters wait again, beside their first batches until these are settled.
+        var replayingLives: Set<Int> = []
         var lastDeletion = 0
         var lastInOrder: [Event.Priority: Int] = [:]
         var isOrderKept = true
@@ -174,9 +176,12 @@ final class Books: Sendable {
     }
 
     /// Dead letters wait again, behind later events.
-    func replays(_ serials: [Int]) {
+    func replays(_ serials: [Int], in life: Int, isBuffered: Bool) {
         state.withLock { state in
+            state.replayingLives.insert(life)
             for serial in serials {
+                // It may be lost with the process's buffer.
+                if isBuffered { state.records[serial]?.excuse = "replayed into a buffer" }
                 state.delayed.insert(serial)
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
@@ -231,6 +236,10 @@ final class Books: Sendable {
             let serials = Set(serials)
             return batches.values.contains { !serials.isDisjoint(with: $0) }
         }
+    }
+
+    func hasReplayed(_ life: Int) -> Bool {
+        state.withLock { $0.replayingLives.contains(life) }
     }
 
     func hasInFlight(_ life: Int) -> Bool {

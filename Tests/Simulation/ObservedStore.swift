@@ -66,7 +66,7 @@ final class ObservedStore: Store {
         if !process.isDead {
             // An error may have ended the rest.
             let left = count < letters.count ? Set(try serials(ids)) : []
-            books.replays(letters.filter { !left.contains($0) })
+            books.replays(letters.filter { !left.contains($0) }, in: life, isBuffered: durability == .buffered)
         }
         return count
     }

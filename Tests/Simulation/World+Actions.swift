@@ -149,7 +149,7 @@ extension World {
         if !books.hasInFlight(life.number), route.waiting != route.stored {
             books.violated("life \(life.number) has miscounted: \(route.waiting) are not \(route.stored)")
         }
-        guard !life.process.hadFaults else { return }
+        guard !life.process.hadFaults, !books.hasReplayed(life.number) else { return }
         let bytes = disk.withLock { $0.segments(of: life.process.processID) }.reduce(0) { $0 + $1.bytes }
         if bytes > life.settings.capacity {
             books.violated("life \(life.number) holds \(bytes) bytes of \(life.settings.capacity)")
