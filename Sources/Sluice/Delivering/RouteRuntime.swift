@@ -236,12 +236,11 @@ final class RouteRuntime: Sendable {
     /// Changes the state under the lock, and runs the resulting actions without it.
     @discardableResult
     func update<Value>(_ body: (inout RouteState) -> Value) -> Value {
-        let (value, actions) = state.withLock { state in
+        let (value, hasActions) = state.withLock { state in
             state.accesses += 1
-            let value = body(&state)
-            return (value, state.takeActions())
+            return (body(&state), state.hasActions)
         }
-        if !actions.isEmpty { run(actions) }
+        if hasActions { run(state.withLock { $0.takeActions() }) }
         return value
     }
 

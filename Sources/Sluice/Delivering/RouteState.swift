@@ -94,8 +94,9 @@ struct RouteState: Sendable {
             events: min(policy.batch.events, maximum.events), bytes: min(policy.batch.bytes, maximum.bytes))
     }
 
+    var hasActions: Bool { !actions.isEmpty }
+
     mutating func takeActions() -> Actions {
-        guard !actions.isEmpty else { return Actions() }
         defer { actions = Actions() }
         return actions
     }
