@@ -8,7 +8,7 @@ import Testing
 struct DeadLetterTests {
     private let directory: TemporaryDirectory
     private let files = FaultyFileSystem()
-    private let time = ManualTime()
+    private let time = VirtualTime()
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -314,7 +314,7 @@ struct DeadLetterTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    /// Each operation fails from its nth call on, for good, as if the process had been killed there.
+    /// Each operation fails permanently from its nth call on, as if the process had been killed there.
     @Test(
         "wherever the process ends, each event is delivered, waiting or a dead letter",
         arguments: FaultyFileSystem.Operation.allCases, [JSONLStore.Durability.process, .full, .buffered])
@@ -482,7 +482,7 @@ struct DeadLetterTests {
         let store = try opened()
         try reject(0..<3, in: store)
         let root = try #require(try SystemFileSystem().list(directory.path).first)
-        try TemporaryDirectory.remove("\(directory.path)/\(root)\(isWhole ? "" : "/rejected")")
+        directory.remove("\(root)\(isWhole ? "" : "/rejected")")
         #expect(try store.store.deadLetters().isEmpty)
         try reject(3..<5, in: store)
         #expect(try store.store.deadLetters().compactMap(\.number) == [3, 4])

@@ -3,7 +3,7 @@ import SluiceDuration
 import SluiceTesting
 import Testing
 
-/// Several timers of one name, told apart by their tokens.
+/// Several timers of one name, distinguished by their tokens.
 @Suite struct CrossTimerTests {
     private let time = VirtualTime()
     private let timers: DurationTimer
@@ -19,7 +19,7 @@ import Testing
         await test.events().map { $0.properties["$event_duration"] }
     }
 
-    @Test("two of the same name run beside each other")
+    @Test("two timers of one name run beside each other")
     func timersOfOneNameRunTogether() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
@@ -31,7 +31,7 @@ import Testing
         #expect(await durations() == [2_000.0, 2_000.0])
     }
 
-    @Test("each is paused, resumed and removed on its own")
+    @Test("each timer is paused, resumed and removed by its token")
     func tokensControlTheirTimers() async {
         let tokens = (0..<3).map { _ in timers.start("Download") }
         timers.pause(tokens[0])
@@ -43,7 +43,7 @@ import Testing
         #expect(await durations() == [1_000.0, 2_000.0, nil])
     }
 
-    @Test("a name means the timer that was started last")
+    @Test("a name refers to the timer that was started last")
     func nameMeansLatestTimer() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
@@ -74,7 +74,7 @@ import Testing
         #expect(await durations() == [1_000.0])
     }
 
-    @Test("the background pauses and resumes each of them")
+    @Test("the background pauses each timer, and the foreground resumes it")
     func backgroundPausesEachTimer() async {
         let tokens = (0..<2).map { _ in timers.start("Download") }
         timers.pause(tokens[0])

@@ -3,7 +3,7 @@ import SluiceDuration
 import SluiceTesting
 import Testing
 
-@Suite("DurationTimer: how long something took")
+@Suite("DurationTimer: measured durations")
 struct DurationTimerTests {
     private let time = VirtualTime()
     private let timers: DurationTimer
@@ -19,7 +19,7 @@ struct DurationTimerTests {
         await test.events().map { $0.properties["$event_duration"] }
     }
 
-    @Test("from start to end, in milliseconds")
+    @Test("it measures from start to end, in milliseconds")
     func measuresFromStartToEnd() async throws {
         timers.start("Watch")
         time.advance(by: .milliseconds(1_500))
@@ -30,7 +30,7 @@ struct DurationTimerTests {
     }
 
     @Test(
-        "three decimals, rounded to the nearest",
+        "durations are rounded to three decimals",
         arguments: [
             (.zero, 0.0),
             (.microseconds(1), 0.001),
@@ -84,7 +84,7 @@ struct DurationTimerTests {
     }
 
     @Test("paused time doesn't count; pausing a paused and resuming a running timer change nothing")
-    func pauseAndResume() async throws {
+    func pausedTimeDoesNotCount() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(1))
         timers.resume("Watch")
@@ -121,7 +121,7 @@ struct DurationTimerTests {
     }
 
     @Test("only removed or cleared timers are forgotten")
-    func removeAndClear() async throws {
+    func onlyRemovedTimersAreForgotten() async throws {
         for name in ["A", "B"] { timers.start(name) }
         timers.remove("A")
         timers.end("A")

@@ -3,7 +3,7 @@ import SluiceDuration
 import SluiceTesting
 import Testing
 
-/// Which screens are looked at, and for how long.
+/// The views of screens and their durations.
 @Suite struct ScreensTests {
     private let time = VirtualTime()
     private let screens: Screens

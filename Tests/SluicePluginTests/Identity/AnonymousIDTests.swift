@@ -3,9 +3,9 @@ import SluiceIdentity
 import SluiceMemory
 import Testing
 
-/// Where the anonymous id comes from, and how it stays.
+/// The sources of the anonymous id, and its persistence.
 @Suite struct AnonymousIDTests {
-    /// A place in memory that can lose or spoil what it holds, or fail.
+    /// A place in memory that can lose its contents, return wrong ones, or fail.
     private final class Place: Sendable {
         struct Failure: Error {}
         struct State {

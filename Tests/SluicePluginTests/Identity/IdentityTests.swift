@@ -2,7 +2,7 @@ import Sluice
 import SluiceIdentity
 import Testing
 
-@Suite("Identity: who did it")
+@Suite("Identity: the ids of events")
 struct IdentityTests {
     private let identity = Identity(persistedIn: .memory)
 
@@ -16,7 +16,7 @@ struct IdentityTests {
         #expect(event.distinctID == event.anonymousID)
     }
 
-    @Test("an event carries the identity of the moment of track, whatever comes later")
+    @Test("an event has the identity of the moment of track, even if the identity changes later")
     func eventsKeepIdentityOfTheirMoment() async throws {
         let test = try TestPipeline { identity }
         test.pipeline.track("Before")

@@ -2,6 +2,7 @@ import Sluice
 import SluiceFilters
 import SluiceIdentity
 import SluiceMemory
+import SluiceTesting
 import Testing
 
 extension Identity {
@@ -15,7 +16,7 @@ extension Identity {
     }
 }
 
-/// The event that joins what a user did before and after the first login.
+/// The event that joins the events of a user before and after the first login.
 @Suite struct SignUpTests {
     private let directory: TemporaryDirectory
 

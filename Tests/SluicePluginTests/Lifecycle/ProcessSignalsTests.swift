@@ -12,7 +12,7 @@ import Testing
     import Darwin
 #endif
 
-/// The end of a server or a tool. With signals that nothing else in a test uses.
+/// The end of a server or a tool. The tests use signals that no other test uses.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessSignalsTests {
     @Test("a process reports its start, and at a signal its end, and sends waiting events")
     func processReportsStartAndEnd() async throws {
@@ -44,7 +44,7 @@ import Testing
         let test = try TestPipeline { LifecycleEvents() }
         let ended = Locked(false)
         let signals = ProcessSignals(to: test.pipeline, on: [SIGUSR2]) { _ in ended.withLock { $0 = true } }
-        // Swift forbids to call it by its name.
+        // Swift doesn't allow a direct call.
         let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
         var none = sigset_t()
         sigemptyset(&none)
@@ -91,7 +91,7 @@ import Testing
 
     @Test("the process ends by the deadline even if no task runs", arguments: [0, 1])
     func deadlineHoldsWithBlockedPool(milliseconds: Int) async throws {
-        // Of time that does not go on, no task can come to its end.
+        // Virtual time stands still, so no task can end.
         let time = VirtualTime()
         let transport = HangingTransport()
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
@@ -170,7 +170,7 @@ import Testing
         _ = await test.events()
     }
 
-    /// Answers nothing until it is let go.
+    /// Doesn't respond until it is released.
     private final class HangingTransport: Transport {
         private let (stream, continuation) = AsyncStream<Void>.makeStream()
 

@@ -5,7 +5,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// Which session an event belongs to, and where sessions begin and end.
+/// The sessions of events, and their beginnings and ends.
 @Suite struct SessionsTests {
     private let directory: TemporaryDirectory
     private let time = VirtualTime()
@@ -164,7 +164,7 @@ import Testing
         #expect(await third.events().map { $0.properties["$session_index"] } == [2, nil])
     }
 
-    /// A life that ends 15 s after it was noted last; returns the id of its session.
+    /// A launch that ends 15 s after its last note. Returns the id of its session.
     private func crash() async throws -> String {
         let (sessions, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
@@ -244,7 +244,7 @@ import Testing
         pipeline.track("A")
         await sessions.waitForWrites()
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
-        #expect(try directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
+        #expect(directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
     }
 
     @Test(
@@ -281,11 +281,11 @@ import Testing
         let (sessions, test) = try await launch()
         test.pipeline.track("A")
         await sessions.waitForWrites()
-        #expect(try directory.names == ["sessions.json"])
-        try directory.remove("sessions.json")
+        #expect(directory.names == ["sessions.json"])
+        directory.remove("sessions.json")
         #expect(test.pipeline.ledger.tracked == 2)
         test.pipeline.signal(.willTerminate)
-        #expect(try directory.names == [])
+        #expect(directory.names == [])
     }
 
     @Test("sessions of many threads are tracked once each, and in pairs")

@@ -14,7 +14,7 @@ import Testing
         func process(_ event: inout Event) -> Disposition { .keep }
     }
 
-    /// Refuses or not, and counts how often it was asked.
+    /// Throws or not, and counts the calls.
     final class Picky: Processor {
         let error: SluiceError?
         let context = PluginContext()
@@ -37,7 +37,7 @@ import Testing
 
     static let unavailable = SluiceError(.storageUnavailable, "no such place")
 
-    /// The error with which the building ends.
+    /// The error that the initializer throws.
     func failure(_ build: () throws -> Pipeline) -> SluiceError.Code? {
         do {
             _ = try build()
@@ -210,7 +210,7 @@ import Testing
         #expect(code == .storageUnavailable)
         #expect(stores.map(\.isClosed) == [true, false, false])
         #expect(stores.allSatisfy { $0.offences.isEmpty })
-        // Plugins come after the stores: this one never heard of the pipeline.
+        // Plugins are prepared after the stores, so this one never saw the pipeline.
         #expect(picky.preparations.withLock(\.self) == 0)
     }
 

@@ -1,9 +1,7 @@
 import Sluice
 import SluiceMemory
 
-/// A memory store that watches whether it is used as every store may expect, and shows whether it was closed.
-///
-/// A test may have something happen in the middle of a call.
+/// A memory store that checks whether it is used as its protocol promises. A test can run code during a call.
 final class WatchedStore: Store {
     private struct State {
         var isOpen = false
@@ -31,7 +29,7 @@ final class WatchedStore: Store {
 
     var isOpen: Bool { state.withLock { $0.isOpen && !$0.isClosed } }
     var isClosed: Bool { state.withLock(\.isClosed) }
-    /// What was done to this store that its protocol rules out.
+    /// Calls that the protocol rules out.
     var offences: [String] { state.withLock(\.offences) }
 
     func open(_ observer: StoreObserver) throws(SluiceError) {
@@ -74,7 +72,7 @@ final class WatchedStore: Store {
     }
 
     var backlog: Backlog {
-        // What happens now, the caller of this does not know yet.
+        // The caller doesn't see the effect of this.
         defer { afterBacklog() }
         return base.backlog
     }
