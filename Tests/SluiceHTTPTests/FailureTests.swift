@@ -99,7 +99,7 @@ struct FailureTests {
         #expect(server.received.all.isEmpty)
     }
 
-    @Test("a server that never responds is left at the timeout", arguments: [true, false])
+    @Test("a request to a server that never responds ends at the timeout", arguments: [true, false])
     func silentServerTimesOut(reading: Bool) async throws {
         let closed = Arrivals<Bool>()
         let server = try Server { connection in
@@ -124,7 +124,8 @@ struct FailureTests {
     }
 
     @Test(
-        "a response that arrives byte by byte without an end is left at the timeout", arguments: ["HTTP/1.1 200 O", ""])
+        "a response that arrives byte by byte without an end is ended by the timeout",
+        arguments: ["HTTP/1.1 200 O", ""])
     func endlessSlowResponseTimesOut(beginning: String) async throws {
         let closed = Arrivals<Bool>()
         let server = try Server { connection in

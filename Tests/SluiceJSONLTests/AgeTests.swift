@@ -60,9 +60,9 @@ struct AgeTests {
     }
 
     @Test(
-        "events that were stored with a wrong clock are no older once the clock is right again",
+        "events that were stored with a wrong clock get no older when the clock is corrected",
         arguments: [-30, 3_650])
-    func eventsStoredWithWrongClockAreNoOlder(days: Int) throws {
+    func correctedClockAgesNoEvents(days: Int) throws {
         try runProcess(0)
         time.advance(by: .days(20))
         time.moveWallTime(by: .days(days))

@@ -111,8 +111,8 @@ struct RecoveryTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    @Test("a lock whose file was replaced just before is not taken for the directory's")
-    func exchangedLockIsNotTaken() throws {
+    @Test("a lock whose file was just replaced does not count as the directory's lock")
+    func replacedLockDoesNotCount() throws {
         try directory.leave([EventLine(0)])
         let files = FaultyFileSystem()
         let root = directory.path

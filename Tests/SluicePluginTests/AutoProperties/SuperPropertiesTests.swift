@@ -92,7 +92,7 @@ struct SuperPropertiesTests {
         #expect(try value("n") == 2)
     }
 
-    @Test("a closure may call the plugin and even track, without end or deadlock")
+    @Test("a closure can call the plugin and even track, without recursion or deadlock")
     func closureMayTrack() async throws {
         let test = try TestPipeline { auto }
         auto.registerDynamic("n") { [weak pipeline = test.pipeline, weak auto] in
@@ -106,7 +106,7 @@ struct SuperPropertiesTests {
         #expect(events.map { $0.properties["n"] } == [nil, 1])
     }
 
-    @Test("values that can't be stored are sanitized, as everywhere")
+    @Test("values that can't be stored are sanitized")
     func valuesAreSanitized() throws {
         auto.register(["a": .double(.nan)])
         auto.registerDynamic("b") { .double(.infinity) }
@@ -114,7 +114,7 @@ struct SuperPropertiesTests {
         #expect(try value("b") == .null)
     }
 
-    @Test("registering while others track loses and mixes nothing")
+    @Test("concurrent registrations lose and mix no values")
     func concurrentRegistrationsLoseNothing() async throws {
         let test = try TestPipeline { auto }
         await withTaskGroup(of: Void.self) { group in

@@ -15,10 +15,6 @@ import Testing
         test = try TestPipeline(time: time) { timers }
     }
 
-    private func durations() async -> [PropertyValue?] {
-        await test.events().map { $0.properties["$event_duration"] }
-    }
-
     @Test("two timers of one name run beside each other")
     func timersOfOneNameRunTogether() async {
         let first = timers.start("Download")
@@ -28,7 +24,7 @@ import Testing
         timers.end(first)
         time.advance(by: .seconds(1))
         timers.end(second)
-        #expect(await durations() == [2_000.0, 2_000.0])
+        #expect(await test.durations() == [2_000.0, 2_000.0])
     }
 
     @Test("each timer is paused, resumed and removed by its token")
@@ -40,7 +36,7 @@ import Testing
         timers.resume(tokens[0])
         time.advance(by: .seconds(1))
         for token in tokens { timers.end(token) }
-        #expect(await durations() == [1_000.0, 2_000.0, nil])
+        #expect(await test.durations() == [1_000.0, 2_000.0, nil])
     }
 
     @Test("a name refers to the timer that was started last")
@@ -52,7 +48,7 @@ import Testing
         timers.end("Download")
         timers.end("Download")
         timers.end(first)
-        #expect(await durations() == [1_000.0, nil, 2_000.0])
+        #expect(await test.durations() == [1_000.0, nil, 2_000.0])
     }
 
     @Test("a timer that ended by its token has ended by its name too")
@@ -60,7 +56,7 @@ import Testing
         let token = timers.start("Download")
         timers.end(token)
         timers.end("Download")
-        #expect(await durations() == [0.0, nil])
+        #expect(await test.durations() == [0.0, nil])
     }
 
     @Test("a timer ends with its token once another one has its name")
@@ -71,7 +67,7 @@ import Testing
         token = nil
         time.advance(by: .seconds(1))
         timers.end("Download")
-        #expect(await durations() == [1_000.0])
+        #expect(await test.durations() == [1_000.0])
     }
 
     @Test("the background pauses each timer, and the foreground resumes it")
@@ -83,7 +79,7 @@ import Testing
         test.pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(1))
         for token in tokens { timers.end(token) }
-        #expect(await durations() == [0.0, 1_000.0])
+        #expect(await test.durations() == [0.0, 1_000.0])
     }
 
     @Test("after a thousand timers the oldest is forgotten")
@@ -91,6 +87,6 @@ import Testing
         let tokens = (0...1_000).map { timers.start("\($0)") }
         timers.end(tokens[0])
         timers.end(tokens[1])
-        #expect(await durations() == [nil, 0.0])
+        #expect(await test.durations() == [nil, 0.0])
     }
 }

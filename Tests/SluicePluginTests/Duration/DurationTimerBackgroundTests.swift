@@ -21,7 +21,7 @@ struct DurationTimerBackgroundTests {
             step()
             time.advance(by: .seconds(1))
         }
-        return await test.events().map { $0.properties["$event_duration"] }
+        return await test.durations()
     }
 
     private func signal(_ signal: Signal) -> () -> Void {

@@ -224,7 +224,7 @@ struct RedactionTests {
         #expect(try #require(Redaction().processed("Event", properties)).properties == properties)
     }
 
-    @Test("ids are left as they are")
+    @Test("the ids of an event are not changed")
     func userIDsAreNotRedacted() throws {
         var event = Event.named()
         event.loginID = "bob@example.org"
@@ -241,7 +241,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "no text makes it read the same bytes over and over", .timeLimit(.minutes(10)),
+        "redaction takes linear time for any text", .timeLimit(.minutes(10)),
         arguments: ["a%40", "a@", "1", "1 ", "(", "1-", "+1", "@.", "0 ", "٠", "4111.", "01.", "1\u{A0}", "\u{202F}"])
     func redactionIsLinear(unit: String) {
         // Read over and over, each of these would take minutes.

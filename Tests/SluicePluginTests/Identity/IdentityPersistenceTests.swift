@@ -32,12 +32,12 @@ struct IdentityPersistenceTests {
         #expect(directory.names == ["identity.json"])
     }
 
-    @Test("in memory nothing is kept")
+    @Test("an identity in memory is not kept")
     func memoryKeepsNothing() throws {
         #expect(Identity(persistedIn: .memory).anonymousID != Identity(persistedIn: .memory).anonymousID)
     }
 
-    @Test("the file is JSON with the ids in plain sight")
+    @Test("the file is readable JSON with the ids")
     func fileIsReadableJSON() throws {
         let identity = launch()
         _ = try TestPipeline(random: { 0 }) { identity }
@@ -52,7 +52,7 @@ struct IdentityPersistenceTests {
                 == ["anonymous_id": "00000000-0000-4000-8000-000000000000", "groups": ["team": "7"]])
     }
 
-    @Test("a file with more in it, as of a later version, is read")
+    @Test("a file of a later version with more keys is read")
     func fileOfLaterVersionIsRead() throws {
         // The checksum of a file from a version with groups, computed independently by the same rule.
         let text = #"{"version":2,"identity":{"anonymous_id":"a","groups":{"team":"b"}},"checksum":"1cebfca682cd44de"}"#
@@ -60,7 +60,7 @@ struct IdentityPersistenceTests {
         #expect(launch().anonymousID == "a")
     }
 
-    @Test("damage of any kind is kept aside and reported, and makes a new user, never another id by accident")
+    @Test("a damaged file of any kind is set aside and reported, and makes a new user")
     func damageIsKeptAside() throws {
         let identity = launch()
         try identity.login("customer-42")

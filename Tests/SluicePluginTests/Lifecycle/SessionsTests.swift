@@ -41,7 +41,7 @@ import Testing
         #expect(id.count == 36)
     }
 
-    @Test("without signals the first event begins it, after the session's own")
+    @Test("without signals the first event begins a session, and comes after $SessionStart")
     func firstEventBeginsSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A")
@@ -104,7 +104,7 @@ import Testing
             ])
     }
 
-    @Test("a long look at one screen ends nothing")
+    @Test("a long time in the foreground does not end a session")
     func longForegroundKeepsSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
@@ -206,7 +206,7 @@ import Testing
         _ = crashed
     }
 
-    @Test("a session of a passive launch is marked as such")
+    @Test("a session of a passive launch is marked")
     func passiveSessionIsMarked() async throws {
         let test = try TestPipeline(time: time) {
             Sessions()
@@ -224,7 +224,7 @@ import Testing
             ])
     }
 
-    @Test("an event that brings a session keeps its own")
+    @Test("an event with its own session keeps it")
     func eventKeepsItsOwnSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A", ["$session_id": "mine"])

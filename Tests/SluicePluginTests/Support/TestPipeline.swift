@@ -48,6 +48,11 @@ struct TestPipeline {
         return recorder.events.withLock { $0 }
     }
 
+    /// Ends the pipeline; returns the duration of each event.
+    func durations() async -> [PropertyValue?] {
+        await events().map { $0.properties["$event_duration"] }
+    }
+
     /// Ends the pipeline; returns its only event.
     func event() async throws -> Event {
         let events = await events()

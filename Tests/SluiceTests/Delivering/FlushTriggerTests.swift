@@ -117,12 +117,11 @@ import Testing
 }
 
 /// A store that holds events when it is opened.
-final class LeftoverStore: Store {
-    private let base: WatchedStore
+final class LeftoverStore: StoreWrapper {
+    let base = WatchedStore()
     private let count: Int
 
     init(_ count: Int) {
-        base = WatchedStore()
         self.count = count
     }
 
@@ -137,19 +136,4 @@ final class LeftoverStore: Store {
         }
         observer.recovered(count)
     }
-
-    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
-
-    func settle(_ batch: Batch.ID) throws(SluiceError) {
-        try base.settle(batch)
-    }
-    func release(_ batch: Batch.ID) { base.release(batch) }
-    var backlog: Backlog { base.backlog }
-    func synchronize() throws(SluiceError) { try base.synchronize() }
-    func close() { base.close() }
 }

@@ -189,34 +189,17 @@ import Testing
 }
 
 /// Has unread bytes of an earlier process that contain no event.
-private final class HollowStore: Store {
-    private let base = WatchedStore()
+private final class HollowStore: StoreWrapper {
+    let base = WatchedStore()
     private let unreadBytes = Locked(100)
-
-    func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
-    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         unreadBytes.withLock { $0 = 0 }
         return try base.nextBatch(size)
     }
 
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
-
-    func settle(_ batch: Batch.ID) throws(SluiceError) {
-        try base.settle(batch)
-    }
-
-    func release(_ batch: Batch.ID) { base.release(batch) }
-
     var backlog: Backlog {
         let (backlog, unreadBytes) = (base.backlog, unreadBytes.withLock { $0 })
         return Backlog(events: backlog.events, bytes: backlog.bytes + unreadBytes, unreadBytes: unreadBytes)
     }
-
-    func synchronize() throws(SluiceError) { try base.synchronize() }
-    func close() { base.close() }
 }

@@ -27,6 +27,7 @@ import Testing
 
     @Test("each flush returns, and all flushes together deliver everything")
     func concurrentFlushesDeliverEverything() async throws {
+        let rounds = Trials.count(full: 2_000, few: 250)
         let random = Locked(SeededRandom(seed: 7))
         let store = WatchedStore()
         let pipeline = try Pipeline(delivery: Self.policy) {
@@ -36,7 +37,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
-                    for round in 0..<2_000 {
+                    for round in 0..<rounds {
                         pipeline.track("Task \(task)", ["round": .int(round)])
                         await pipeline.flush()
                     }
@@ -44,7 +45,7 @@ import Testing
             }
         }
         while await pipeline.flush().waiting > 0 {}
-        #expect(pipeline.ledger.routes[0].delivered == 16_000)
+        #expect(pipeline.ledger.routes[0].delivered == 8 * rounds)
         #expect(pipeline.ledger.isBalanced)
         await pipeline.shutdown(deadline: .seconds(600))
         #expect(store.offences.isEmpty)
@@ -67,7 +68,7 @@ import Testing
             Telling(continuation: accepted.continuation)
         }
         var arrivals = accepted.stream.makeAsyncIterator()
-        for _ in 0..<20_000 {
+        for _ in 0..<Trials.count(full: 20_000, few: 2_000) {
             pipeline.track("Event")
             #expect(await arrivals.next() == 1)
         }
@@ -77,7 +78,7 @@ import Testing
     /// No flush and no shutdown may wait forever if pipelines end while they are used.
     @Test("a shutdown during use ends all waits")
     func shutdownDuringUseEndsAllWaits() async throws {
-        for seed in 0..<400 as Range<UInt64> {
+        for seed in 0..<UInt64(Trials.count(full: 400, few: 60)) {
             let random = Locked(SeededRandom(seed: seed))
             let store = WatchedStore()
             let pipeline = try Pipeline(delivery: Self.policy) {

@@ -117,48 +117,22 @@ import Testing
     @Test("a pipeline needs a route, and each route a unique name and its own store")
     func routesNeedNamesAndOwnStores() {
         let store = MemoryStore()
-        #expect(
+        func code(routes names: [String], sharing store: MemoryStore? = nil) -> SluiceError.Code? {
             failure {
                 try Pipeline {
-                    for _ in 0..<2 {
-                        Route("one") {
-                            MemoryStore()
-                            ScriptedTransport()
-                        }
-                    }
-                }
-            } == .invalidPipeline)
-        #expect(
-            failure {
-                try Pipeline {
-                    for name in ["one", "two"] {
+                    for name in names {
                         Route(name) {
-                            store
+                            store ?? MemoryStore()
                             ScriptedTransport()
                         }
                     }
                 }
-            } == .invalidPipeline)
-        #expect(
-            failure {
-                try Pipeline {
-                    for name in [String]() {
-                        Route(name) {
-                            MemoryStore()
-                            ScriptedTransport()
-                        }
-                    }
-                }
-            } == .invalidPipeline)
-        #expect(
-            failure {
-                try Pipeline {
-                    Route("") {
-                        MemoryStore()
-                        ScriptedTransport()
-                    }
-                }
-            } == .invalidPipeline)
+            }
+        }
+        #expect(code(routes: []) == .invalidPipeline)
+        #expect(code(routes: [""]) == .invalidPipeline)
+        #expect(code(routes: ["one", "one"]) == .invalidPipeline)
+        #expect(code(routes: ["one", "two"], sharing: store) == .invalidPipeline)
         // None of these has opened the store.
         #expect(throws: Never.self) {
             try Pipeline {

@@ -59,8 +59,8 @@ import Testing
         return Stages(plugin: plugin, own: own, store: store, transport: transport)
     }
 
-    @Test("nothing leaks", arguments: Moment.allCases)
-    func nothingLeaks(moment: Moment) async throws {
+    @Test("a released pipeline leaks nothing", arguments: Moment.allCases)
+    func releasedPipelineLeaksNothing(moment: Moment) async throws {
         let time = VirtualTime()
         let stages = try await pipeline(moment, time)
         // The worker's task ends later.

@@ -389,7 +389,7 @@ import Testing
     // MARK: Inserting
 
     @Test(
-        "an inserted event comes before the one at hand, with an id of its own and the user's ids, and passes below only"
+        "an inserted event comes before the current one, with an id of its own and the user's ids, and passes below only"
     )
     func insertedEventComesBefore() async throws {
         let transport = ScriptedTransport()

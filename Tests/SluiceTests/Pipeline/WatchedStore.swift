@@ -2,7 +2,7 @@ import Sluice
 import SluiceMemory
 
 /// A memory store that checks whether it is used as its protocol promises. A test can run code during a call.
-final class WatchedStore: Store {
+final class WatchedStore: StoreWrapper {
     private struct State {
         var isOpen = false
         var isClosed = false
@@ -10,7 +10,7 @@ final class WatchedStore: Store {
         var offences: [String] = []
     }
 
-    private let base = MemoryStore(capacity: 1 << 30)
+    let base = MemoryStore(capacity: 1 << 30)
     private let state = Locked(State())
     private let openError: SluiceError?
     private let duringNextBatch: @Sendable () -> Void
@@ -38,19 +38,12 @@ final class WatchedStore: Store {
         state.withLock { $0.isOpen = true }
     }
 
-    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
-
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         enter("nextBatch")
         defer { leave("nextBatch") }
         duringNextBatch()
         return try base.nextBatch(size)
     }
-
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         enter("settle")
