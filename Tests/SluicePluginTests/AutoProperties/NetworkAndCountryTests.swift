@@ -2,7 +2,7 @@ import Sluice
 import SluiceAutoProperties
 import Testing
 
-/// How the machine reaches the network, and in which country it is.
+/// The properties of the network and the country.
 @Suite struct NetworkAndCountryTests {
     private func properties(_ system: SystemReader) throws -> Properties {
         try #require(AutoProperties(system: system).processed()).properties
