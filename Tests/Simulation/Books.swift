@@ -105,7 +105,9 @@ final class Books: Sendable {
             }
             state.records[serial]?.isOffered = true
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
-            if record.rejectedIn == life { state.violations.append("\(serial) sent by life \(life) after its rejection") }
+            if record.rejectedIn == life {
+                state.violations.append("\(serial) sent by life \(life) after its rejection")
+            }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
@@ -283,7 +285,8 @@ final class Books: Sendable {
         state.withLock { state in
             for (serial, record) in state.records.sorted(by: { $0.key < $1.key }) {
                 if record.isRejected, !record.isOffered {
-                    state.violations.append("\(serial) of life \(record.life) became a dead letter without being offered")
+                    state.violations.append(
+                        "\(serial) of life \(record.life) became a dead letter without being offered")
                 }
                 if !record.isDone, record.excuse == nil {
                     state.violations.append("\(serial) of life \(record.life) (\(record.durability)) is lost")
