@@ -31,9 +31,8 @@ let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
 
 let examples: [Target] = [
     "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
-    "JSONLStoreExample", "EncryptedStoreExample", "MemoryStoreExample", "HTTPTransportExample", "StdoutTransportExample",
-    "FiltersExample", "ServerExample",
-    "SwapEnvironments", "CustomPlugin", "AccessLog",
+    "JSONLStoreExample", "EncryptedStoreExample", "MemoryStoreExample", "HTTPTransportExample",
+    "StdoutTransportExample", "FiltersExample", "ServerExample", "SwapEnvironments", "CustomPlugin", "AccessLog",
 ].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
 
 let tests: [Target] = [

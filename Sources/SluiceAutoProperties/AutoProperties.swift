@@ -27,8 +27,10 @@ import SluiceFiles
 ///
 /// You can call all methods from any thread. They count for events that are tracked later.
 public final class AutoProperties: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let system: SystemReader
     private let state: Locked<SuperProperties>
@@ -148,12 +150,14 @@ public final class AutoProperties: Processor {
 
     // MARK: Processor
 
+    /// Reads the network again when the platform reports connectivity.
     public func update(for signal: Signal) {
         guard case .connectivity = signal else { return }
         let network = system.network
         state.withLock { $0.setNetwork(network) }
     }
 
+    /// Adds the properties that the event doesn't have.
     public func process(_ event: inout Event) -> Disposition {
         let (constant, dynamic) = state.withLock { state in
             state.constants(at: event.time, utcOffset: system.utcOffset)

@@ -34,8 +34,10 @@ public import Sluice
 ///
 /// You can call all methods from any thread. A timer in several pipelines tracks its event in each of them.
 public final class DurationTimer: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let measure: DurationMeasure
     private let table = Locked(TimerTable())
@@ -144,8 +146,10 @@ public final class DurationTimer: Processor {
 
     // MARK: Processor
 
+    /// Keeps the event unchanged.
     public func process(_ event: inout Event) -> Disposition { .keep }
 
+    /// Pauses and resumes the timers.
     public func update(for signal: Signal) {
         let now = measure.now(context)
         switch signal {

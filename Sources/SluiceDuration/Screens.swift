@@ -26,8 +26,10 @@ public import Sluice
 ///
 /// You can call all methods from any thread. At most 100 screens are visible at a time; the oldest is then left.
 public final class Screens: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let measure: DurationMeasure
     private let table = Locked(ScreenTable())
@@ -115,8 +117,10 @@ public final class Screens: Processor {
 
     // MARK: Processor
 
+    /// Keeps the event unchanged.
     public func process(_ event: inout Event) -> Disposition { .keep }
 
+    /// Tracks the views and the ends of views that a signal causes.
     public func emit(for signal: Signal) {
         switch signal {
         case .launched(.passive), .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }

@@ -4,7 +4,7 @@
 /// synchronized, and fail. So each requirement is one system call, with its failures and without a policy. Only interrupted
 /// calls (`EINTR`) are repeated below it.
 package protocol FileSystem: Sendable {
-    /// - Parameter mode: the permissions of a file that is created here, before the umask.
+    /// Opens a file. A file that is created gets the permissions `mode`, before the umask.
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor
 
     /// Closes a descriptor. It is gone even if the system returns an error.

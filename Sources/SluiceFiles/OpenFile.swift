@@ -5,7 +5,7 @@ package final class OpenFile: Sendable {
     package let descriptor: FileDescriptor
     private let fileSystem: any FileSystem
 
-    /// - Parameter mode: the permissions of a file that is created here.
+    /// Opens a file. A file that is created gets the permissions `mode`.
     package init(
         _ path: String, _ options: OpenOptions, mode: UInt32 = 0o600, in fileSystem: any FileSystem
     ) throws(FileError) {

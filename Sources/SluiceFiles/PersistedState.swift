@@ -36,8 +36,11 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     private let initial: @Sendable () -> Value
     private let damaged: Value?
 
+    /// Creates a state, which is loaded later.
+    ///
     /// - Parameters:
     ///   - item: the name under which the state is kept.
+    ///   - persistence: where the state is kept.
     ///   - context: gets reports of damage and of failed writes.
     ///   - damaged: the state after damage; nil for the initial one.
     ///   - initial: the state of a first launch.

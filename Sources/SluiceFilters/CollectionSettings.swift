@@ -18,6 +18,7 @@ import SluiceFiles
 /// One object can be part of several pipelines, and you can call it from any thread. Building the pipeline throws if the
 /// settings can't be read now. Damaged settings are reported, and collect nothing until you call ``setEnabled(_:)``.
 public final class CollectionSettings: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     private struct Settings: PersistedValue {
@@ -33,6 +34,7 @@ public final class CollectionSettings: Processor {
         var object: Properties { ["enabled": .bool(isEnabled)] }
     }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let settings: PersistedState<Settings>
 
@@ -63,6 +65,7 @@ public final class CollectionSettings: Processor {
     /// - Throws: An error of the place where the settings are kept.
     public func prepare() throws { try settings.load() }
 
+    /// Drops the event if collection is disabled.
     public func process(_ event: inout Event) -> Disposition {
         settings.memory.withLock { $0?.isEnabled ?? true } ? .keep : .drop(.collectionDisabled)
     }

@@ -23,6 +23,7 @@ import SluiceFiles
 /// Building the pipeline throws if the answer can't be read now. A damaged answer is reported; ask the user again. Until
 /// then no event passes, even with `whilePending: .keep`.
 public final class Consent: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     /// The user's answer.
@@ -61,6 +62,7 @@ public final class Consent: Processor {
         var bytes = 0
     }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let whilePending: Disposition
     private let maximumBytes: Int
@@ -112,6 +114,7 @@ public final class Consent: Processor {
     /// - Throws: An error of the place where the answer is kept.
     public func prepare() throws { try answer.load() }
 
+    /// Keeps, drops or holds the event, depending on the answer.
     public func process(_ event: inout Event) -> Disposition {
         if let disposition = disposition { return disposition }
         return waiting.withLock { held in

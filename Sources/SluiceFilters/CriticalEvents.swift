@@ -20,6 +20,7 @@ public struct CriticalEvents: Processor {
         self.names = names
     }
 
+    /// Makes the event critical if its name is listed.
     public func process(_ event: inout Event) -> Disposition {
         if names.contains(event.name) { event.priority = .critical }
         return .keep

@@ -16,6 +16,7 @@ public final class Deduplication: Processor {
         var next = 0
     }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let window: Duration
     private let state = Locked(State())
@@ -38,6 +39,7 @@ public final class Deduplication: Processor {
         }
     }
 
+    /// Drops the event if it repeats an earlier one.
     public func process(_ event: inout Event) -> Disposition {
         let hash = Deduplication.hash(of: event)
         let now = context.time.continuousTime()

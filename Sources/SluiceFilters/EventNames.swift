@@ -33,6 +33,7 @@ public struct EventNames: Processor {
         prefixes = names.filter { $0.hasSuffix("*") }.map { Array($0.utf8.dropLast()) }
     }
 
+    /// Drops the event if its name is not allowed.
     public func process(_ event: inout Event) -> Disposition {
         let isListed = names.contains(event.name) || prefixes.contains { event.name.utf8.starts(with: $0) }
         return isListed == isAllowList ? .keep : .drop(.filtered)

@@ -15,7 +15,7 @@ public import Sluice
 /// If names are equal after cutting, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
 /// dropped events by ``Sluice/DropReason``.
 public struct Limits: Processor {
-    /// The length of the event's name. Nil sets no limit, as for all
+    /// The length of the event's name. Nil sets no limit, as for all rules.
     public var eventName: Rule?
     /// The number of different event names in one process.
     public var distinctEventNames: Rule?
@@ -39,7 +39,7 @@ public struct Limits: Processor {
     /// The names so far, for ``distinctEventNames``.
     private var knownNames = Locked<Set<String>>([])
 
-    /// Creates a filter with limits for lengths. Set its other properties for further
+    /// Creates a filter with limits for lengths. Set its other properties for further rules.
     ///
     /// - Parameters:
     ///   - eventName: The limit for the event's name.
@@ -67,7 +67,7 @@ public struct Limits: Processor {
         knownNames = Locked([])
     }
 
-    /// Checks the
+    /// Checks the rules.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all.
     public func prepare() throws {
@@ -81,6 +81,7 @@ public struct Limits: Processor {
         }
     }
 
+    /// Applies the limits to the event.
     public func process(_ event: inout Event) -> Disposition {
         let isNameFine = eventName.map { event.name.utf8.count <= $0.limit } ?? true
         if isNameFine, names == nil, distinctEventNames == nil, values.hold(for: event.properties),

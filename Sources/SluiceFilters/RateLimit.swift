@@ -13,6 +13,7 @@ public final class RateLimit: Processor {
         var filledAt: Duration
     }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let limit: Int
     private let window: Duration
@@ -41,6 +42,7 @@ public final class RateLimit: Processor {
         }
     }
 
+    /// Drops the event if its name has used up its number.
     public func process(_ event: inout Event) -> Disposition {
         let now = context.time.continuousTime()
         let passes = buckets.withLock { buckets in

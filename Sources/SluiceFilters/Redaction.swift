@@ -28,6 +28,7 @@ public struct Redaction: Processor {
         self.patterns = patterns
     }
 
+    /// Replaces the secrets of the event.
     public func process(_ event: inout Event) -> Disposition {
         if let name = redacted(event.name) {
             event.name = name

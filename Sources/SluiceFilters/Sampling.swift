@@ -36,6 +36,7 @@ public struct Sampling: Processor {
         }
     }
 
+    /// Drops the event if it is not in the sample.
     public func process(_ event: inout Event) -> Disposition {
         var hash = StableHash()
         if !isByEvent, let id = event.distinctID {

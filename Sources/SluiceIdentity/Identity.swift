@@ -28,6 +28,7 @@ import SluiceFiles
 /// Building the pipeline throws if the identity can't be read now, so that nobody becomes a new user by accident. An
 /// identity that is damaged is kept aside and reported (see ``Sluice/Persistence``), and a new anonymous id is created.
 public final class Identity: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     private struct State {
@@ -38,6 +39,7 @@ public final class Identity: Processor {
         var passedSignUp: EventID?
     }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let ids: PersistedState<UserIDs>
     private let state = Locked(State())
@@ -127,6 +129,7 @@ public final class Identity: Processor {
         trackSignUp()
     }
 
+    /// Adds the ids to the event, unless it has ids of its own.
     public func process(_ event: inout Event) -> Disposition {
         if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
             ids.memory.withLock { ids in

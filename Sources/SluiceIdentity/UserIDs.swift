@@ -54,7 +54,7 @@ struct UserIDs: Sendable, Equatable {
         if !groups.isEmpty { extras["$groups"] = .object(groups) }
     }
 
-    /// - Parameter event: the id and time of a `$SignUp`, if the login is the first one.
+    /// Changes the user. If the login is the first one, `event` is the id and time of its `$SignUp`.
     mutating func logIn(_ loginID: String, _ properties: Properties, event: (id: EventID, time: Timestamp)) {
         guard self.loginID != loginID else { return }
         if self.loginID != nil { logOut() }

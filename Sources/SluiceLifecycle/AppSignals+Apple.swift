@@ -47,7 +47,7 @@
             self.init(to: pipeline, from: center, hasScenes: manifest != nil)
         }
 
-        /// - Parameter hasScenes: whether the state is unknown while the app is launching.
+        /// Reports the launch. With `hasScenes`, the state is unknown while the app is launching.
         package init(to pipeline: Pipeline, from center: NotificationCenter, hasScenes: Bool) {
             let report = LaunchReport(to: pipeline)
             let signals: [(Notification.Name, Signal)] = [

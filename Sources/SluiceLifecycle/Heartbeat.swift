@@ -15,7 +15,7 @@ final class Heartbeat: Sendable {
         stop()
     }
 
-    /// - Parameter beat: called on any thread, for the first time after one interval.
+    /// Starts to call `beat` on any thread, for the first time after one interval.
     func start(_ time: any TimeSource, _ beat: @escaping @Sendable () -> Void) {
         let new = Task.detached(priority: .utility) { [interval] in
             while !Task.isCancelled {

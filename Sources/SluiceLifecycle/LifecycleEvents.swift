@@ -20,8 +20,10 @@ import SluiceFiles
 /// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls of
 /// `pipeline.signal`. List it above `Screens` and below ``Sessions``.
 public final class LifecycleEvents: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let utcOffset: @Sendable (Timestamp) -> Int?
     private let heartbeat: Heartbeat
@@ -61,8 +63,10 @@ public final class LifecycleEvents: Processor {
         machine.withLock { $0 = $0 ?? LifecycleMachine(facts: facts) }
     }
 
+    /// Keeps the event unchanged.
     public func process(_ event: inout Event) -> Disposition { .keep }
 
+    /// Tracks the events that a signal causes.
     public func emit(for signal: Signal) {
         let now = now
         let outputs = machine.withLock { $0?.receive(signal, at: now) ?? [] }

@@ -9,6 +9,7 @@ public import Sluice
 ///
 /// You can list it above or below ``LifecycleEvents`` and `Screens`. List ``Sessions`` above it.
 public final class PassiveLaunchTagger: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     private let isPassive = Locked(false)
@@ -16,6 +17,7 @@ public final class PassiveLaunchTagger: Processor {
     /// Creates the processor.
     public init() {}
 
+    /// Marks the event after a passive launch.
     public func process(_ event: inout Event) -> Disposition {
         if isPassive.withLock(\.self), event.properties["$recovered"] != true {
             event.properties.addDefaults(["$app_state": "background"])
@@ -23,6 +25,7 @@ public final class PassiveLaunchTagger: Processor {
         return .keep
     }
 
+    /// Notes how the app was launched, and that it became active.
     public func update(for signal: Signal) {
         switch signal {
         case .launched(.passive): isPassive.withLock { $0 = true }

@@ -45,7 +45,7 @@
             self.init(to: pipelines, on: numbers, deadline: deadline, after: ProcessSignals.dispatch, then: end)
         }
 
-        /// - Parameter timer: calls the closure after a time, on a thread outside the concurrency pool.
+        /// Listens with another `timer`, which calls a closure after a time on a thread outside the concurrency pool.
         package init(
             to pipelines: [Pipeline], on numbers: [Int32], deadline: Duration,
             after timer: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,

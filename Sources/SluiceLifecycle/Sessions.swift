@@ -30,6 +30,7 @@ import SluiceFiles
 ///
 /// You can call all methods from any thread.
 public final class Sessions: Processor {
+    /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     /// The condition that ends a session and begins the next.
@@ -54,6 +55,7 @@ public final class Sessions: Processor {
         var isKept = false
     }
 
+    /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let mode: Mode
     private let heartbeat: Heartbeat
@@ -129,6 +131,7 @@ public final class Sessions: Processor {
         }
     }
 
+    /// Adds the session to the event, and begins one if necessary.
     public func process(_ event: inout Event) -> Disposition {
         let now = context.time.continuousTime()
         let outputs: [SessionMachine.Output] = state.withLock { state in
@@ -148,6 +151,7 @@ public final class Sessions: Processor {
         return .keep
     }
 
+    /// Ends or begins sessions.
     public func update(for signal: Signal) {
         // At a termination, the end is tracked first.
         guard signal != .willTerminate else { return }
@@ -162,6 +166,7 @@ public final class Sessions: Processor {
         }
     }
 
+    /// Tracks the begin and the end of sessions that a signal causes.
     public func emit(for signal: Signal) {
         let now = context.time.continuousTime()
         let outputs = state.withLock { state in
@@ -182,7 +187,7 @@ public final class Sessions: Processor {
         }
     }
 
-    /// - Parameter event: the event that begins the session, if it is one.
+    /// Tracks the events of sessions. `event` is the event that begins one, if there is such an event.
     private func track(_ outputs: [SessionMachine.Output], before event: Event? = nil) {
         for output in outputs {
             switch output {

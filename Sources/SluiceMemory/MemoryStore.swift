@@ -56,6 +56,7 @@ public final class MemoryStore: Store {
         }
     }
 
+    /// Stores an event.
     public func append(_ line: EventLine) throws(SluiceError) {
         try state.withLock { (state) throws(SluiceError) in
             guard !state.isClosed else { throw SluiceError(.shutDown, "the store is closed") }
@@ -94,6 +95,7 @@ public final class MemoryStore: Store {
         state.observer?.deadLettersDropped(evicted, .evicted)
     }
 
+    /// Returns the next batch.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         state.withLock { state in
             guard let queue = state.waiting.indices.last(where: { !state.waiting[$0].isEmpty }) else { return nil }
@@ -113,6 +115,7 @@ public final class MemoryStore: Store {
         }
     }
 
+    /// Keeps rejected events as dead letters.
     public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
         let date = time.wallTime()
         state.withLock { state in
@@ -128,6 +131,7 @@ public final class MemoryStore: Store {
         }
     }
 
+    /// Removes a batch.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         state.withLock { state in
             guard let batch = state.handedOut.removeValue(forKey: batch) else { return }
@@ -138,6 +142,7 @@ public final class MemoryStore: Store {
         }
     }
 
+    /// Takes a batch back.
     public func release(_ batch: Batch.ID) {
         state.withLock { state in
             guard let batch = state.handedOut.removeValue(forKey: batch), let first = batch.events.first else { return }
@@ -148,20 +153,24 @@ public final class MemoryStore: Store {
         }
     }
 
+    /// The number and size of the waiting events.
     public var backlog: Backlog {
         state.withLock { Backlog(events: $0.events, bytes: $0.bytes, deadLetters: $0.deadLetters.count) }
     }
 
+    /// Closes the store.
     public func close() {
         state.withLock { $0.isClosed = true }
     }
 
     // MARK: Dead letters
 
+    /// Returns the dead letters, oldest first.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] {
         state.withLock { $0.deadLetters.all }
     }
 
+    /// Turns dead letters back into waiting events.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         state.withLock { state in
             let letters = state.deadLetters.removeAll { ids.contains($0.id) }
@@ -174,6 +183,7 @@ public final class MemoryStore: Store {
         }
     }
 
+    /// Deletes dead letters.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         state.withLock { $0.deadLetters.removeAll { ids.contains($0.id) }.count }
     }

@@ -1,10 +1,16 @@
 public import Sluice
 
-/// A store around another one that fails where a test wants it to, and remembers what it was asked for.
+/// Wraps another store and fails where your test says so. It also records its calls.
 ///
-/// Safe from any thread.
+/// ```swift
+/// let store = FaultyStore(MemoryStore()) { operation, number in
+///     operation == .append && number == 2 ? SluiceError(.storageFull, "a fault of the test") : nil
+/// }
+/// ```
+///
+/// You can use it from any thread.
 public final class FaultyStore: Store {
-    /// What a store is asked for.
+    /// An operation that can fail.
     public enum Operation: Sendable, Hashable, CaseIterable {
         case open, append, nextBatch, settle, synchronize
     }
@@ -15,9 +21,12 @@ public final class FaultyStore: Store {
     private let rejections = Locked<[[RejectedEvent]]>([])
     private let kept = Locked<[EventLine]>([])
 
+    /// Wraps a store.
+    ///
     /// - Parameters:
-    ///   - base: does the work whenever there is no fault.
-    ///   - fault: the error that an operation is to throw, or nil; `number` counts the calls of that operation from zero.
+    ///   - base: The store that does the work.
+    ///   - fault: Returns the error that an operation throws, or nil if it succeeds. `number` counts the calls of that
+    ///     operation from zero.
     public init(
         _ base: any Store,
         fault: @escaping @Sendable (_ operation: Operation, _ number: Int) -> SluiceError? = { _, _ in nil }
@@ -26,7 +35,7 @@ public final class FaultyStore: Store {
         self.fault = fault
     }
 
-    /// How often it was asked for an operation.
+    /// Returns the number of calls of an operation.
     public func count(of operation: Operation) -> Int {
         counts.withLock { $0[operation] ?? 0 }
     }
@@ -34,9 +43,10 @@ public final class FaultyStore: Store {
     /// The arguments of each call of `reject`, in order.
     public var rejected: [[RejectedEvent]] { rejections.withLock { $0 } }
 
-    /// The events that it has kept, in that order, whatever became of them since.
+    /// Returns all events that were ever stored, in order, whether they still wait or not.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line is none.
+    /// - Returns: The decoded events.
+    /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line is not an event.
     public func stored() throws -> [Event] {
         try kept.withLock { $0 }.map { try $0.event() }
     }
@@ -49,50 +59,62 @@ public final class FaultyStore: Store {
         if let error = fault(operation, number) { throw error }
     }
 
+    /// Opens the base store, or throws the fault.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
         try note(.open)
         try base.open(observer)
     }
 
+    /// Stores an event with the base store, or throws the fault.
     public func append(_ line: EventLine) throws(SluiceError) {
         try note(.append)
         try base.append(line)
         kept.withLock { $0.append(line) }
     }
 
+    /// Returns the next batch of the base store, or throws the fault.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try note(.nextBatch)
         return try base.nextBatch(size)
     }
 
+    /// Passes rejected events to the base store.
     public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
         rejections.withLock { $0.append(events) }
         base.reject(events, in: batch)
     }
 
+    /// Returns the dead letters of the base store.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
 
+    /// Replays dead letters of the base store.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try base.replayDeadLetters(ids)
     }
 
+    /// Discards dead letters of the base store.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try base.discardDeadLetters(ids)
     }
 
+    /// Removes a batch from the base store, or throws the fault.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         try note(.settle)
         try base.settle(batch)
     }
 
+    /// Passes a batch back to the base store.
     public func release(_ batch: Batch.ID) { base.release(batch) }
 
+    /// The backlog of the base store.
     public var backlog: Backlog { base.backlog }
 
+    /// Synchronizes the base store, or throws the fault.
     public func synchronize() throws(SluiceError) {
         try note(.synchronize)
         try base.synchronize()
     }
 
+    /// Closes the base store.
     public func close() { base.close() }
 }

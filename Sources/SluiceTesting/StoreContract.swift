@@ -1,15 +1,15 @@
 public import Sluice
 
-/// What every ``Sluice/Store`` promises, checked on fresh ones.
-///
-/// Each promise has its own check, in the order in which a store is usually written.
+/// Checks your ``Sluice/Store`` against the promises of the protocol.
 public enum StoreContract {
+    /// Checks one promise after another, each with a fresh store, in the order in which you would write a store.
+    ///
     /// - Parameters:
-    ///   - reopen: makes a store at the place that the store of the last `make` used, for stores that outlive their
-    ///     process; nil for others.
-    ///   - make: makes a fresh, empty store that was not opened yet, with room for at least 2,000 small events.
-    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with a sentence that says which promise was broken; and what the
-    ///   store or `make` throw where they must not.
+    ///   - reopen: Makes a store at the place of the last store that `make` returned. Pass it if your store outlives its
+    ///     process.
+    ///   - make: Makes an empty store that is not open, with room for at least 2,000 small events.
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors that the store or `make`
+    ///   throws where it must not.
     public static func check(
         reopen: (() throws -> any Store)? = nil, _ make: () throws -> any Store
     ) async throws {
@@ -30,7 +30,7 @@ public enum StoreContract {
     }
 }
 
-/// One store under examination.
+/// The checks of one store.
 struct StoreCheck {
     private struct Reports {
         var recovered = 0
@@ -56,18 +56,18 @@ struct StoreCheck {
         let backlog = store.backlog
         try require(
             backlog.events == events && (backlog.bytes > 0) == (events > 0),
-            "\(moment) the backlog is \(backlog), and should be of \(events) events")
+            "\(moment) the backlog is \(backlog) instead of \(events) events")
     }
 
-    /// All batches that the store hands out, settled or not.
+    /// Returns all batches that the store can return.
     private func takeAll(_ size: BatchSize, settling: Bool) throws -> [Batch] {
         var batches: [Batch] = []
         while let batch = try store.nextBatch(size) {
-            try require(!batch.events.isEmpty, "an empty batch was handed out: nil says that nothing waits")
+            try require(!batch.events.isEmpty, "an empty batch was returned: return nil if no event waits")
             try require(Set(batch.events.map(\.priority)).count == 1, "a batch mixes priorities")
             batches.append(batch)
             if settling { try store.settle(batch.id) }
-            try require(batches.count <= 10_000, "batches without end: what was handed out must not be so again")
+            try require(batches.count <= 10_000, "more batches than events: a batch was returned twice")
         }
         return batches
     }
@@ -76,8 +76,8 @@ struct StoreCheck {
 
     func opensOnce() throws {
         try open()
-        try requireBacklog(0, "freshly opened,")
-        try require(try store.nextBatch(BatchSize(events: 1, bytes: 1)) == nil, "an empty store handed out a batch")
+        try requireBacklog(0, "after opening,")
+        try require(try store.nextBatch(BatchSize(events: 1, bytes: 1)) == nil, "an empty store returned a batch")
         do {
             try open()
         } catch {
@@ -100,9 +100,9 @@ struct StoreCheck {
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
         try require(
             events.map { Array($0.bytes) } == (critical + normal).map { Array($0.bytes) },
-            "events must come back byte for byte: critical ones first, and in the order of their appending")
+            "events must be returned byte for byte: critical ones first, and in the order of the appends")
         try require(events.map(\.priority) == (critical + normal).map(\.priority), "a priority was changed")
-        try requireBacklog(0, "when all was settled,")
+        try requireBacklog(0, "after all batches were settled,")
         store.close()
     }
 
@@ -113,18 +113,18 @@ struct StoreCheck {
         let batches = try takeAll(size, settling: false)
         try require(
             batches.flatMap(\.events) == (try Samples.lines(0..<100)),
-            "a handed-out event was handed out again, or lost")
+            "an event was returned twice, or lost")
         try require(Set(batches.map(\.id)).count == batches.count, "two batches have the same id")
-        try requireBacklog(100, "with all handed out,")
+        try requireBacklog(100, "with all batches in flight,")
 
         store.release(batches[0].id)
         let again = try store.nextBatch(size)
-        try require(again?.events == batches[0].events, "a released batch must be handed out again, as it was")
-        try require(try store.nextBatch(size) == nil, "a batch that was not released was handed out again")
+        try require(again?.events == batches[0].events, "a released batch must be returned again, unchanged")
+        try require(try store.nextBatch(size) == nil, "a batch that was not released was returned again")
         if let again { try store.settle(again.id) }
         for batch in batches.dropFirst() { try store.settle(batch.id) }
-        try requireBacklog(0, "when all was settled,")
-        try require(try store.nextBatch(size) == nil, "a settled batch was handed out again")
+        try requireBacklog(0, "after all batches were settled,")
+        try require(try store.nextBatch(size) == nil, "a settled batch was returned again")
         store.close()
     }
 
@@ -133,7 +133,7 @@ struct StoreCheck {
         for line in try Samples.lines(0..<60) { try store.append(line) }
         let size = BatchSize(events: 20, bytes: .max)
         guard let first = try store.nextBatch(size) else {
-            throw SluiceError(.brokenContract, "of 60 events none was handed out")
+            throw SluiceError(.brokenContract, "60 events were stored, and no batch was returned")
         }
         for line in try Samples.lines(60..<120) { try store.append(line) }
         let urgent = try Samples.line(120, priority: .critical)
@@ -149,9 +149,9 @@ struct StoreCheck {
         try require(
             batches.first?.events == [urgent], "an event of a higher priority must come before a released batch")
         try require(
-            batches.last?.events == first.events, "a released batch must come back before the rest of its priority")
+            batches.last?.events == first.events, "a released batch must be returned before the rest of its priority")
         let rest = try takeAll(size, settling: true).flatMap(\.events)
-        try require(first.events + rest == (try Samples.lines(0..<120)), "after a release the order has changed")
+        try require(first.events + rest == (try Samples.lines(0..<120)), "a release changed the order")
         store.close()
     }
 
@@ -159,9 +159,9 @@ struct StoreCheck {
         try open()
         let lines = try Samples.lines(0..<10)
         for line in lines { try store.append(line) }
-        // The smallest size there is still has to lead to the end.
+        // Even the smallest size must make progress.
         let events = try takeAll(BatchSize(events: 1, bytes: 1), settling: true).flatMap(\.events)
-        try require(events == lines, "batches of one event each must bring all events home")
+        try require(events == lines, "batches of one event each must return all events")
         store.close()
     }
 
@@ -188,7 +188,7 @@ struct StoreCheck {
         let rest = try takeAll(size, settling: true).flatMap(\.events)
         try require(
             rest == [1, 2, 4, 5].map { lines[$0] }, "rejected events must not be returned again, and others must be")
-        try requireBacklog(0, "after every batch was settled,")
+        try requireBacklog(0, "after all batches were settled,")
         try require(letters.map(\.line) == [lines[0], lines[3]], "dead letters must be the rejected events, in order")
         try require(
             letters.map(\.reason) == ["sample 0", "sample 3"] && letters.map(\.refusalsInARow) == [0, 3],
@@ -201,8 +201,10 @@ struct StoreCheck {
         try require(try store.replayDeadLetters([letters[0].id]) == 1, "a dead letter was not replayed")
         try requireBacklog(1, "after a replay,")
         try require(
-            try takeAll(size, settling: true).flatMap(\.events) == [lines[0]], "a replayed event must be returned again")
-        try require(try store.deadLetters().map(\.id) == [letters[1].id], "the other dead letter must stay, with its id")
+            try takeAll(size, settling: true).flatMap(\.events) == [lines[0]],
+            "a replayed event must be returned again")
+        try require(
+            try store.deadLetters().map(\.id) == [letters[1].id], "the other dead letter must stay, with its id")
         try require(try store.discardDeadLetters([letters[1].id]) == 1, "a dead letter was not discarded")
         try require(
             try store.deadLetters().isEmpty && store.backlog.deadLetters == 0, "a discarded dead letter is still there")
@@ -230,25 +232,25 @@ struct StoreCheck {
         let lost = refused.withLock { $0 } + reports.withLock { $0.dropped }
         try require(
             events.count + lost == 1_600,
-            "of 1600 events from 8 threads \(events.count) came back, and \(lost) were refused or reported as dropped")
+            "8 threads stored 1,600 events: \(events.count) were returned, \(lost) were refused or reported as dropped")
         let ids = events.compactMap(\.id)
-        try require(Set(ids).count == events.count, "an event came back twice")
+        try require(Set(ids).count == events.count, "an event was returned twice")
         for task in 0..<8 {
             let own = ids.filter { ($0.low & 0xFFFF) / 200 == UInt64(task) }
-            try require(own == own.sorted(), "the events of one thread have changed their order")
+            try require(own == own.sorted(), "events of one thread are out of order")
         }
-        try requireBacklog(0, "when all was settled,")
+        try requireBacklog(0, "after all batches were settled,")
         store.close()
     }
 
     func closes() throws {
         try open()
         for line in try Samples.lines(0..<30) { try store.append(line) }
-        // What is handed out still waits, too.
+        // Events of a batch in flight still wait.
         _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
         try store.synchronize()
         store.close()
-        try requireBacklog(30, "after the close,")
+        try requireBacklog(30, "after a close,")
         store.close()
         try requireBacklog(30, "after a second close,")
         do throws(SluiceError) {
@@ -264,20 +266,21 @@ struct StoreCheck {
     func leaves(_ numbers: Range<Int>) throws {
         try open()
         for line in try Samples.lines(numbers) { try store.append(line) }
-        // One batch under way when the process ends: it is delivered again.
+        // A batch that is in flight when the process ends is delivered again.
         _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
         store.close()
     }
 
     func finds(_ numbers: Range<Int>) throws {
         try open()
-        try require(!store.backlog.isEmpty, "what an earlier life left must show in the backlog")
+        try require(!store.backlog.isEmpty, "the backlog must contain the events of an earlier process")
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
-        try require(events == (try Samples.lines(numbers)), "what an earlier life left must come back, in order")
+        try require(
+            events == (try Samples.lines(numbers)), "the events of an earlier process must be returned, in order")
         try require(
             reports.withLock { $0.recovered } == numbers.count,
-            "events of an earlier life must be reported as recovered, once each")
-        try requireBacklog(0, "when all was settled,")
+            "events of an earlier process must be reported as recovered, once each")
+        try requireBacklog(0, "after all batches were settled,")
         store.close()
     }
 
@@ -303,7 +306,8 @@ struct StoreCheck {
             "dead letters of an earlier process must be listed and counted")
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
         try require(
-            events == Array(lines.dropFirst()), "a rejected event must not be returned by a later process, others must")
+            events == Array(lines.dropFirst()),
+            "a later process must return all events except the rejected one")
         store.close()
     }
 }

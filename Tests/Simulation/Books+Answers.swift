@@ -23,7 +23,8 @@ extension Books {
                 case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
                 case .retry, .hold: break
                 // Others of its batch may have to wait for the next batch to show whose fault it is.
-                case .split, .rejected, .unsendable: state.delayed.formUnion(state.handedOut[life]?[batch.id.rawValue] ?? [])
+                case .split, .rejected, .unsendable:
+                    state.delayed.formUnion(state.handedOut[life]?[batch.id.rawValue] ?? [])
                 }
             }
         }

@@ -107,7 +107,9 @@ final class Books: Sendable {
             }
             state.records[serial]?.isOffered = true
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
-            if record.rejectedIn == life { state.violations.append("\(serial) sent by life \(life) after its rejection") }
+            if record.rejectedIn == life {
+                state.violations.append("\(serial) sent by life \(life) after its rejection")
+            }
             // Replayed before its batch was settled, and after a crash, it is there twice.
             if record.isReplayed { return }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
@@ -298,7 +300,8 @@ final class Books: Sendable {
         state.withLock { state in
             for (serial, record) in state.records.sorted(by: { $0.key < $1.key }) {
                 if record.isRejected, !record.isOffered {
-                    state.violations.append("\(serial) of life \(record.life) became a dead letter without being offered")
+                    state.violations.append(
+                        "\(serial) of life \(record.life) became a dead letter without being offered")
                 }
                 if !record.isDone, record.excuse == nil {
                     state.violations.append("\(serial) of life \(record.life) (\(record.durability)) is lost")

@@ -1,6 +1,6 @@
 /// Takes events from a host, passes them through processors into stores, and delivers them from there.
 ///
-/// It is composed once, from lines whose order is the order in which events pass:
+/// You compose it once. Events pass the stages in the order of your lines:
 ///
 /// ```swift
 /// let pipeline = try Pipeline {
@@ -11,27 +11,26 @@
 /// pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"])
 /// ```
 ///
-/// There are no singletons: a host may have any number of pipelines. A pipeline that is let go stops delivering;
-/// what a store on disk holds is delivered by the next life. Call ``shutdown(deadline:)`` before the process ends,
-/// to send what can still be sent.
+/// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
+/// ``shutdown(deadline:)`` before the process ends, to send as much as possible. The next process delivers the events that
+/// are left in a store on disk.
 public final class Pipeline: Sendable {
     private let path: EventPath
     private let routes: [RouteRuntime]
     private let environment: PipelineEnvironment
 
-    /// Builds the pipeline, opens its stores and transports, and starts delivering what earlier lives left.
+    /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
     ///
     /// - Parameters:
-    ///   - delivery: the policy of every route that has none of its own.
-    ///   - maximumEventBytes: the longest event, as a line of JSON, that is stored; longer ones are dropped and
-    ///     counted. 1 MB by default.
-    ///   - environment: the sources of time and randomness.
-    ///   - onDiagnostic: called, on any thread, with what a developer may want to see in a log. Keep it short, and
-    ///     do not call the pipeline from it.
-    ///   - stages: processors, a store and a transport; or processors and routes.
-    /// - Throws: ``SluiceError`` if `maximumEventBytes` is less than 1, a stage is listed twice, a route's name is used
-    ///   twice, or a stage cannot be used; and what the block itself throws. Everything that had been opened is closed
-    ///   again.
+    ///   - delivery: The policy of every route that doesn't have its own.
+    ///   - maximumEventBytes: The longest event to store, as a line of JSON: 1 MB by default. Longer events are dropped
+    ///     and counted.
+    ///   - environment: The sources of time and random numbers.
+    ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline from
+    ///     it.
+    ///   - stages: Processors, a store and a transport; or processors and routes.
+    /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs twice,
+    ///   or a stage can't be used; and errors of the block itself. Opened stores are closed again.
     public init(
         delivery: DeliveryPolicy = .standard,
         maximumEventBytes: Int = 1_000_000,
@@ -101,9 +100,9 @@ public final class Pipeline: Sendable {
 
     // MARK: Delivery
 
-    /// Sends what waits now, without regard to counts and intervals, and returns when that is done or has failed.
+    /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or failed.
     ///
-    /// - Returns: what happened meanwhile, in all routes together.
+    /// - Returns: The results of all routes together.
     @discardableResult
     public func flush() async -> FlushReport {
         let before = ledger
@@ -113,12 +112,12 @@ public final class Pipeline: Sendable {
         return FlushReport(from: before, to: ledger)
     }
 
-    /// Forgets all events that wait, in all routes, and returns when that is done. They are counted as
-    /// ``DropReason/deleted``. What is being sent at that moment is waited for, and may arrive; dead letters stay.
+    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``.
     ///
-    /// - Returns: whether all that waited before the call is gone. It is not if the pipeline is shut down, or was
-    ///   meanwhile, or if a store could not read or remove something, of which the diagnostics tell: ask again, in the next
-    ///   life. Of what was evicted or had expired, and could not be removed, only the diagnostics tell.
+    /// Batches in flight are awaited first, and may be delivered. Dead letters stay: see ``discard(route:where:)``.
+    ///
+    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a store
+    ///   could not read or remove something, which the diagnostics report. Call it again in the next launch then.
     @discardableResult
     public func deleteAll() async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
@@ -131,7 +130,8 @@ public final class Pipeline: Sendable {
 
     /// Returns the dead letters, oldest first: events that the receiver rejected.
     ///
-    /// - Parameter route: the name of a route; nil for all routes.
+    /// - Parameter route: The name of a route; nil for all routes.
+    /// - Returns: The dead letters of all stores, including those of earlier processes.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read.
     public func deadLetters(route: String? = nil) async throws -> [DeadLetter] {
         try named(route).flatMap { try $0.deadLetters() }
@@ -140,9 +140,9 @@ public final class Pipeline: Sendable {
     /// Turns dead letters back into waiting events, and delivers them again.
     ///
     /// - Parameters:
-    ///   - route: the name of a route; nil for all routes.
-    ///   - isMatch: selects the dead letters. All of them by default.
-    /// - Returns: the number of events that wait again.
+    ///   - route: The name of a route; nil for all routes.
+    ///   - isMatch: Selects the dead letters. All of them by default.
+    /// - Returns: The number of events that wait again.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
     @discardableResult
     public func replay(
@@ -154,9 +154,9 @@ public final class Pipeline: Sendable {
     /// Deletes dead letters for good.
     ///
     /// - Parameters:
-    ///   - route: the name of a route; nil for all routes.
-    ///   - isMatch: selects the dead letters. All of them by default.
-    /// - Returns: the number of deleted dead letters.
+    ///   - route: The name of a route; nil for all routes.
+    ///   - isMatch: Selects the dead letters. All of them by default.
+    /// - Returns: The number of deleted dead letters.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
     @discardableResult
     public func discard(
@@ -172,30 +172,32 @@ public final class Pipeline: Sendable {
         return named
     }
 
-    /// Changes how long an event waits at most in any route, sends what waits, and begins to count anew.
+    /// Changes the flush interval of all routes, and sends the waiting events.
     ///
-    /// - Parameter interval: moved into what each route's policy allows: 5 s to a year by default.
+    /// - Parameter interval: The longest time that an event waits. It is moved into the policy's
+    ///   ``DeliveryPolicy/flushIntervals``.
     public func setFlushInterval(_ interval: Duration) {
         for route in routes { route.setFlushInterval(interval) }
     }
 
-    /// Stops sending until ``resumeDelivery()``; events are stored as before.
+    /// Stops sending until you call ``resumeDelivery()``. Events are still stored.
     public func pauseDelivery() {
         for route in routes { route.setPaused(true) }
     }
 
+    /// Sends again after ``pauseDelivery()``.
     public func resumeDelivery() {
         for route in routes { route.setPaused(false) }
     }
 
-    /// Ends the pipeline: takes no more events, makes stored ones safe, sends until nothing waits or the deadline has
-    /// come, and closes the stores. What could not be sent stays in a store on disk for the next life.
+    /// Ends the pipeline: accepts no more events, makes the stored ones safe, sends them until the deadline, and closes the
+    /// stores. The next process delivers the events that are left in a store on disk.
     ///
-    /// It returns by the deadline even if a transport hangs. Later events are dropped and counted; a second call
-    /// returns at once.
+    /// This method returns by the deadline even if a transport hangs. Later events are dropped and counted. A second call
+    /// returns immediately.
     ///
-    /// - Parameter deadline: the longest time to wait, by the continuous clock; a year at most.
-    /// - Returns: the final ledger.
+    /// - Parameter deadline: The longest time to wait, by the continuous clock; at most a year.
+    /// - Returns: The final ledger.
     @discardableResult
     public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
         path.close()
@@ -206,7 +208,7 @@ public final class Pipeline: Sendable {
         return ledger
     }
 
-    /// What became of every event so far.
+    /// The counts of all events so far.
     public var ledger: Ledger {
         var ledger = path.ledger
         ledger.routes = routes.map(\.ledger)
@@ -214,13 +216,13 @@ public final class Pipeline: Sendable {
     }
 }
 
-/// What a ``Pipeline/flush()`` achieved, in all routes together.
+/// The result of ``Pipeline/flush()``, of all routes together.
 public struct FlushReport: Sendable, Hashable {
-    /// Events that receivers took while the flush went on.
+    /// Events that receivers accepted during the flush.
     public let delivered: Int
-    /// Events that receivers refused for good.
+    /// Events that became dead letters during the flush.
     public let rejected: Int
-    /// Events that wait when the flush ends.
+    /// Events that still wait at the end of the flush.
     public let waiting: Int
 
     init(from before: Ledger, to after: Ledger) {

@@ -150,6 +150,8 @@ struct DeliverySchedule: Sendable {
     /// - Parameters:
     ///   - result: the outcome, which may be changed to ``SendResult/Effect/hold``.
     ///   - epoch: the value of ``epoch`` when the attempt began.
+    ///   - now: the time.
+    ///   - random: returns random bits.
     /// - Returns: see ``Refusals/record(_:)``.
     mutating func record(
         _ result: inout SendResult, epoch: Int, at now: Duration, random: () -> UInt64

@@ -36,6 +36,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
+    /// The kind, the route and the message.
     public var description: String {
         route.isEmpty ? "\(kind.rawValue): \(message)" : "\(kind.rawValue) [\(route)]: \(message)"
     }

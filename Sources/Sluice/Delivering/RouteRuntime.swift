@@ -112,7 +112,9 @@ final class RouteRuntime: Sendable {
 
     /// Stores an event.
     ///
-    /// - Parameter isNew: whether the event reaches the route now. Otherwise it was counted before.
+    /// - Parameters:
+    ///   - encoded: the event, or the error of its encoding.
+    ///   - isNew: whether the event reaches the route now. Otherwise it was counted before.
     /// - Returns: whether the store took the event. Otherwise it has been counted.
     func append(_ encoded: Result<EventLine, SluiceError>, isNew: Bool = true) -> Bool {
         do throws(SluiceError) {

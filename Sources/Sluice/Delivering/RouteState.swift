@@ -20,7 +20,7 @@ struct RouteState: Sendable {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// A batch of which the receiver has deferred all remaining events.
+    /// A batch whose remaining events the receiver has all deferred.
     private struct Deferred {
         let batch: BatchProgress
         var until: Duration
@@ -241,6 +241,8 @@ struct RouteState: Sendable {
     /// - Parameters:
     ///   - isHolding: whether the worker holds a batch.
     ///   - backlog: the store's backlog, read just before without the lock.
+    ///   - now: the time.
+    /// - Returns: the next step.
     mutating func nextStep(isHolding: Bool, _ backlog: Backlog, at now: Duration) -> Step {
         if isStopped { return .stop }
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
@@ -302,9 +304,7 @@ struct RouteState: Sendable {
         return !isStopped
     }
 
-    /// Notes that a worker at the gate got no batch.
-    ///
-    /// - Parameter backlog: the store's backlog after that.
+    /// Notes that a worker at the gate got no batch. `backlog` is the store's backlog after that.
     mutating func tookNothing(_ backlog: Backlog, at now: Duration, random: () -> UInt64) {
         leaveGate()
         inFlight -= 1
@@ -418,11 +418,7 @@ struct RouteState: Sendable {
         return .deleteAll(deferred.map(\.batch))
     }
 
-    /// Notes that a batch was deleted.
-    ///
-    /// - Parameters:
-    ///   - isHeld: whether a worker held it.
-    ///   - isComplete: whether the store could remove it.
+    /// Notes that a batch was deleted. A worker held it if `isHeld`; the store could remove it if `isComplete`.
     mutating func deleted(_ batch: BatchProgress, isHeld: Bool, isComplete: Bool) {
         ledger.dropped.add(batch.waiting, .deleted)
         isDeletionComplete = isDeletionComplete && isComplete

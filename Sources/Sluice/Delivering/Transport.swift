@@ -26,7 +26,9 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+    /// Does nothing.
     public func open() throws(SluiceError) {}
+    /// Returns no limit.
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
 }
 

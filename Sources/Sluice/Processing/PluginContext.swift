@@ -74,7 +74,7 @@ public final class PluginContext: Sendable {
         track(name, properties, priority: priority, exceptWhere: nil, configure: configure)
     }
 
-    /// - Parameter event: An event whose pipeline is left out.
+    /// Tracks an event in every pipeline except that of `event`.
     @discardableResult
     package func track(
         _ name: String, _ properties: Properties, priority: Event.Priority = .normal, exceptWhere event: Event?,

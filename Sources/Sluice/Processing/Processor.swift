@@ -95,8 +95,10 @@ public enum Disposition: Sendable, Hashable {
 ///
 /// Plugins add reasons of their own: `extension DropReason { static let tooBoring = DropReason(rawValue: "tooBoring") }`.
 public struct DropReason: RawRepresentable, Sendable, Hashable {
+    /// The name of the reason in the ledger.
     public let rawValue: String
 
+    /// Creates a reason of your own.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }

@@ -1,5 +1,6 @@
 /// An event that the receiver rejected, as it is handed to ``Store/reject(_:in:)``.
 public struct RejectedEvent: Sendable {
+    /// The event.
     public let line: EventLine
     /// The receiver's reason, for people.
     public let reason: String
@@ -8,6 +9,7 @@ public struct RejectedEvent: Sendable {
     /// is at fault. Stores keep the number, so that the events can be offered again when the receiver has recovered.
     public let refusalsInARow: Int
 
+    /// Creates a rejected event.
     public init(line: EventLine, reason: String, refusalsInARow: Int = 0) {
         self.line = line
         self.reason = reason
@@ -19,11 +21,15 @@ public struct RejectedEvent: Sendable {
 public struct DeadLetter: Sendable, Identifiable {
     /// The store's number for a dead letter. It stays the same until the store is closed.
     public struct ID: RawRepresentable, Sendable, Hashable {
+        /// The number.
         public let rawValue: UInt64
+        /// Creates an id for a dead letter of your store.
         public init(rawValue: UInt64) { self.rawValue = rawValue }
     }
 
+    /// The id, unique among the dead letters of the store.
     public let id: ID
+    /// The event as it was stored.
     public let line: EventLine
     /// Why the event was rejected.
     public let reason: String
@@ -32,6 +38,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// See ``RejectedEvent/refusalsInARow``.
     public let refusalsInARow: Int
 
+    /// Creates a dead letter, in a store of your own or in a test.
     public init(id: ID, line: EventLine, reason: String, date: Timestamp, refusalsInARow: Int = 0) {
         self.id = id
         self.line = line

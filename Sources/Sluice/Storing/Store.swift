@@ -30,6 +30,7 @@ public protocol Store: Sendable {
     /// - Parameter size: the requested size. A store that deletes in larger units may exceed it. The pipeline then sends
     ///   the batch in parts and settles it as a whole.
     /// - Returns: a batch with at least one event, or nil if every waiting event is already handed out.
+    /// - Throws: an error if the events can't be read now. The pipeline tries again later.
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
 
     /// Turns events of a batch that is handed out into dead letters. ``nextBatch(_:)`` must not return them again, even
@@ -69,6 +70,8 @@ public protocol Store: Sendable {
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int
 
     /// Makes all accepted events as safe as the medium allows, whatever the store's usual durability is.
+    ///
+    /// - Throws: an error if that failed.
     func synchronize() throws(SluiceError)
 
     /// Closes the store. Waiting events stay if the store outlives its process. Later appends throw
@@ -77,12 +80,19 @@ public protocol Store: Sendable {
 }
 
 extension Store {
+    /// Does nothing.
     public func open(_ observer: StoreObserver) throws(SluiceError) {}
+    /// Keeps no dead letters.
     public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {}
+    /// Returns an empty list.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] { [] }
+    /// Returns 0.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { 0 }
+    /// Returns 0.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { 0 }
+    /// Does nothing.
     public func synchronize() throws(SluiceError) {}
+    /// Does nothing.
     public func close() {}
 }
 
@@ -97,6 +107,7 @@ public struct Backlog: Sendable, Hashable {
     /// Dead letters, including those of earlier processes. They are not part of ``events`` and ``bytes``.
     public var deadLetters: Int
 
+    /// Creates a backlog.
     public init(events: Int, bytes: Int, unreadBytes: Int = 0, deadLetters: Int = 0) {
         self.events = events
         self.bytes = bytes
@@ -126,14 +137,18 @@ public struct BatchSize: Sendable, Hashable {
 public struct Batch: Sendable, Identifiable {
     /// The store's number for a batch. All parts of a batch share it.
     public struct ID: RawRepresentable, Sendable, Hashable {
+        /// The number.
         public let rawValue: UInt64
+        /// Creates an id for a batch of your store.
         public init(rawValue: UInt64) { self.rawValue = rawValue }
     }
 
+    /// The id, unique among the batches of the store.
     public let id: ID
     /// At least one event, in the order in which they were tracked.
     public let events: [EventLine]
 
+    /// Creates a batch, in a store of your own or in a test.
     public init(id: ID, events: [EventLine]) {
         self.id = id
         self.events = events

@@ -1,13 +1,13 @@
-/// Where a store reports what happens to events after they were accepted, or before this life began.
+/// Receives a store's reports about events that it recovered or lost.
 ///
-/// Every method may be called from any thread and with the store's own lock held: it takes only the ledger's. An
-/// event is reported once, in one of the ways.
+/// You can call its methods from any thread, also with your store's own lock held. Report each event once.
 public struct StoreObserver: Sendable {
     private let onRecovered: @Sendable (_ count: Int) -> Void
     private let onDropped: @Sendable (_ count: Int, _ reason: DropReason) -> Void
     private let onDeadLettersDropped: @Sendable (_ count: Int, _ reason: DropReason) -> Void
     private let onNote: @Sendable (_ message: String) -> Void
 
+    /// Creates an observer. A test of your store passes closures that record the reports.
     public init(
         onRecovered: @escaping @Sendable (_ count: Int) -> Void,
         onDropped: @escaping @Sendable (_ count: Int, _ reason: DropReason) -> Void,
@@ -20,12 +20,12 @@ public struct StoreObserver: Sendable {
         self.onNote = onNote
     }
 
-    /// Events of an earlier life were found; from now on they are in ``Store/backlog``.
+    /// Reports that events of an earlier process were found. From now on they are part of ``Store/backlog``.
     public func recovered(_ count: Int) {
         if count > 0 { onRecovered(count) }
     }
 
-    /// Events that had been accepted or recovered are gone.
+    /// Reports that accepted or recovered events are lost.
     public func dropped(_ count: Int, _ reason: DropReason) {
         if count > 0 { onDropped(count, reason) }
     }
@@ -35,7 +35,7 @@ public struct StoreObserver: Sendable {
         if count > 0 { onDeadLettersDropped(count, reason) }
     }
 
-    /// Something that a host may want to know, without consequence for the counts; handed to its diagnostics.
+    /// Passes a message to the host's diagnostics. It doesn't change the counts.
     public func note(_ message: String) {
         onNote(message)
     }
