@@ -97,9 +97,7 @@ enum Guides {
     static func shutdown(_ pipeline: Pipeline) async {
         let ledger = await pipeline.shutdown(deadline: .seconds(3))
         for route in ledger.routes where route.waiting > 0 {
-            print(
-                "\(route.name): \(route.waiting) events wait for the next launch (\(route.lastFailure ?? "no failure"))"
-            )
+            print("\(route.name): \(route.waiting) events wait (\(route.lastFailure ?? "no failure"))")
         }
     }
 

@@ -56,6 +56,12 @@ struct GuideTests {
         }
     }
 
+    @Test("the first snippet of README.md needs at most three imports")
+    func firstSnippetIsShort() throws {
+        let snippet = try Self.text("README.md").components(separatedBy: "```")[1]
+        #expect(snippet.hasPrefix("swift\n") && snippet.components(separatedBy: "\nimport ").count <= 4)
+    }
+
     @Test("the simplest store has at most 40 lines of code")
     func simplestStoreIsShort() throws {
         let lines = Self.dedented(try Self.text("Examples/CustomPlugin/ArrayStore.swift")).split(separator: "\n")
@@ -74,8 +80,8 @@ struct GuideTests {
             let function = row[1].replacing("`", with: "").split(separator: "(")[0].split(separator: ".")
             let source = try Self.text("Sources/" + row[2].replacing("`", with: ""))
             let name = try #require(function.last)
-            let declaration = name == "init" ? "init(" : "func \(name)("
-            #expect(source.contains(declaration) && source.contains(function[0]), "\(row)")
+            let declarations = name == "init" ? ["init("] : ["func \(name)(", "func \(name)<"]
+            #expect(declarations.contains { source.contains($0) } && source.contains(function[0]), "\(row)")
         }
     }
 }
