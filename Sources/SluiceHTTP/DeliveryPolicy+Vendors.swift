@@ -2,8 +2,11 @@ public import Sluice
 
 extension DeliveryPolicy {
     /// The policy of Sensors Analytics' SDKs: 100 events or 15 s start a delivery, in batches of 50, one at a time.
+    ///
+    /// You can change the interval to 5 s or longer.
     public static let sensors = DeliveryPolicy(
-        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15))
+        batch: BatchSize(events: 50, bytes: 262_144), flushCount: 100, flushInterval: .seconds(15),
+        flushIntervals: .seconds(5) ... .seconds(31_536_000))
 
     /// The policy of App Center's SDKs: 50 events or 6 s start a delivery, critical events are sent within 3 s.
     ///

@@ -316,9 +316,9 @@ public final class JSONLStore: Store {
     /// The capacity doesn't matter: a dead letter takes more room than its event. If the process ends in between, an event
     /// may be both a dead letter and stored as a waiting event, and stays a dead letter.
     ///
-    /// - Returns: the number of events that wait again. Unknown ids are ignored.
-    /// - Throws: ``SluiceError/Code/inputOutput`` if an event can't be read or written. It and the remaining ones are still
-    ///   dead letters then.
+    /// - Returns: the number of events that wait again. Unknown ids are ignored. If an event can't be written, it and the
+    ///   remaining ones stay dead letters.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if no event can be read or written.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         var replayed = 0
         for group in try letters(ids) {
@@ -326,9 +326,17 @@ public final class JSONLStore: Store {
                 (letter.id, try StoredLine(letter.line, configuration.encryption), letter.line.priority)
             }
             defer { finishDeadLetters() }
-            replayed += try perform { state throws(SluiceError) in try state.replay(lines) }
+            let count: Int
+            do throws(SluiceError) {
+                count = try perform { state throws(SluiceError) in try state.replay(lines) }
+            } catch {
+                if replayed == 0 { throw error }
+                break
+            }
+            replayed += count
             // Events that would survive a loss of power as dead letters must survive it as waiting ones.
             if configuration.interval != nil { _ = try synchronizeWritten() }
+            if count < lines.count { break }
         }
         return replayed
     }

@@ -267,9 +267,13 @@ struct StoreState {
         let existing = stored.deadLetters.existing(letters.map(\.id))
         var replayed: Set<DeadLetter.ID> = []
         defer { _ = stored.deadLetters.remove(replayed) }
-        for letter in letters where existing.contains(letter.id) {
-            try store(letter.line, letter.priority)
-            replayed.insert(letter.id)
+        do throws(SluiceError) {
+            for letter in letters where existing.contains(letter.id) {
+                try store(letter.line, letter.priority)
+                replayed.insert(letter.id)
+            }
+        } catch {
+            if replayed.isEmpty { throw error }
         }
         return replayed.count
     }

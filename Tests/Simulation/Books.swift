@@ -36,6 +36,8 @@ final class Books: Sendable {
         var records: [Int: Record] = [:]
         var handedOut: [Int: [UInt64: [Int]]] = [:]
         var deletions: [Deletion] = []
+        /// Lives in which dead letters wait again, beside their first batches until these are settled.
+        var replayingLives: Set<Int> = []
         var lastDeletion = 0
         var lastInOrder: [Event.Priority: Int] = [:]
         var isOrderKept = true
@@ -106,6 +108,8 @@ final class Books: Sendable {
             state.records[serial]?.isOffered = true
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
             if record.rejectedIn == life { state.violations.append("\(serial) sent by life \(life) after its rejection") }
+            // Replayed before its batch was settled, and after a crash, it is there twice.
+            if record.isReplayed { return }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
@@ -146,7 +150,10 @@ final class Books: Sendable {
         state.withLock { state in
             let taken = Set(state.handedOut[life, default: [:]].values.joined())
             // What could not be taken back may lie in two files.
-            let twice = serials.filter { taken.contains($0) && state.records[$0]?.process.failedToTruncate != true }
+            let twice = serials.filter { serial in
+                taken.contains(serial) && state.records[serial]?.process.failedToTruncate != true
+                    && state.records[serial]?.isReplayed != true
+            }
             if !twice.isEmpty { state.violations.append("\(twice) handed out twice in life \(life)") }
             state.handedOut[life, default: [:]][batch.id.rawValue] = serials
         }
@@ -169,13 +176,17 @@ final class Books: Sendable {
     }
 
     /// Dead letters wait again, behind later events.
-    func replays(_ serials: [Int]) {
+    func replays(_ serials: [Int], in life: Int, isBuffered: Bool) {
         state.withLock { state in
+            state.replayingLives.insert(life)
             for serial in serials {
+                // It may be lost with the process's buffer.
+                if isBuffered { state.records[serial]?.excuse = "replayed into a buffer" }
                 state.delayed.insert(serial)
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
                 state.records[serial]?.isReplayed = true
+                state.records[serial]?.acceptedIn = nil
                 state.records[serial]?.isSettled = false
             }
         }
@@ -225,6 +236,10 @@ final class Books: Sendable {
             let serials = Set(serials)
             return batches.values.contains { !serials.isDisjoint(with: $0) }
         }
+    }
+
+    func hasReplayed(_ life: Int) -> Bool {
+        state.withLock { $0.replayingLives.contains(life) }
     }
 
     func hasInFlight(_ life: Int) -> Bool {

@@ -16,8 +16,14 @@ struct Inspector: Sendable {
     ) {
         guard let segment = SegmentFile(path: path, file: file) else { return }
         var lost = segment.serials.filter { books.record($0).map { !$0.isDone && $0.excuse == nil } ?? false }
-        // A dead letter that waits again lies in another file, or is buffered.
-        lost.removeAll { books.record($0)?.isReplayed == true }
+        // A replayed dead letter may lie in two files: in its first batch, and behind the events that waited.
+        let replayed = lost.filter { books.record($0)?.isReplayed == true }
+        if !replayed.isEmpty {
+            let others = disk.files(below: "/data/events").filter { $0.path != path }
+            let elsewhere = Set(others.flatMap { SegmentFile.serials(in: $0.file.bytes) })
+            books.excuse { serial, _ in replayed.contains(serial) && !elsewhere.contains(serial) ? "replayed" : nil }
+            lost.removeAll { replayed.contains($0) }
+        }
         guard !lost.isEmpty else { return }
         // What could not be taken back may lie in another file, too, which is the one in flight.
         let single = lost.filter { books.record($0)?.process.failedToTruncate != true }

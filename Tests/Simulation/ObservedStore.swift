@@ -61,8 +61,14 @@ final class ObservedStore: Store {
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
 
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        if !process.isDead { books.replays(try serials(ids)) }
-        return try base.replayDeadLetters(ids)
+        let letters = try serials(ids)
+        let count = try base.replayDeadLetters(ids)
+        if !process.isDead {
+            // An error may have ended the rest.
+            let left = count < letters.count ? Set(try serials(ids)) : []
+            books.replays(letters.filter { !left.contains($0) }, in: life, isBuffered: durability == .buffered)
+        }
+        return count
     }
 
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {

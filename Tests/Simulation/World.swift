@@ -162,6 +162,8 @@ final class World {
             // Whole lines only: what was torn is found to be damaged.
             guard !kept.contains(record.line.dropLast()) else { return nil }
             switch record.durability {
+            // It is as safe as the store that replayed it promises.
+            case _ where record.isReplayed: return "power"
             case .full: return nil
             case .interval:
                 let end = lifeEnds[record.life] ?? now

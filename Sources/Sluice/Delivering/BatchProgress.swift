@@ -59,11 +59,12 @@ struct BatchProgress: Sendable {
         var sendAgain = false
         for (line, verdict) in zip(unresolved.prefix(count), each) {
             switch verdict {
-            case .accepted: result.accepted += 1
+            case .accepted: result.accepted += 1  // mutant: take-retry-for-acceptance
             case .duplicate:
                 result.accepted += 1
                 result.duplicates += 1
             case .rejected(let reason):
+                // mutant: offer-refused-event-again
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
             case .unsendable(let reason):
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: false))
@@ -94,7 +95,7 @@ struct BatchProgress: Sendable {
                 }
             }
         }
-        unresolved.replaceSubrange(0..<count, with: kept)
+        unresolved.replaceSubrange(0..<count, with: kept)  // mutant: forget-partial-delivery
         switch result.effect {
         // The receiver works, and others can go on.
         case .deferred where result.accepted > 0 || sendAgain: (result.effect, result.reason) = (.progress, nil)

@@ -237,7 +237,7 @@ struct DeliverySchedule: Sendable {
         }
         let isSpent = spentRetries >= DeliverySchedule.maximumSpentRetries
         let longest = isSpent ? policy.maximumBackOff : policy.backOff * (1 << spentRetries)
-        return DeliverySchedule.jittered(min(policy.maximumBackOff, longest), random)
+        return DeliverySchedule.jittered(min(policy.maximumBackOff, longest), random)  // mutant: never-retry
     }
 
     /// When a batch is sent again that has only deferred events left: the time that the receiver asked for, and with a

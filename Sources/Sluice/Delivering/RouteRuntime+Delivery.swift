@@ -45,7 +45,7 @@ extension RouteRuntime {
 
     /// Uses the store at the gate: keeps rejected events, removes a resolved batch, and puts the dead letters of a hold back.
     private func settle(_ batch: BatchProgress, _ work: RouteState.StoreWork) {
-        if !work.rejected.isEmpty { store.reject(work.rejected, in: batch.id) }
+        if !work.rejected.isEmpty { store.reject(work.rejected, in: batch.id) }  // mutant: forget-dead-letters
         if work.mustSettle { _ = remove(batch) }
         let replayed = work.mustReplay ? replayHeld() : 0
         update { $0.settled(batch, work, replayed: replayed) }
@@ -161,7 +161,7 @@ extension RouteRuntime {
     /// Deletes the batch that a worker holds.
     private func delete(_ batch: BatchProgress) {
         guard update({ $0.enterGate() }) else { return }
-        let isComplete = remove(batch)
+        let isComplete = remove(batch)  // mutant: spare-batches-on-delete
         update { state in
             state.deleted(batch, isHeld: true, isComplete: isComplete)
             state.leaveGate()
@@ -180,6 +180,7 @@ extension RouteRuntime {
         // that tracks faster than this deletes doesn't keep it busy without end.
         var more = 1_000
         do throws(SluiceError) {
+            // mutant: delete-one-batch
             while bytes > 0 || more > 0, let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 if bytes <= 0 { more -= 1 }
                 bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }

@@ -37,24 +37,38 @@ final class RouteRuntime: Sendable {
         } catch {
             throw SluiceError(error, from: transport)
         }
-        // The store keeps the observer, so it must not keep this route. It may call it with its own lock held: diagnostics
-        // about losses wait until no lock is held.
-        let (name, state, onDiagnostic) = (name, state, onDiagnostic)
-        try store.open(
-            StoreObserver(
-                onRecovered: { count in state.withLock { $0.ledger.recovered += count } },
-                onDropped: { count, reason in state.withLock { $0.dropped(count, reason) } },
-                onDeadLettersDropped: { count, reason in state.withLock { $0.droppedDeadLetters(count, reason) } },
-                onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) }))
+        do throws(SluiceError) {
+            try store.open(observer)
+        } catch {
+            throw SluiceError(error, from: store)
+        }
         // Without this, the store may be another pipeline's, and is not closed.
         update { $0.opened() }
         let backlog = store.backlog
-        let letters = backlog.deadLetters > 0 ? try store.deadLetters() : []
+        var letters: [DeadLetter] = []
+        var failure: SluiceError?
+        do throws(SluiceError) {
+            if backlog.deadLetters > 0 { letters = try store.deadLetters() }
+        } catch {
+            failure = error
+        }
         update { state in
+            if let failure { state.report(.store, "the dead letters can't be read: \(failure)") }
             state.schedule.start(with: letters)
             // The events of an earlier process have waited long enough.
             if !backlog.isEmpty { state.schedule.flushRequested() }
         }
+    }
+
+    private var observer: StoreObserver {
+        // The store keeps the observer, so it must not keep this route. It may call it with its own lock held: diagnostics
+        // about losses wait until no lock is held.
+        let (name, state, onDiagnostic) = (name, state, onDiagnostic)
+        return StoreObserver(
+            onRecovered: { count in state.withLock { $0.ledger.recovered += count } },
+            onDropped: { count, reason in state.withLock { $0.dropped(count, reason) } },
+            onDeadLettersDropped: { count, reason in state.withLock { $0.droppedDeadLetters(count, reason) } },
+            onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) })
     }
 
     func start() {
@@ -122,7 +136,10 @@ final class RouteRuntime: Sendable {
 
     func receive(_ signal: Signal) {
         switch signal {
-        case .didEnterBackground: flushSoon()
+        case .didEnterBackground:
+            // The process may be suspended or ended before anything is sent.
+            synchronize()
+            flushSoon()
         case .connectivity(let connectivity): change { $0.connectivityChanged(connectivity) }
         case .willTerminate: synchronize()
         case .launched, .willResignActive, .didBecomeActive: break
@@ -219,12 +236,11 @@ final class RouteRuntime: Sendable {
     /// Changes the state under the lock, and runs the resulting actions without it.
     @discardableResult
     func update<Value>(_ body: (inout RouteState) -> Value) -> Value {
-        let (value, actions) = state.withLock { state in
+        let (value, hasActions) = state.withLock { state in
             state.accesses += 1
-            let value = body(&state)
-            return (value, state.takeActions())
+            return (body(&state), state.hasActions)
         }
-        if !actions.isEmpty { run(actions) }
+        if hasActions { run(state.withLock { $0.takeActions() }) }
         return value
     }
 

@@ -94,8 +94,9 @@ struct RouteState: Sendable {
             events: min(policy.batch.events, maximum.events), bytes: min(policy.batch.bytes, maximum.bytes))
     }
 
+    var hasActions: Bool { !actions.isEmpty }
+
     mutating func takeActions() -> Actions {
-        guard !actions.isEmpty else { return Actions() }
         defer { actions = Actions() }
         return actions
     }
@@ -104,7 +105,7 @@ struct RouteState: Sendable {
 
     mutating func appended(_ priority: Event.Priority, at now: () -> Duration) {
         (hasAppended, isDry) = (true, false)
-        if schedule.appended(priority, at: now) { changed() }
+        if schedule.appended(priority, at: now) { changed() }  // mutant: sleep-through-appends
     }
 
     /// Changes the schedule. A flush also ends deferrals for which the receiver named no time.
@@ -343,6 +344,7 @@ struct RouteState: Sendable {
             work.isDeferred = true
             held -= 1
             let (notBefore, until) = schedule.deferral(batch, at: now, random: random())
+            // mutant: forget-deferred-batch
             deferred.append(Deferred(batch: batch, until: until, notBefore: notBefore))
         }
         work.isNeeded = !work.rejected.isEmpty || work.mustReplay || work.mustSettle
@@ -408,6 +410,7 @@ struct RouteState: Sendable {
 
     private mutating func deletionStep(isHolding: Bool) -> Step {
         if isHolding { return .deleteBatch }
+        // mutant: delete-in-flight
         guard held == 0, inFlight == 0, deleting == nil, gate.enter() else { return .wait(until: nil, inputs: inputs) }
         deleting = waiters.filter { $0.event == .deleted }
         waiters.removeAll { $0.event == .deleted }

@@ -57,8 +57,9 @@ public protocol Store: Sendable {
 
     /// Turns dead letters back into waiting events, behind those that already wait.
     ///
-    /// - Returns: the number of events that wait again. Unknown ids are ignored.
-    /// - Throws: an error if one of them can't be stored. It and the remaining ones are still dead letters then.
+    /// - Returns: the number of events that wait again. Unknown ids are ignored. If the store fails after the first ones,
+    ///   the remaining ones stay dead letters.
+    /// - Throws: an error if the store fails before the first one waits again.
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int
 
     /// Deletes dead letters.

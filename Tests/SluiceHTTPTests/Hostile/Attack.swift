@@ -67,7 +67,7 @@ extension Server {
 }
 
 extension Attack {
-    static let backOff = Fate.retried(after: 500)
+    static let backOff = Fate.retried(after: 550)
 
     static let all = silence + breaks + floods + redirects + interim + waits
 
@@ -200,7 +200,7 @@ extension Attack {
     static let waits: [Attack] = [429, 503].flatMap { status in
         retryAfter.map { text, seconds in
             Attack(
-                "\(status) with Retry-After: \(text)", .retried(after: 500 + (seconds ?? 0) * 1_000),
+                "\(status) with Retry-After: \(text)", .retried(after: 550 + (seconds ?? 0) * 1_000),
                 response: "HTTP/1.1 \(status) Later\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nRetry-After: \(text)\r\n"
                     + "Content-Length: 0\r\n\r\n")
         }
