@@ -7,7 +7,6 @@ final class ArrayStore: Store {
     nonisolated(unsafe) private var isOpen = false
     nonisolated(unsafe) private var waiting: [EventLine] = []
     nonisolated(unsafe) private var taken: [Batch.ID: [EventLine]] = [:]
-    nonisolated(unsafe) private var rejected: [EventLine] = []
 
     func open(_ observer: StoreObserver) throws(SluiceError) {
         lock.lock()
@@ -36,10 +35,8 @@ final class ArrayStore: Store {
 
     func settle(_ batch: Batch.ID) throws(SluiceError) { lock.withLock { taken[batch] = nil } }
 
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { lock.withLock { rejected += events.map(\.line) } }
-
     func release(_ batch: Batch.ID) {
-        lock.withLock { waiting = (taken.removeValue(forKey: batch) ?? []).filter { !rejected.contains($0) } + waiting }
+        lock.withLock { waiting = (taken.removeValue(forKey: batch) ?? []) + waiting }
     }
 
     var backlog: Backlog {
