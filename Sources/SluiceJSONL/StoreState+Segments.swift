@@ -5,8 +5,8 @@ extension StoreState {
     /// Makes new segments as large as the requested size, so that each of them is one batch.
     mutating func setTarget(_ size: BatchSize) {
         let (events, bytes) = (configuration.segmentEvents, configuration.segmentBytes)
-        limits.events = min(max(size.events, events.lowerBound), events.upperBound)
-        limits.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
+        segmentSize.events = min(max(size.events, events.lowerBound), events.upperBound)
+        segmentSize.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
     }
 
     /// Hands out the next segment: the oldest one of the highest priority.
