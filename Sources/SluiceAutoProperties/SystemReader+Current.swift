@@ -1,4 +1,5 @@
 import Sluice
+import SluiceFiles
 
 #if canImport(Darwin)
     import Darwin
@@ -64,16 +65,11 @@ extension SystemReader {
     }
 
     private static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
+        do throws(FileError) {
+            return try SystemFileSystem().list(directory)
+        } catch {
+            return []
         }
-        return names
     }
 
     private static var currentKernel: Kernel? {
