@@ -13,7 +13,7 @@ import SluiceFiles
 
 extension SystemReader {
     /// Reads the system that the process runs on.
-    package static var current: SystemReader {
+    static var current: SystemReader {
         tzset()
         var reader = SystemReader(
             file: { contents(of: $0) },

@@ -1,6 +1,7 @@
 import Sluice
-import SluiceAutoProperties
 import Testing
+
+@testable import SluiceAutoProperties
 
 /// How the machine reaches the network, and in which country it is.
 @Suite struct NetworkAndCountryTests {

@@ -1,7 +1,8 @@
 import Sluice
-import SluiceAutoProperties
 import SluiceMemory
 import Testing
+
+@testable import SluiceAutoProperties
 
 /// Static super properties across launches.
 @Suite struct SuperPropertiesPersistenceTests {

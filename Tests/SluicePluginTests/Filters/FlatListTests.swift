@@ -1,8 +1,9 @@
 import Sluice
-import SluiceAutoProperties
 import SluiceFilters
 import SluiceTesting
 import Testing
+
+@testable import SluiceAutoProperties
 
 /// Filters take a short way with lists that have no arrays and no objects, and with properties that many events share.
 @Suite("Filters: what is flat or shared is filtered like everything else")
