@@ -20,8 +20,7 @@ struct Appender {
 
     var bufferedBytes: Int { buffered.fileBytes }
 
-    /// Whether the open segment must be closed before a line of `size` bytes is appended.
-    func isFull(before size: Int, at now: Duration, _ limits: BatchSize) -> Bool {
+    private func isFull(before size: Int, at now: Duration, _ limits: BatchSize) -> Bool {
         let usage = usage
         guard usage.events > 0 else { return false }
         if usage.events >= limits.events || usage.fileBytes + size > limits.bytes { return true }
@@ -29,12 +28,15 @@ struct Appender {
         return now > writer?.deadline ?? now
     }
 
-    /// Puts a line into the buffer.
-    mutating func add(_ line: StoredLine) {
+    /// Puts a line into the buffer. Returns false, and does nothing, if the open segment must be closed before.
+    // One mutating call: a method that only reads would be given a copy of the appender for each event.
+    mutating func add(_ line: StoredLine, at now: Duration, _ limits: BatchSize) -> Bool {
+        if isFull(before: line.size, at: now, limits) { return false }
         line.append(to: &buffer)
         buffered.events += 1
         buffered.eventBytes += line.eventBytes
         buffered.fileBytes += line.size
+        return true
     }
 
     /// Takes the line back that was added last.

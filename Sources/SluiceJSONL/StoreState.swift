@@ -148,8 +148,7 @@ struct StoreState {
         let lane = Int(priority.rawValue)
         let now = now
         do throws(FileError) {
-            if appenders[lane].isFull(before: line.size, at: now, segmentSize) { try closeSegment(lane) }
-            appenders[lane].add(line)
+            while !appenders[lane].add(line, at: now, segmentSize) { try closeSegment(lane) }
             // mutant: acknowledge-before-writing
             if configuration.isBuffered, appenders[lane].bufferedBytes < configuration.bufferBytes { return }
             do throws(FileError) {
