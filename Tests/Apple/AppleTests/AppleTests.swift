@@ -6,13 +6,14 @@ import Network
 import Security
 import Sluice
 import SluiceAdvertising
-import SluiceAutoProperties
 import SluiceIdentity
 import SluiceLifecycle
 import SluiceMemory
 import SluiceTesting
 import Testing
 import UIKit
+
+@testable import SluiceAutoProperties
 
 /// The adapters for Apple's platforms, driven through the real notification centre and stand-ins for the rest.
 @Suite(.serialized, .timeLimit(.minutes(10))) @MainActor struct AppleTests {

@@ -1,6 +1,7 @@
 import Sluice
-import SluiceAutoProperties
 import Testing
+
+@testable import SluiceAutoProperties
 
 @Suite("AutoProperties: values from the system")
 struct AutoPropertiesTests {

@@ -1,6 +1,7 @@
 import Sluice
-import SluiceAutoProperties
 import Testing
+
+@testable import SluiceAutoProperties
 
 /// The properties of the network and the country.
 @Suite struct NetworkAndCountryTests {

@@ -1,8 +1,9 @@
 import Sluice
-import SluiceAutoProperties
 import SluiceMemory
 import SluiceTesting
 import Testing
+
+@testable import SluiceAutoProperties
 
 /// Static super properties across launches.
 @Suite struct SuperPropertiesPersistenceTests {

@@ -1,8 +1,9 @@
 import Sluice
-import SluiceAutoProperties
 import SluiceFilters
 import SluiceTesting
 import Testing
+
+@testable import SluiceAutoProperties
 
 /// Filters have a fast path for lists without arrays and objects, and for properties that many events share.
 @Suite("Filters: flat and shared properties")
