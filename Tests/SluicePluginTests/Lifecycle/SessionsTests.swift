@@ -172,6 +172,9 @@ import Testing
         pass(15)
         await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
         pass(14)
+        await sessions.waitForWrites()
+        // A process that has crashed notes nothing any more.
+        launches.withLock { $0 = [] }
         return try #require(sessions.id)
     }
 
