@@ -1,70 +1,48 @@
 import Foundation
 import Sluice
 
-/// The simplest possible store: two arrays. (It is not bounded; a real one must be.)
+/// Keeps events in memory, without a limit and without dead letters.
 final class ArrayStore: Store {
-    private struct State {
-        var isOpen = false
-        var isClosed = false
-        var waiting: [EventLine] = []
-        var handedOut: [Batch.ID: [EventLine]] = [:]
-        var batches: UInt64 = 0
-    }
-
     private let lock = NSLock()
-    nonisolated(unsafe) private var state = State()
+    nonisolated(unsafe) private var isOpen = false
+    nonisolated(unsafe) private var waiting: [EventLine] = []
+    nonisolated(unsafe) private var taken: [Batch.ID: [EventLine]] = [:]
 
     func open(_ observer: StoreObserver) throws(SluiceError) {
-        let wasOpen = lock.withLock {
-            defer { state.isOpen = true }
-            return state.isOpen
-        }
-        if wasOpen { throw SluiceError(.invalidPipeline, "this ArrayStore is in use already") }
+        lock.lock()
+        defer { lock.unlock() }
+        guard !isOpen else { throw SluiceError(.invalidPipeline, "this ArrayStore is in use already") }
+        isOpen = true
     }
 
     func append(_ line: EventLine) throws(SluiceError) {
-        let isClosed = lock.withLock {
-            if !state.isClosed { state.waiting.append(line) }
-            return state.isClosed
-        }
-        if isClosed { throw SluiceError(.shutDown, "the store is closed") }
+        lock.lock()
+        defer { lock.unlock() }
+        guard isOpen else { throw SluiceError(.shutDown, "the store is closed") }
+        waiting.append(line)
     }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         lock.withLock {
-            guard let priority = state.waiting.map(\.priority).max() else { return nil }
-            var bytes = 0
-            var events: [EventLine] = []
-            for line in state.waiting where line.priority == priority {
-                bytes += line.bytes.count
-                guard events.isEmpty || (events.count < size.events && bytes <= size.bytes) else { break }
-                events.append(line)
-            }
-            let taken = Set(events.map(\.bytes))
-            state.waiting.removeAll { taken.contains($0.bytes) }
-            state.batches += 1
-            let id = Batch.ID(rawValue: state.batches)
-            state.handedOut[id] = events
-            return Batch(id: id, events: events)
+            guard let priority = waiting.map(\.priority).max() else { return nil }
+            let events = Array(waiting.filter { $0.priority == priority }.prefix(size.events))
+            waiting.removeAll(where: events.contains)
+            let batch = Batch(id: Batch.ID(rawValue: .random(in: 0 ... .max)), events: events)
+            taken[batch.id] = events
+            return batch
         }
     }
 
-    func settle(_ batch: Batch.ID) throws(SluiceError) {
-        lock.withLock { state.handedOut[batch] = nil }
-    }
+    func settle(_ batch: Batch.ID) throws(SluiceError) { lock.withLock { taken[batch] = nil } }
 
     func release(_ batch: Batch.ID) {
-        lock.withLock { state.waiting = (state.handedOut.removeValue(forKey: batch) ?? []) + state.waiting }
+        lock.withLock { waiting = (taken.removeValue(forKey: batch) ?? []) + waiting }
     }
 
     var backlog: Backlog {
-        lock.withLock {
-            let all = state.waiting + state.handedOut.values.joined()
-            return Backlog(events: all.count, bytes: all.reduce(0) { $0 + $1.bytes.count })
-        }
+        let all = lock.withLock { waiting + taken.values.joined() }
+        return Backlog(events: all.count, bytes: all.reduce(0) { $0 + $1.bytes.count })
     }
 
-    func synchronize() throws(SluiceError) {}
-
-    func close() { lock.withLock { state.isClosed = true } }
+    func close() { lock.withLock { isOpen = false } }
 }

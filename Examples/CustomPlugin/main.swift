@@ -1,33 +1,43 @@
-// Two processors, a store and a transport outside of Sluice, each checked with its contract.
+// Your own plugins: two processors, a store, a transport and a wire format, each checked with its contract.
 //
 //     swift run CustomPlugin
 
+import Foundation
 import Sluice
+import SluiceHTTP
 import SluiceTesting
 
-print("Currency:   ", terminator: "")
+let audit = FileManager.default.temporaryDirectory.appending(path: "sluice-audit-\(UUID().uuidString).tsv").path
+
 try await ProcessorContract.check { Currency(code: "EUR") }
-print("keeps the contract of a processor")
-
-print("BurstGate:  ", terminator: "")
 try await ProcessorContract.check { BurstGate() }
-print("keeps the contract of a processor")
-
-print("ArrayStore: ", terminator: "")
 try await StoreContract.check { ArrayStore() }
-print("keeps the contract of a store")
+try await TransportContract.check { AuditFile(at: audit) }
+print("Currency, BurstGate, ArrayStore and AuditFile keep their contracts")
+try FileManager.default.removeItem(atPath: audit)
 
-print("Tally:      ", terminator: "")
-try await TransportContract.check { Tally() }
-print("keeps the contract of a transport")
+/// Answers as the shop would, without a network.
+struct FakeShop: HTTPClient {
+    let body: String
 
-let tally = Tally()
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        HTTPResponse(status: 200, body: Array(body.utf8))
+    }
+}
+
+try await TransportContract.check {
+    HTTPTransport(
+        to: "https://shop.example", format: HTTPFormat(ShopFormat(token: "…")),
+        configuration: .init(client: FakeShop(body: #"{"failed":{}}"#)))
+}
+print("ShopFormat keeps the contract of a transport")
+
 let gate = BurstGate()
 let pipeline = try Pipeline {
     gate
     Currency(code: "EUR")
     ArrayStore()
-    tally
+    AuditFile(at: audit)
 }
 pipeline.track("Purchase", ["price": 12.5])
 gate.close()
@@ -37,6 +47,13 @@ precondition(pipeline.ledger.held == 2)
 gate.open()
 precondition(pipeline.ledger.held == 0 && pipeline.ledger.tracked == 4)
 await pipeline.shutdown()
-let counts = await tally.counts
-print("Tally of names: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
-precondition(counts == ["GateOpened": 1, "Purchase": 2, "Search": 1])
+let lines = try String(contentsOfFile: audit, encoding: .utf8).split(separator: "\n")
+print("The audit file has \(lines.count) lines:")
+for line in lines { print(line) }
+precondition(
+    lines.map { $0.split(separator: "\t")[2] } == [#""Purchase""#, #""GateOpened""#, #""Search""#, #""Purchase""#])
+try FileManager.default.removeItem(atPath: audit)
+
+try await Guides.printEvents()
+try await Guides.hostTest()
+try await Guides.failingStore()

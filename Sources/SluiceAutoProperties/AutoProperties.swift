@@ -63,7 +63,7 @@ public final class AutoProperties: Processor {
         self.init(appName: appName, appVersion: appVersion, persistedIn: persistence, system: .current)
     }
 
-    package init(
+    init(
         appName: String? = nil, appVersion: String? = nil, persistedIn persistence: Persistence = .memory,
         system: SystemReader
     ) {

@@ -1,4 +1,5 @@
 import Sluice
+import SluiceFiles
 
 #if canImport(Darwin)
     import Darwin
@@ -12,7 +13,7 @@ import Sluice
 
 extension SystemReader {
     /// Reads the system that the process runs on.
-    package static var current: SystemReader {
+    static var current: SystemReader {
         tzset()
         var reader = SystemReader(
             file: { contents(of: $0) },
@@ -64,16 +65,11 @@ extension SystemReader {
     }
 
     private static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
+        do throws(FileError) {
+            return try SystemFileSystem().list(directory)
+        } catch {
+            return []
         }
-        return names
     }
 
     private static var currentKernel: Kernel? {

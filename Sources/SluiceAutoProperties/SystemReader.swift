@@ -1,66 +1,33 @@
-package import Sluice
+import Sluice
 
 /// The source of the automatic properties: the system's files and calls, or a test's.
-package struct SystemReader: Sendable {
+struct SystemReader: Sendable {
     /// The result of `uname`.
-    package struct Kernel: Sendable {
-        package var name: String
-        package var release: String
-        package var machine: String
-        package var hostName: String
-
-        package init(name: String, release: String, machine: String, hostName: String) {
-            self.name = name
-            self.release = release
-            self.machine = machine
-            self.hostName = hostName
-        }
+    struct Kernel: Sendable {
+        var name: String
+        var release: String
+        var machine: String
+        var hostName: String
     }
 
     /// Returns the text of a file, or nil if it can't be read.
-    package var file: @Sendable (_ path: String) -> String?
+    var file: @Sendable (_ path: String) -> String? = { _ in nil }
     /// Returns the target of a symbolic link.
-    package var link: @Sendable (_ path: String) -> String?
+    var link: @Sendable (_ path: String) -> String? = { _ in nil }
     /// Returns the names in a directory; empty if it can't be read.
-    package var names: @Sendable (_ directory: String) -> [String]
-    package var environment: @Sendable (_ name: String) -> String?
-    package var kernel: Kernel?
-    package var processID: Int
+    var names: @Sendable (_ directory: String) -> [String] = { _ in [] }
+    var environment: @Sendable (_ name: String) -> String? = { _ in nil }
+    var kernel: Kernel?
+    var processID: Int = 1
     /// The path of the process's program.
-    package var program: String
-    package var processorCount: Int?
+    var program: String = ""
+    var processorCount: Int?
     /// Minutes east of UTC at a moment.
-    package var utcOffset: @Sendable (Timestamp) -> Int?
+    var utcOffset: @Sendable (Timestamp) -> Int? = { _ in nil }
     /// Properties that come from frameworks, not from files.
-    package var platform: Properties
+    var platform: Properties = [:]
     /// Returns the kind of network at this moment.
-    package var networkType: @Sendable () -> String?
-
-    package init(
-        file: @escaping @Sendable (String) -> String? = { _ in nil },
-        link: @escaping @Sendable (String) -> String? = { _ in nil },
-        names: @escaping @Sendable (String) -> [String] = { _ in [] },
-        environment: @escaping @Sendable (String) -> String? = { _ in nil },
-        kernel: Kernel? = nil,
-        processID: Int = 1,
-        program: String = "",
-        processorCount: Int? = nil,
-        utcOffset: @escaping @Sendable (Timestamp) -> Int? = { _ in nil },
-        platform: Properties = [:],
-        networkType: @escaping @Sendable () -> String? = { nil }
-    ) {
-        self.file = file
-        self.link = link
-        self.names = names
-        self.environment = environment
-        self.kernel = kernel
-        self.processID = processID
-        self.program = program
-        self.processorCount = processorCount
-        self.utcOffset = utcOffset
-        self.platform = platform
-        self.networkType = networkType
-    }
+    var networkType: @Sendable () -> String? = { nil }
 
     /// All automatic properties except those of the library and the network. If several sources have a name, the first counts.
     func collect() -> Properties {

@@ -2,21 +2,51 @@ extension FileSystem {
     /// Makes a directory and those above it that are missing, each with permissions 0700.
     package func makeDirectories(_ path: String) throws(FileError) {
         do throws(FileError) {
-            return try makeDirectory(path, mode: 0o700)
+            try makeDirectoryIfMissing(path)
         } catch {
-            switch error {
-            case .exists: return
-            case .noSuchFile: break
-            default: throw error
-            }
+            let parent = FilePath.parent(of: path)
+            guard error == .noSuchFile, parent != path else { throw error }
+            try makeDirectories(parent)
+            try makeDirectoryIfMissing(path)
         }
-        let parent = FilePath.parent(of: path)
-        guard parent != path else { throw .noSuchFile }
-        try makeDirectories(parent)
+    }
+
+    /// Makes a directory with permissions 0700. Returns whether it was missing.
+    @discardableResult
+    package func makeDirectoryIfMissing(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {
             try makeDirectory(path, mode: 0o700)
+            return true
         } catch {
-            if error != .exists { throw error }
+            guard error == .exists else { throw error }
+            return false
+        }
+    }
+
+    /// The status of a path; nil if nothing is there.
+    package func statusIfPresent(of path: String) throws(FileError) -> FileStatus? {
+        do throws(FileError) {
+            return try status(of: path)
+        } catch {
+            guard error == .noSuchFile else { throw error }
+            return nil
+        }
+    }
+
+    /// Replaces a file as a whole. If this throws, the old bytes are still there.
+    package func replaceFile(
+        _ path: String, by bytes: [UInt8], through temporary: String
+    ) throws(FileError) {
+        // An earlier process may have left it.
+        discardFile(temporary)
+        do throws(FileError) {
+            let file = try OpenFile(temporary, [.write, .create, .exclusive], in: self)
+            try file.write(bytes)
+            try file.synchronize()
+            try rename(temporary, to: path)
+        } catch {
+            discardFile(temporary)
+            throw error
         }
     }
 

@@ -48,21 +48,14 @@ package struct StateFile: Sendable {
         }
         do throws(FileError) {
             let path = try normalizedPath()
-            try refuseLink(path)
+            if let status = try fileSystem.statusIfPresent(of: path), status.kind != .file { throw .tooManyLinks }
             let directory = FilePath.parent(of: path)
             try fileSystem.makeDirectories(directory)
             let number = StateFile.writes.withLock { count in
                 count += 1
                 return count
             }
-            let temporary = "\(path).\(fileSystem.processID)-\(number).tmp"
-            do throws(FileError) {
-                try writeAndSynchronize(bytes, to: temporary)
-                try fileSystem.rename(temporary, to: path)
-            } catch {
-                fileSystem.discardFile(temporary)
-                throw error
-            }
+            try fileSystem.replaceFile(path, by: bytes, through: "\(path).\(fileSystem.processID)-\(number).tmp")
             try fileSystem.synchronizeDirectory(directory)
         } catch {
             throw failure("cannot be written", error)
@@ -71,22 +64,6 @@ package struct StateFile: Sendable {
 
     private func normalizedPath() throws(FileError) -> String {
         try FilePath.normalized(path, in: fileSystem)
-    }
-
-    private func refuseLink(_ path: String) throws(FileError) {
-        do throws(FileError) {
-            if try fileSystem.status(of: path).kind != .file { throw .tooManyLinks }
-        } catch {
-            if error != .noSuchFile { throw error }
-        }
-    }
-
-    private func writeAndSynchronize(_ bytes: [UInt8], to temporary: String) throws(FileError) {
-        // An earlier process with the same id may have left it.
-        fileSystem.discardFile(temporary)
-        let file = try OpenFile(temporary, [.write, .create, .exclusive], in: fileSystem)
-        try file.write(bytes)
-        try file.synchronize()
     }
 
     private func failure(_ problem: String, _ error: FileError) -> SluiceError {

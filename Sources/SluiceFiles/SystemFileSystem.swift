@@ -33,27 +33,11 @@ package struct SystemFileSystem: FileSystem {
     package func read(
         from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
-        #if canImport(Darwin)
-            try checked { Darwin.read(file.rawValue, buffer.baseAddress, buffer.count) }
-        #elseif canImport(Glibc)
-            try checked { Glibc.read(file.rawValue, buffer.baseAddress, buffer.count) }
-        #elseif canImport(Musl)
-            try checked { Musl.read(file.rawValue, buffer.baseAddress, buffer.count) }
-        #else
-            try checked { Bionic.read(file.rawValue, buffer.baseAddress, buffer.count) }
-        #endif
+        try checked { systemRead(file.rawValue, buffer.baseAddress, buffer.count) }
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {
-        #if canImport(Darwin)
-            try checked { Darwin.write(file.rawValue, bytes.baseAddress, bytes.count) }
-        #elseif canImport(Glibc)
-            try checked { Glibc.write(file.rawValue, bytes.baseAddress, bytes.count) }
-        #elseif canImport(Musl)
-            try checked { Musl.write(file.rawValue, bytes.baseAddress, bytes.count) }
-        #else
-            try checked { Bionic.write(file.rawValue, bytes.baseAddress, bytes.count) }
-        #endif
+        try checked { systemWrite(file.rawValue, bytes.baseAddress, bytes.count) }
     }
 
     package func synchronize(_ file: FileDescriptor) throws(FileError) {
@@ -137,17 +121,18 @@ package struct SystemFileSystem: FileSystem {
     }
 
     package func rename(_ path: String, to newPath: String) throws(FileError) {
-        #if canImport(Darwin)
-            _ = try checked { Darwin.rename(path, newPath) }
-        #elseif canImport(Glibc)
-            _ = try checked { Glibc.rename(path, newPath) }
-        #elseif canImport(Musl)
-            _ = try checked { Musl.rename(path, newPath) }
-        #else
-            _ = try checked { Bionic.rename(path, newPath) }
-        #endif
+        _ = try checked { systemRename(path, newPath) }
     }
 }
+
+// In the type, its own methods of these names hide the system's.
+private func systemRead(_ file: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(file, buffer, count)
+}
+
+private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }
+
+private func systemRename(_ path: String, _ newPath: String) -> CInt { rename(path, newPath) }
 
 /// Repeats a call that a signal interrupted, and turns -1 into its error.
 private func checked<Result: SignedInteger>(_ call: () -> Result) throws(FileError) -> Result {

@@ -62,22 +62,8 @@ public struct Redaction: Processor {
             return redacted(number: int)
         case .double(let double):
             return Int64(exactly: double).flatMap { redacted(number: $0) }
-        case .array(let array):
-            var hasChanged = false
-            let elements = array.map { element in
-                guard let redacted = redacted(element) else { return element }
-                hasChanged = true
-                return redacted
-            }
-            return hasChanged ? .array(PropertyArray(elements)) : nil
-        case .object(let object):
-            var hasChanged = false
-            let properties = object.map { property in
-                let redacted = redacted(property)
-                hasChanged = hasChanged || redacted != nil
-                return (redacted?.name ?? property.name, redacted?.value ?? property.value)
-            }
-            return hasChanged ? .object(Properties(properties)) : nil
+        case .array, .object:
+            return value.replacingContents({ redacted($0) }, { redacted($0) })
         case .bool, .date, .null:
             return nil
         }

@@ -51,6 +51,10 @@ final class ValueLimits: Sendable {
         }
         if let nesting, !property.value.isPlain, !property.isEnvelope { findings.forbid(nesting, .nestedValue) }
         guard name != nil || string != nil, findings.refusal == nil, !findings.dropsProperty else { return nil }
+        return shortened(property, &findings)
+    }
+
+    private func shortened(_ property: Property, _ findings: inout Findings) -> Property? {
         var truncatedName: String?
         if let name, let cut = property.name.cut(toCharacters: name.limit) {
             truncatedName = cut
@@ -68,27 +72,8 @@ final class ValueLimits: Sendable {
             guard let string, let cut = text.cut(toCharacters: string.limit) else { return nil }
             note(string, .stringTooLong, .truncatedString, &findings)
             return .string(cut)
-        case .array(let array):
-            var hasChanged = false
-            let elements = array.map { element in
-                guard let fitted = fitted(element, &findings) else { return element }
-                hasChanged = true
-                return fitted
-            }
-            return hasChanged ? .array(PropertyArray(elements)) : nil
-        case .object(let object):
-            var hasChanged = false
-            let properties = object.map { property in
-                var name: String?
-                if let rule = self.name, let cut = property.name.cut(toCharacters: rule.limit) {
-                    name = cut
-                    note(rule, .propertyNameTooLong, .cutPropertyName, &findings)
-                }
-                let value = fitted(property.value, &findings)
-                hasChanged = hasChanged || name != nil || value != nil
-                return (name ?? property.name, value ?? property.value)
-            }
-            return hasChanged ? .object(Properties(properties)) : nil
+        case .array, .object:
+            return value.replacingContents({ fitted($0, &findings) }, { shortened($0, &findings) })
         case .int, .double, .bool, .date, .null:
             return nil
         }
@@ -113,6 +98,28 @@ extension Property {
 }
 
 extension PropertyValue {
+    /// Replaces the elements of an array, or the properties of an object, for which a closure returns a new one. Returns nil
+    /// if nothing changed.
+    func replacingContents(
+        _ newElement: (PropertyValue) -> PropertyValue?, _ newProperty: (Property) -> Property?
+    ) -> PropertyValue? {
+        var hasChanged = false
+        func replaced<Content>(_ old: Content, by new: Content?) -> Content {
+            hasChanged = hasChanged || new != nil
+            return new ?? old
+        }
+        switch self {
+        case .array(let array):
+            let elements = array.map { replaced($0, by: newElement($0)) }
+            return hasChanged ? .array(PropertyArray(elements)) : nil
+        case .object(let object):
+            let properties = object.map { replaced($0, by: newProperty($0)) }
+            return hasChanged ? .object(Properties(properties.map { ($0.name, $0.value) })) : nil
+        case .string, .int, .double, .bool, .date, .null:
+            return nil
+        }
+    }
+
     /// A scalar, or a list of strings.
     fileprivate var isPlain: Bool {
         switch self {

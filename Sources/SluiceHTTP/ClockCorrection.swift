@@ -33,7 +33,7 @@ public final class ClockCorrection: Processor {
     private let bounds = Locked<ClockBounds?>(nil)
 
     /// Creates a correction. The clocks must be those of the pipeline.
-    public init(time: any TimeSource = SystemTime()) {
+    public init(time: any TimeSource = PipelineEnvironment.systemTime) {
         self.time = time
     }
 

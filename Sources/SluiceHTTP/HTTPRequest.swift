@@ -17,7 +17,7 @@ public struct HTTPRequest: Sendable {
     /// Creates a request. Every parameter sets the property of the same name.
     public init(
         url: String, method: String = "POST", headers: [(name: String, value: String)] = [], body: [UInt8] = [],
-        sendTime: Timestamp = SystemTime().wallTime()
+        sendTime: Timestamp = PipelineEnvironment.systemTime.wallTime()
     ) {
         self.url = url
         self.method = method

@@ -30,7 +30,7 @@ extension HTTPTransport {
             gzip: Bool = true,
             timeouts: HTTPTimeouts = HTTPTimeouts(),
             client: (any HTTPClient)? = nil,
-            time: any TimeSource = SystemTime(),
+            time: any TimeSource = PipelineEnvironment.systemTime,
             clock: ClockCorrection? = nil,
             sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
             onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil

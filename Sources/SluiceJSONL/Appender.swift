@@ -20,8 +20,7 @@ struct Appender {
 
     var bufferedBytes: Int { buffered.fileBytes }
 
-    /// Whether the open segment must be closed before a line of `size` bytes is appended.
-    func isFull(before size: Int, at now: Duration, _ limits: SegmentLimits) -> Bool {
+    private func isFull(before size: Int, at now: Duration, _ limits: BatchSize) -> Bool {
         let usage = usage
         guard usage.events > 0 else { return false }
         if usage.events >= limits.events || usage.fileBytes + size > limits.bytes { return true }
@@ -29,12 +28,15 @@ struct Appender {
         return now > writer?.deadline ?? now
     }
 
-    /// Puts a line into the buffer.
-    mutating func add(_ line: StoredLine) {
+    /// Puts a line into the buffer. Returns false, and does nothing, if the open segment must be closed before.
+    // One mutating call: a method that only reads would be given a copy of the appender for each event.
+    mutating func add(_ line: StoredLine, at now: Duration, _ limits: BatchSize) -> Bool {
+        if isFull(before: line.size, at: now, limits) { return false }
         line.append(to: &buffer)
         buffered.events += 1
         buffered.eventBytes += line.eventBytes
         buffered.fileBytes += line.size
+        return true
     }
 
     /// Takes the line back that was added last.
@@ -57,28 +59,23 @@ struct Appender {
             writer = try directories.makeSegment(priority, at: now)
         }
         self.writer = writer
-        try writer.write(buffer)
-        if writer.directory.isDeleted(at: now) {
-            writer.cutBack()
-            throw .noSuchFile
-        }
         let isFull = directories.configuration.isFull
-        if isFull { try synchronize(writer, &directories) }
-        writer.accept(buffered, isSynchronized: isFull)
-        buffer.removeAll(keepingCapacity: true)
-        buffered = Usage()
-    }
-
-    private func synchronize(_ writer: SegmentWriter, _ directories: inout Directories) throws(FileError) {
         do throws(FileError) {
-            // mutant: do-not-synchronize-file
-            try writer.file.synchronize()
-            // mutant: do-not-synchronize-directory
-            if writer.usage.fileBytes == 0 { try directories.synchronizeEntries() }
+            try writer.file.write(buffer)
+            if writer.directory.isDeleted(at: now) { throw .noSuchFile }
+            if isFull {
+                // mutant: do-not-synchronize-file
+                try writer.file.synchronize()
+                // mutant: do-not-synchronize-directory
+                if writer.usage.fileBytes == 0 { try directories.synchronizeEntries() }
+            }
         } catch {
             writer.cutBack()
             throw error
         }
+        writer.accept(buffered, isSynchronized: isFull)
+        buffer.removeAll(keepingCapacity: true)
+        buffered = Usage()
     }
 
     /// Ends the use of the open segment's file. Buffered lines stay for the next one.

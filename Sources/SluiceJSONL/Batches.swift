@@ -3,16 +3,6 @@ internal import SluiceFiles
 
 /// The batches that are handed out, and the segments that can't be read.
 struct Batches {
-    /// A segment that is handed out next, and the values that are needed to read it without the lock.
-    struct Candidate {
-        let segment: Segment
-        let path: String
-        let limit: Int
-        let priority: Event.Priority
-        /// Its events that are dead letters are known only after these are read.
-        let hasUnreadDeadLetters: Bool
-    }
-
     private struct HandedOut {
         let segment: Segment
         /// The events that became dead letters since the segment was handed out.
@@ -32,9 +22,8 @@ struct Batches {
     ///
     /// - Returns: nil if no event in it can be handed out.
     mutating func batch(
-        from candidate: Candidate, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
+        from segment: Segment, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
     ) -> Batch? {
-        let segment = candidate.segment
         segment.readFailures = 0
         unreadable.removeAll { $0 === segment }
         // Events that this process has counted are dead letters only if they were rejected from this segment.
@@ -67,9 +56,8 @@ struct Batches {
     ///
     /// - Throws: the reason, if reading it must be tried again later.
     mutating func couldNotRead(
-        _ candidate: Candidate, _ failure: SegmentReader.Failure, in stored: inout StoredFiles, at now: Duration
+        _ segment: Segment, _ failure: SegmentReader.Failure, in stored: inout StoredFiles, at now: Duration
     ) throws(SluiceError) {
-        let segment = candidate.segment
         stored.index.release(segment)
         let cause: any Error
         switch failure {

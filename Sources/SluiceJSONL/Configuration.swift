@@ -68,9 +68,3 @@ struct Configuration: Sendable {
         }
     }
 }
-
-/// When an open segment is full.
-struct SegmentLimits {
-    var events: Int
-    var bytes: Int
-}

@@ -155,12 +155,7 @@ struct DeadLetters {
     }
 
     private func makeDirectory(_ own: InstanceDirectory, _ directories: inout Directories) throws(FileError) {
-        do throws(FileError) {
-            try directories.files.makeDirectory(own.rejectedPath, mode: 0o700)
-            directories.entriesChanged(in: own.path)
-        } catch {
-            guard error == .exists else { throw error }
-        }
+        if try directories.files.makeDirectoryIfMissing(own.rejectedPath) { directories.entriesChanged(in: own.path) }
     }
 
     // MARK: Writing
@@ -325,7 +320,8 @@ struct DeadLetters {
             _ = forget(file)
             return
         }
-        try replace(file.path, by: lines, fileSystem)
+        // It synchronizes, because the remaining letters may have been safe for long.
+        try fileSystem.replaceFile(file.path, by: lines, through: file.path + DeadLetterFile.incompleteSuffix)
         file.letters = file.letters?.map { letter in
             let shift = file.removed.reduce(0) { $0 + ($1.lowerBound < letter.range.lowerBound ? $1.count : 0) }
             let range = letter.range.lowerBound - shift..<letter.range.upperBound - shift
@@ -334,20 +330,5 @@ struct DeadLetters {
         bytes -= file.bytes - lines.count
         file.bytes = lines.count
         file.removed = []
-    }
-
-    private func replace(_ path: String, by bytes: [UInt8], _ fileSystem: any FileSystem) throws(FileError) {
-        let incomplete = path + DeadLetterFile.incompleteSuffix
-        fileSystem.discardFile(incomplete)
-        do throws(FileError) {
-            let file = try OpenFile(incomplete, [.write, .create, .exclusive], in: fileSystem)
-            try file.write(bytes)
-            // The remaining letters may have been safe for long.
-            try file.synchronize()
-            try fileSystem.rename(incomplete, to: path)
-        } catch {
-            fileSystem.discardFile(incomplete)
-            throw error
-        }
     }
 }

@@ -71,13 +71,9 @@ final class InstanceDirectory {
         guard try lock.lock() else { return nil }
         // The previous owner may have removed the file, and another process may have created and locked a new one.
         let held = try lock.status()
-        do throws(FileError) {
-            let named = try files.status(of: lockPath)
-            guard named.inode == held.inode, named.device == held.device else { return nil }
-        } catch {
-            if error == .noSuchFile { return nil }
-            throw error
-        }
+        guard let named = try files.statusIfPresent(of: lockPath), named.inode == held.inode,
+            named.device == held.device
+        else { return nil }
         return InstanceDirectory(path: path, lock: lock, files: files)
     }
 

@@ -136,21 +136,22 @@ public final class JSONLStore: Store {
     ///   and tried again when nothing else waits.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         while true {
-            let candidate = try perform { state throws(SluiceError) in
+            let segment = try perform { state throws(SluiceError) in
                 state.setTarget(size)
-                return try state.takeCandidate()
+                return try state.takeSegment()
             }
-            guard let candidate else { return nil }
-            if candidate.hasUnreadDeadLetters { readDeadLetters() }
+            guard let segment else { return nil }
+            // Some of the segment's events may be dead letters.
+            readDeadLetters()
             // Without the lock: callers of append must not wait for a file to be read.
             let result = Result { () throws(SegmentReader.Failure) in
-                try reader.read(candidate.path, limit: candidate.limit, priority: candidate.priority)
+                try reader.read(segment.path, limit: segment.fileBytes, priority: segment.name.priority)
             }
             let batch = try perform { state throws(SluiceError) -> Batch? in
                 switch result {
-                case .success(let contents): return state.batches.batch(from: candidate, contents, in: &state.stored)
+                case .success(let contents): return state.batches.batch(from: segment, contents, in: &state.stored)
                 case .failure(let failure):
-                    try state.batches.couldNotRead(candidate, failure, in: &state.stored, at: state.now)
+                    try state.batches.couldNotRead(segment, failure, in: &state.stored, at: state.now)
                     return nil
                 }
             }

@@ -24,10 +24,9 @@ struct RootDirectory {
         }
         let status: FileStatus
         do throws(FileError) {
-            do throws(FileError) {
-                status = try files.status(of: path)
-            } catch {
-                guard error == .noSuchFile else { throw error }
+            if let present = try files.statusIfPresent(of: path) {
+                status = present
+            } else {
                 try files.makeDirectories(path)
                 status = try files.status(of: path)
             }

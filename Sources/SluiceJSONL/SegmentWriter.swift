@@ -25,17 +25,7 @@ final class SegmentWriter {
         file = try OpenFile(directory.path(of: name), [.write, .append, .create, .exclusive], in: files)
     }
 
-    /// Appends complete lines. If this throws, none of them counts, and nothing more may be written to this file.
-    func write(_ lines: [UInt8]) throws(FileError) {
-        do throws(FileError) {
-            try file.write(lines)
-        } catch {
-            cutBack()
-            throw error
-        }
-    }
-
-    /// Removes lines that were written but not accepted.
+    /// Removes lines that were written but not accepted. Nothing more may be written to the file.
     func cutBack() {
         do throws(FileError) {
             // mutant: keep-short-write
@@ -45,7 +35,7 @@ final class SegmentWriter {
         }
     }
 
-    /// Counts lines that ``write(_:)`` has written.
+    /// Counts lines that were written.
     func accept(_ lines: Usage, isSynchronized: Bool) {
         usage = usage + lines
         self.isSynchronized = isSynchronized

@@ -5,22 +5,22 @@ extension StoreState {
     /// Makes new segments as large as the requested size, so that each of them is one batch.
     mutating func setTarget(_ size: BatchSize) {
         let (events, bytes) = (configuration.segmentEvents, configuration.segmentBytes)
-        limits.events = min(max(size.events, events.lowerBound), events.upperBound)
-        limits.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
+        segmentSize.events = min(max(size.events, events.lowerBound), events.upperBound)
+        segmentSize.bytes = min(max(size.bytes, bytes.lowerBound), bytes.upperBound)
     }
 
     /// Hands out the next segment: the oldest one of the highest priority.
-    mutating func takeCandidate() throws(SluiceError) -> Batches.Candidate? {
+    mutating func takeSegment() throws(SluiceError) -> Segment? {
         var failure: FileError?
         repeat {
             for lane in appenders.indices.reversed() {
-                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
+                if let segment = handOutNext(appenders[lane].priority) { return segment }
                 do throws(FileError) {
                     try closeSegment(lane)
                 } catch {
                     failure = error
                 }
-                if let segment = nextSegment(appenders[lane].priority) { return handOut(segment) }
+                if let segment = handOutNext(appenders[lane].priority) { return segment }
             }
         } while findMore()
         if let failure {
@@ -29,19 +29,15 @@ extension StoreState {
         return nil
     }
 
-    private mutating func nextSegment(_ priority: Event.Priority) -> Segment? {
+    private mutating func handOutNext(_ priority: Event.Priority) -> Segment? {
         while let segment = stored.index.firstWaiting(priority) {
-            guard stored.isExpired(segment) else { return segment }
+            guard stored.isExpired(segment) else {
+                stored.index.handOut(segment)
+                return segment
+            }
             stored.expire(segment)
         }
         return nil
-    }
-
-    private mutating func handOut(_ segment: Segment) -> Batches.Candidate {
-        stored.index.handOut(segment)
-        return Batches.Candidate(
-            segment: segment, path: segment.path, limit: segment.fileBytes, priority: segment.name.priority,
-            hasUnreadDeadLetters: !stored.deadLetters.unreadFiles.isEmpty)
     }
 
     /// Looks for events elsewhere. Call it when nothing waits.

@@ -15,7 +15,8 @@ struct StoreState {
 
     /// By the priority's raw value.
     var appenders = Event.Priority.allCases.map { Appender($0) }
-    var limits: SegmentLimits
+    /// The size at which an open segment is full.
+    var segmentSize: BatchSize
     var batches = Batches()
     private var hasReportedDeadLetters = false
 
@@ -24,7 +25,7 @@ struct StoreState {
         self.files = files
         processID = files.processID
         stored = StoredFiles(configuration, files: files)
-        limits = SegmentLimits(
+        segmentSize = BatchSize(
             events: configuration.segmentEvents.upperBound, bytes: configuration.segmentBytes.upperBound)
     }
 
@@ -147,8 +148,7 @@ struct StoreState {
         let lane = Int(priority.rawValue)
         let now = now
         do throws(FileError) {
-            if appenders[lane].isFull(before: line.size, at: now, limits) { try closeSegment(lane) }
-            appenders[lane].add(line)
+            while !appenders[lane].add(line, at: now, segmentSize) { try closeSegment(lane) }
             // mutant: acknowledge-before-writing
             if configuration.isBuffered, appenders[lane].bufferedBytes < configuration.bufferBytes { return }
             do throws(FileError) {

@@ -179,10 +179,9 @@ struct StoredFiles {
 
     func isMissing(_ path: String) -> Bool {
         do throws(FileError) {
-            _ = try files.status(of: path)
-            return false
+            return try files.statusIfPresent(of: path) == nil
         } catch {
-            return error == .noSuchFile
+            return false
         }
     }
 }

@@ -32,7 +32,7 @@ public final class MemoryStore: Store {
     /// - Parameters:
     ///   - capacity: the most bytes of events and dead letters to keep: 10 MiB by default.
     ///   - time: the clock that dates dead letters.
-    public init(capacity: Int = 10_485_760, time: any TimeSource = SystemTime()) {
+    public init(capacity: Int = 10_485_760, time: any TimeSource = PipelineEnvironment.systemTime) {
         self.capacity = capacity
         self.time = time
     }

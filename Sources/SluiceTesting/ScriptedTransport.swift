@@ -18,16 +18,10 @@ public final class ScriptedTransport: Transport {
         case hang
     }
 
-    private struct Hanging {
-        let id: UInt64
-        let continuation: CheckedContinuation<Verdicts, any Error>
-    }
-
     private struct State {
         var batches: [Batch] = []
         var accepted: [EventLine] = []
-        var hanging: [Hanging] = []
-        var cancelled: Set<UInt64> = []
+        var hanging: [AsyncStream<Verdicts>.Continuation] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -92,7 +86,7 @@ public final class ScriptedTransport: Transport {
             defer { state.hanging = [] }
             return state.hanging
         }
-        for send in hanging { send.continuation.resume(returning: verdicts) }
+        for send in hanging { send.yield(verdicts) }
     }
 
     // MARK: Transport
@@ -110,7 +104,7 @@ public final class ScriptedTransport: Transport {
         switch step(index, batch) {
         case .answer(let answer): verdicts = answer
         case .failure(let error): throw error
-        case .hang: verdicts = try await hang(UInt64(index))
+        case .hang: verdicts = try await hang()
         }
         record(verdicts, batch)
         return verdicts
@@ -126,23 +120,11 @@ public final class ScriptedTransport: Transport {
         state.withLock { $0.accepted += accepted }
     }
 
-    private func hang(_ id: UInt64) async throws -> Verdicts {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let isCancelled = state.withLock { state in
-                    if state.cancelled.remove(id) != nil { return true }
-                    state.hanging.append(Hanging(id: id, continuation: continuation))
-                    return false
-                }
-                if isCancelled { continuation.resume(throwing: CancellationError()) }
-            }
-        } onCancel: {
-            let hanging = state.withLock { state in
-                let index = state.hanging.firstIndex { $0.id == id }
-                if index == nil { state.cancelled.insert(id) }
-                return index.map { state.hanging.remove(at: $0) }
-            }
-            hanging?.continuation.resume(throwing: CancellationError())
-        }
+    private func hang() async throws -> Verdicts {
+        let (released, continuation) = AsyncStream.makeStream(of: Verdicts.self)
+        state.withLock { $0.hanging.append(continuation) }
+        for await verdicts in released { return verdicts }
+        // The stream ends only when the task is cancelled.
+        throw CancellationError()
     }
 }

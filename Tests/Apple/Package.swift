@@ -1,8 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Compiles the files that end in +Apple.swift where no Apple system is at hand, against small modules that declare what
-// they use of Apple's frameworks and behave as those are documented to; and drives them.
+// Compiles and tests the files that end in +Apple.swift on other systems, with small modules that declare the used parts of
+// Apple's frameworks and behave as documented.
 //
 //     swift test --package-path Tests/Apple
 

@@ -1,4 +1,5 @@
 import Foundation
+import SluiceTesting
 import Testing
 
 /// The AccessLog example against an independent reading of the same log: Foundation's JSON reader for the events, a
@@ -13,7 +14,7 @@ import Testing
 
     static let hasRealLog = FileManager.default.fileExists(atPath: realLog.path)
 
-    /// Lines with all that is odd: an escaped quote, bytes as escapes, raw bytes that are not UTF-8, a cut last field,
+    /// Odd lines: an escaped quote, bytes as escapes, raw bytes that are not UTF-8, a cut last field,
     /// no size, a user, another time zone, an invalid request, a leap day, a carriage return.
     static let oddLines: [[UInt8]] = [
         Array(#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 203023 "http://x/" "Moz\"illa\\""#.utf8),
@@ -43,8 +44,9 @@ import Testing
         "the same lines pass through a store on disk, which is empty afterwards",
         .enabled(if: hasRealLog, "needs the real log at ../shared/data/access.log"))
     func realLinesPassThroughDiskStore() async throws {
-        let folder = TemporaryFolder()
-        let store = folder.url.appending(path: "store").path
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let store = directory.url.appending(path: "store").path
         let log = try Data(contentsOf: Self.realLog)
         let result = try await Program.run("AccessLog", ["-", "--store", store], input: log)
         #expect(result.status == 0, "\(result.errors)")
@@ -66,10 +68,11 @@ import Testing
 
     @Test("events that can't be delivered wait for the next run")
     func undeliveredEventsWaitForNextRun() async throws {
-        let folder = TemporaryFolder()
-        let store = folder.url.appending(path: "store").path
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let store = directory.url.appending(path: "store").path
         let input = Data(Self.oddLines.joined(separator: [0x0A]))
-        // Port 9 is the discard port: nobody listens there.
+        // Port 9 is the discard port, where no server listens.
         let arguments = ["-", "--store", store, "--to", "http://127.0.0.1:9"]
         let failed = try await Program.run("AccessLog", arguments, input: input)
         #expect(failed.status == 2, "\(failed.errors)")
@@ -93,8 +96,9 @@ import Testing
 
     @Test("unreadable input ends with a failure")
     func unreadableInputFails() async throws {
-        let folder = TemporaryFolder()
-        let result = try await Program.run("AccessLog", [folder.url.path])
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let result = try await Program.run("AccessLog", [directory.path])
         #expect(result.status == 66, "\(result.errors)")
     }
 
@@ -132,7 +136,7 @@ import Testing
         #expect(ids.count == output.count, "an id came out twice")
     }
 
-    /// The line as text; of one that is not UTF-8, each byte beyond ASCII is spelled out as servers do.
+    /// The line as text. If it is not UTF-8, each byte beyond ASCII is escaped as servers do.
     private static func text(_ bytes: [UInt8]) -> String {
         let line = bytes.last == 0x0D ? Array(bytes.dropLast()) : bytes
         if let text = String(data: Data(line), encoding: .utf8) { return text }

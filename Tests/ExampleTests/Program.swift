@@ -1,4 +1,5 @@
 import Foundation
+import SluiceTesting
 
 /// An example, run as a process of its own.
 struct Program {
@@ -11,7 +12,7 @@ struct Program {
         let output: Data
         let errors: String
 
-        /// The output's lines, without the empty rest behind the last newline.
+        /// The output's lines, without the empty text after the last newline.
         var lines: [Data] { output.split(separator: UInt8(ascii: "\n")).map { Data($0) } }
     }
 
@@ -29,10 +30,11 @@ struct Program {
         throw Missing(description: "no program \(name) beside the tests")
     }
 
-    /// Runs it to its end; other tests go on meanwhile.
+    /// Runs it to its end without blocking other tests.
     static func run(_ name: String, _ arguments: [String], input: Data? = nil) async throws -> Result {
-        let folder = TemporaryFolder()
-        let files = ["input", "output", "errors"].map { folder.url.appending(path: $0) }
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let files = ["input", "output", "errors"].map { directory.url.appending(path: $0) }
         try (input ?? Data()).write(to: files[0])
         for file in files[1...] { try Data().write(to: file) }
         // Files, not pipes: no program can wait for this one to read.
@@ -57,23 +59,6 @@ struct Program {
     }
 }
 
-/// A folder that goes with its owner.
-final class TemporaryFolder {
-    let url = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
-
-    init() {
-        do {
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        } catch {
-            print("could not create \(url.path): \(error)")
-        }
-    }
-
-    deinit {
-        do {
-            try FileManager.default.removeItem(at: url)
-        } catch {
-            print("could not remove \(url.path): \(error)")
-        }
-    }
+extension TemporaryDirectory {
+    var url: URL { URL(filePath: path) }
 }

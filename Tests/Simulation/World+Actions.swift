@@ -181,7 +181,7 @@ extension World {
         start(settings)
         guard let last = lives.last else { return books.violated("the last life cannot start") }
         // It comes up before its server does.
-        server.setMood([.down, .throttles, .refusesAll, .holds].randomElement(using: &random) ?? .down)
+        server.setMood([.down, .throttles, .throttlesSome, .refusesAll, .holds].randomElement(using: &random) ?? .down)
         pass(minutes: 10, until: { false })
         server.setMood(.well)
         let isDone = { last.pipeline?.ledger.routes[0].waiting == 0 && self.serialsOnDisk().isEmpty }

@@ -20,7 +20,7 @@ struct ContractTests {
         }
 
         @Test("the C client has the documented limits")
-        func limitsOfCClient() {
+        func cClientHasDocumentedLimits() {
             #expect(Int(SLUICE_CURL_BODY_LIMIT) == HTTPResponse.bodyLimit)
         }
     #endif

@@ -22,12 +22,12 @@ struct FailureTests {
         return message
     }
 
-    @Test("no server listens")
+    @Test("a send fails if no server listens")
     func refusedConnectionFails() async throws {
         try await failure(to: "http://127.0.0.1:\(Socket.unusedPort())/")
     }
 
-    @Test("the host is unknown")
+    @Test("a send fails if the host is unknown")
     func unknownHostFails() async throws {
         Server.avoidProxies()
         // If no name server can be reached, the timeout ends the wait.
@@ -35,7 +35,7 @@ struct FailureTests {
             to: "http://nobody.invalid/", timeouts: HTTPTimeouts(connect: .seconds(5), total: .seconds(5)))
     }
 
-    @Test("the server closes before it responds", arguments: [true, false])
+    @Test("a send fails if the server closes before it responds", arguments: [true, false])
     func closedConnectionFails(afterReading: Bool) async throws {
         let server = try Server { connection in
             if afterReading { _ = try connection.readRequest() } else { try connection.readBeginning() }
@@ -43,7 +43,7 @@ struct FailureTests {
         try await failure(to: server.url)
     }
 
-    @Test("the server resets the connection in the middle of the body")
+    @Test("a send fails if the server resets the connection in the middle of the body")
     func resetConnectionFails() async throws {
         let server = try Server { connection in
             try connection.readBeginning()
@@ -53,7 +53,7 @@ struct FailureTests {
     }
 
     @Test(
-        "a 2xx response is incomplete",
+        "an incomplete 2xx response is a failure",
         arguments: [
             "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1234",
@@ -71,7 +71,7 @@ struct FailureTests {
     }
 
     @Test(
-        "the response isn't HTTP",
+        "a response that isn't HTTP is a failure",
         arguments: [
             "\r\n\r\n", "hello\r\n\r\n", "SSH-2.0-OpenSSH\r\n", "200 OK\r\n\r\n", "HTTP/1.1\r\n\r\n",
             "HTTP/1.1 OK 200\r\n\r\n", "HTTP/1.1 2OO OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n",
@@ -88,7 +88,7 @@ struct FailureTests {
         try await failure(to: server.url)
     }
 
-    @Test("a server without TLS has an https URL")
+    @Test("an https URL fails on a server without TLS")
     func missingTLSFails() async throws {
         let server = try Server { connection in
             try connection.readBeginning()
@@ -99,7 +99,7 @@ struct FailureTests {
         #expect(server.received.all.isEmpty)
     }
 
-    @Test("a server that never responds is left at the timeout", arguments: [true, false])
+    @Test("a request to a server that never responds ends at the timeout", arguments: [true, false])
     func silentServerTimesOut(reading: Bool) async throws {
         let closed = Arrivals<Bool>()
         let server = try Server { connection in
@@ -124,7 +124,8 @@ struct FailureTests {
     }
 
     @Test(
-        "a response that arrives byte by byte without an end is left at the timeout", arguments: ["HTTP/1.1 200 O", ""])
+        "a response that arrives byte by byte without an end is ended by the timeout",
+        arguments: ["HTTP/1.1 200 O", ""])
     func endlessSlowResponseTimesOut(beginning: String) async throws {
         let closed = Arrivals<Bool>()
         let server = try Server { connection in

@@ -108,7 +108,7 @@ struct HostileResponseTests {
         #expect(String(decoding: response.body, as: UTF8.self) == "busy")
     }
 
-    @Test("endless interim responses are left at the timeout")
+    @Test("endless interim responses are ended by the timeout")
     func endlessInterimResponsesTimeOut() async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()

@@ -95,7 +95,7 @@ struct RetryAfterTests {
     ]
 
     @Test("the three forms of dates are read", arguments: dates)
-    func threeFormsOfDates(text: String, expected: String?) {
+    func threeFormsOfDatesAreRead(text: String, expected: String?) {
         #expect(Timestamp(httpDate: text)?.description == expected)
     }
 }

@@ -1,12 +1,13 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
 
 struct AgeTests {
     private let directory: TemporaryDirectory
-    private let time = ManualTime()
+    private let time = VirtualTime()
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -59,14 +60,14 @@ struct AgeTests {
     }
 
     @Test(
-        "events that were stored with a wrong clock are no older once the clock is right again",
+        "events that were stored with a wrong clock get no older when the clock is corrected",
         arguments: [-30, 3_650])
-    func eventsStoredWithWrongClockAreNoOlder(days: Int) throws {
+    func correctedClockAgesNoEvents(days: Int) throws {
         try runProcess(0)
         time.advance(by: .days(20))
-        time.setWall(by: .days(days))
+        time.moveWallTime(by: .days(days))
         try runProcess(1)
-        time.setWall(by: .days(-days))
+        time.moveWallTime(by: .days(-days))
         time.advance(by: .days(4))
         try runProcess(2)
         time.advance(by: .days(4))
@@ -76,10 +77,10 @@ struct AgeTests {
         #expect(try last.drain() == texts([1, 2]))
     }
 
-    @Test("segments that were stored with a wrong clock leave the next process free to believe its own")
+    @Test("segments that were stored with a wrong clock do not affect the clock of the next process")
     func wrongClockAloneDoesNotSpoilNextProcess() throws {
         try runProcess(0)
-        time.setWall(by: .days(-30))
+        time.moveWallTime(by: .days(-30))
         try runProcess(1)
         let names = try directory.segments().map { $0.split(separator: "/").last ?? "" }.sorted()
         #expect(names.last?.hasSuffix("-0.jsonl") == true)
@@ -95,15 +96,15 @@ struct AgeTests {
     }
 
     @Test("processes side by side whose clocks are years apart expire no events of each other")
-    func neighboursWithDifferentClocksExpireNothing() throws {
+    func differentClocksOfProcessesExpireNothing() throws {
         let first = try opened()
-        time.setWall(by: .days(-3_650))
+        time.moveWallTime(by: .days(-3_650))
         let second = try opened()
         try first.append(EventLine(0))
         try second.append(EventLine(1))
         first.store.close()
         second.store.close()
-        time.setWall(by: .days(3_650))
+        time.moveWallTime(by: .days(3_650))
         let third = try opened()
         #expect(Set(try third.drain()) == Set(texts([0, 1])))
         #expect(third.dropped.isEmpty)
@@ -149,7 +150,7 @@ struct AgeTests {
     func clockJumpExpiresNothing(days: Int) throws {
         let store = try opened()
         try store.append(EventLine(0))
-        time.setWall(by: .days(days))
+        time.moveWallTime(by: .days(days))
         try store.append(EventLine(1, .critical))
         let first = try #require(try store.nextBatch())
         store.store.release(first.id)
@@ -164,12 +165,12 @@ struct AgeTests {
     func clockJumpExpiresNothingInLaterProcesses(days: Int) throws {
         let store = try opened()
         try store.append(EventLine(0))
-        time.setWall(by: .days(days))
+        time.moveWallTime(by: .days(days))
         _ = try store.nextBatch()
         try store.append(EventLine(1))
         store.store.close()
         for number in 2..<5 { try runProcess(number) }
-        time.setWall(by: .days(-days))
+        time.moveWallTime(by: .days(-days))
         let last = try opened()
         #expect(try last.drain() == texts(0..<5))
         #expect(last.dropped.isEmpty)
@@ -178,12 +179,12 @@ struct AgeTests {
     @Test("a clock that is years ahead when the store is opened expires nothing, in any number of processes")
     func clockYearsAheadExpiresNothing() throws {
         try runProcess(0)
-        time.setWall(by: .days(3_650))
+        time.moveWallTime(by: .days(3_650))
         for number in 1..<10 {
             time.advance(by: .days(1))
             try runProcess(number)
         }
-        time.setWall(by: .days(-3_650))
+        time.moveWallTime(by: .days(-3_650))
         let store = try opened()
         #expect(try store.drain() == texts(0..<10))
         #expect(store.dropped.isEmpty)

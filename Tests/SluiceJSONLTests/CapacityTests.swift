@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -76,7 +77,7 @@ struct CapacityTests {
         store.expectConservation()
     }
 
-    @Test("a batch in flight is never evicted, and nothing is evicted in vain")
+    @Test("a batch in flight is never evicted")
     func batchInFlightIsNeverEvicted() throws {
         let store = try opened()
         for number in 0..<80 { try store.append(line(number)) }

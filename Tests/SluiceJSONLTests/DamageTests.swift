@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -51,7 +52,7 @@ struct DamageTests {
         #expect(store.recovered == 6)
     }
 
-    @Test("no flipped bit alters an event, and none costs more than two events")
+    @Test("a flipped bit never alters an event, and costs at most two events")
     func flippedBitsNeverAlterEvents() throws {
         for index in intact.indices {
             for bit in 0..<8 {

@@ -8,7 +8,7 @@ import Testing
 struct DeadLetterTests {
     private let directory: TemporaryDirectory
     private let files = FaultyFileSystem()
-    private let time = ManualTime()
+    private let time = VirtualTime()
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -51,7 +51,7 @@ struct DeadLetterTests {
             #expect(store.store.backlog.events > 0)
             try store.settle(batch)
         }
-        let start = #"{"reason":"a \"b\"\n","at":1800000000000,"#
+        let start = #"{"reason":"a \"b\"\n","at":\#(time.wallTime().milliseconds),"#
         #expect(
             try lines() == [
                 start + #""refusals":3,"event":\#(line.text)}"#, start + #""event":\#(EventLine.canonical(1).text)}"#,
@@ -60,7 +60,7 @@ struct DeadLetterTests {
         #expect(letters.map(\.line) == [line, .canonical(1)])
         #expect(letters.map(\.reason) == ["a \"b\"\n", "a \"b\"\n"])
         #expect(letters.map(\.refusalsInARow) == [3, 0])
-        #expect(letters.allSatisfy { $0.date == Timestamp(milliseconds: 1_800_000_000_000) })
+        #expect(letters.allSatisfy { $0.date == time.wallTime() })
         #expect(try letters.map { try $0.event().priority } == [.critical, .normal])
         #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 2))
     }
@@ -314,7 +314,7 @@ struct DeadLetterTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    /// Each operation fails from its nth call on, for good, as if the process had been killed there.
+    /// Each operation fails permanently from its nth call on, as if the process had been killed there.
     @Test(
         "wherever the process ends, each event is delivered, waiting or a dead letter",
         arguments: FaultyFileSystem.Operation.allCases, [JSONLStore.Durability.process, .full, .buffered])
@@ -482,7 +482,7 @@ struct DeadLetterTests {
         let store = try opened()
         try reject(0..<3, in: store)
         let root = try #require(try SystemFileSystem().list(directory.path).first)
-        try TemporaryDirectory.remove("\(directory.path)/\(root)\(isWhole ? "" : "/rejected")")
+        directory.remove("\(root)\(isWhole ? "" : "/rejected")")
         #expect(try store.store.deadLetters().isEmpty)
         try reject(3..<5, in: store)
         #expect(try store.store.deadLetters().compactMap(\.number) == [3, 4])

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -25,7 +26,7 @@ struct DeletionTests {
         let store = try TestedStore.opened(JSONLStore(at: root))
         for number in 0..<600 { try store.append(EventLine(number)) }
         for number in 600..<610 { try store.append(EventLine(number, .critical)) }
-        try TemporaryDirectory.remove(root)
+        directory.remove("root")
         try store.append(EventLine(1_000))
         #expect(store.dropped == [.vanished: 610])
         #expect(store.notes.count == 1)
@@ -39,8 +40,8 @@ struct DeletionTests {
     func deletedOwnDirectoryIsCreatedAgain() throws {
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
-        let home = try #require(try SystemFileSystem().list(root).first)
-        try TemporaryDirectory.remove("\(root)/\(home)")
+        let ownDirectory = try #require(try SystemFileSystem().list(root).first)
+        directory.remove("root/\(ownDirectory)")
         try store.append(EventLine(1, .critical))
         try store.append(EventLine(2))
         #expect(store.dropped == [.vanished: 1])
@@ -53,7 +54,7 @@ struct DeletionTests {
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
         let batch = try #require(try store.nextBatch())
-        try TemporaryDirectory.remove(root)
+        directory.remove("root")
         try store.append(EventLine(1))
         #expect(store.dropped.isEmpty)
         try store.settle(batch)
@@ -79,7 +80,7 @@ struct DeletionTests {
         try earlier.append(EventLine(0))
         earlier.store.close()
         let store = try TestedStore.opened(JSONLStore(at: root))
-        try TemporaryDirectory.remove(root)
+        directory.remove("root")
         #expect(try store.nextBatch() == nil)
         #expect(store.dropped.isEmpty)
         #expect(store.store.backlog.isEmpty)
@@ -90,7 +91,7 @@ struct DeletionTests {
     func replacementOfDirectoryIsChecked() throws {
         let store = try TestedStore.opened(JSONLStore(at: root))
         try store.append(EventLine(0))
-        try TemporaryDirectory.remove(root)
+        directory.remove("root")
         try SystemFileSystem().makeDirectory("\(directory.path)/elsewhere", mode: 0o700)
         symlink("\(directory.path)/elsewhere", root)
         #expect(throws: SluiceError.self) { try store.append(EventLine(1)) }
@@ -102,7 +103,7 @@ struct DeletionTests {
     func bufferedEventsSurviveDeletion() throws {
         let store = try TestedStore.opened(JSONLStore(at: root, durability: .buffered))
         try store.append(EventLine(0))
-        try TemporaryDirectory.remove(root)
+        directory.remove("root")
         #expect(try store.drain() == texts([0]))
         store.expectConservation()
     }

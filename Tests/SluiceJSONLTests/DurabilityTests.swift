@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -9,7 +10,7 @@ import Testing
 struct DurabilityTests {
     private let directory: TemporaryDirectory
     private let files = FaultyFileSystem()
-    private let time = ManualTime()
+    private let time = VirtualTime()
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -20,7 +21,7 @@ struct DurabilityTests {
             JSONLStore(at: directory.path, durability: durability, environment: time.environment, files: files))
     }
 
-    @Test("by default each event is one write, and none is synchronized")
+    @Test("by default each event is one write, and no event is synchronized")
     func eachEventIsOneWrite() throws {
         let store = try opened(.process)
         for number in 0..<100 { try store.append(EventLine(number)) }
@@ -98,7 +99,7 @@ struct DurabilityTests {
         await until { files.calls(.synchronize) == 3 + directories }
         await until { store.store.isIdle }
         time.advance(by: .seconds(1))
-        #expect(time.sleepers == 0)
+        #expect(time.deadlines.isEmpty)
         try store.append(EventLine(1_200))
         try await passInterval()
         await until { files.calls(.synchronize) == 3 + directories + 1 }
@@ -135,7 +136,7 @@ struct DurabilityTests {
     }
 
     private func passInterval() async throws {
-        await until { time.sleepers == 1 }
+        await until { time.deadlines.count == 1 }
         time.advance(by: .milliseconds(10))
     }
 

@@ -112,7 +112,7 @@ struct FaultTests {
     @Test("a segment that cannot be read is tried again, then given up so that it does not block others")
     func unreadableSegmentDoesNotBlockOthers() throws {
         try directory.leave([EventLine(0)])
-        let time = ManualTime()
+        let time = VirtualTime()
         let store = try TestedStore.opened(
             JSONLStore(at: directory.path, environment: time.environment, files: files))
         try store.append(EventLine(1))
@@ -168,7 +168,8 @@ struct FaultTests {
     }
 
     @Test(
-        "something else with a segment's name does not block other segments", arguments: ["link", "directory", "fifo"])
+        "a link, directory or fifo with a segment's name does not block other segments",
+        arguments: ["link", "directory", "fifo"])
     func irregularFileDoesNotBlockOthers(kind: String) throws {
         try directory.leave([EventLine(0)])
         let name = try directory.segments()[0]
@@ -185,9 +186,9 @@ struct FaultTests {
         #expect(try SystemFileSystem().status(of: path).links > 0)
     }
 
-    /// Each error at each operation, from its nth call on, once or for good.
+    /// Each error at each operation, from its nth call on, once or permanently.
     @Test(
-        "whatever fails, every accepted event is delivered once when the fault ends",
+        "after any fault, every accepted event is delivered once",
         arguments: FaultyFileSystem.Operation.allCases,
         Trials.isFull
             ? [FileError.noSpace, .inputOutput, .accessDenied, .readOnly, .quotaExceeded] : [.noSpace, .inputOutput])
@@ -197,7 +198,7 @@ struct FaultTests {
                 for times in [1, Int.max] {
                     let directory = try TemporaryDirectory()
                     let files = FaultyFileSystem()
-                    let time = ManualTime()
+                    let time = VirtualTime()
                     let store = try TestedStore.opened(
                         JSONLStore(
                             at: directory.path, durability: durability, environment: time.environment, files: files))

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -52,7 +53,7 @@ struct JSONLStoreTests {
         }
     }
 
-    @Test("critical events come first, however late they were")
+    @Test("critical events come first, even if they are the newest")
     func criticalEventsComeFirst() throws {
         let store = try opened()
         for number in 0..<3 { try store.append(EventLine(number)) }
@@ -139,7 +140,7 @@ struct JSONLStoreTests {
         #expect(try store.drain() == [exact.text])
     }
 
-    @Test("files and directories are for their owner alone")
+    @Test("only their owner can access files and directories")
     func filesAreForTheirOwnerAlone() throws {
         let root = "\(directory.path)/a/b"
         let store = try TestedStore.opened(JSONLStore(at: root))

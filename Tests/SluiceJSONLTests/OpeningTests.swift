@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -72,7 +73,7 @@ struct OpeningTests {
         expectUnavailable(path, says: reason)
     }
 
-    @Test("a second opening is refused, and after the close says that a new store is needed")
+    @Test("a second opening is refused, and the error after a close advises a new store")
     func secondOpeningIsRefused() throws {
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
         let inUse = #expect(throws: SluiceError.self) { try store.open() }

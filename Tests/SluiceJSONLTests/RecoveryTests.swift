@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -33,10 +34,10 @@ struct RecoveryTests {
 
     @Test("ten processes in a row keep the order and use one directory")
     func tenProcessesKeepOrderInOneDirectory() throws {
-        let time = ManualTime()
+        let time = VirtualTime()
         for process in 0..<10 {
             // The clock goes backwards from process to process: the order must not depend on it.
-            time.setWall(by: .days(-1))
+            time.moveWallTime(by: .days(-1))
             let store = try TestedStore.opened(JSONLStore(at: directory.path, environment: time.environment))
             for number in 0..<30 { try store.append(EventLine(process * 30 + number)) }
             store.store.close()
@@ -110,8 +111,8 @@ struct RecoveryTests {
         #expect(try directory.segments().isEmpty)
     }
 
-    @Test("a lock whose file was replaced just before is not taken for the directory's")
-    func exchangedLockIsNotTaken() throws {
+    @Test("a lock whose file was just replaced does not count as the directory's lock")
+    func replacedLockDoesNotCount() throws {
         try directory.leave([EventLine(0)])
         let files = FaultyFileSystem()
         let root = directory.path
@@ -131,8 +132,8 @@ struct RecoveryTests {
         #expect(try store.drain() == texts([0]))
     }
 
-    @Test("when nothing else waits, a neighbour that has ended since is adopted too")
-    func endedNeighbourIsAdoptedLater() throws {
+    @Test("when no other event waits, a process that has ended since is adopted too")
+    func processThatEndedSinceIsAdopted() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
         try first.append(EventLine(1))
         let second = try TestedStore.opened(JSONLStore(at: directory.path))
@@ -161,7 +162,7 @@ struct RecoveryTests {
         #expect(try second.drain() == texts([0, 2]))
     }
 
-    @Test("a store that has delivered its last event looks for more before it says that it is empty")
+    @Test("a store that has delivered its last event looks for more before it reports that it is empty")
     func looksForMoreAfterLastBatch() throws {
         let first = try TestedStore.opened(JSONLStore(at: directory.path))
         try first.append(EventLine(1))
@@ -198,7 +199,7 @@ struct RecoveryTests {
         #expect(store.dropped.isEmpty)
     }
 
-    @Test("a directory without its lock is adopted all the same")
+    @Test("a directory without its lock is adopted too")
     func directoryWithoutLockIsAdopted() throws {
         try directory.leave([EventLine(0)])
         let home = try #require(try SystemFileSystem().list(directory.path).first)
@@ -207,7 +208,7 @@ struct RecoveryTests {
         #expect(try store.drain() == texts([0]))
     }
 
-    @Test("a directory that is a symbolic link or someone else's is left alone", arguments: ["link", "owner"])
+    @Test("a directory that is a symbolic link or belongs to another user is left alone", arguments: ["link", "owner"])
     func foreignDirectoryIsLeftAlone(kind: String) throws {
         let other = try TemporaryDirectory()
         try other.leave([EventLine(0)])
@@ -216,7 +217,7 @@ struct RecoveryTests {
             symlink("\(other.path)/\(name)", "\(directory.path)/\(name)")
         } else {
             try SystemFileSystem().rename("\(other.path)/\(name)", to: "\(directory.path)/\(name)")
-            // Only root can give things away.
+            // Only root can change the owner.
             guard chown("\(directory.path)/\(name)", 1, 1) == 0 else { return }
         }
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
@@ -257,7 +258,7 @@ struct RecoveryTests {
 }
 
 extension TemporaryDirectory {
-    /// Copies the files as they are at this moment. Nobody holds the locks of the copy.
+    /// Copies the files as they are at this moment. No process holds the locks of the copy.
     func copy(to other: TemporaryDirectory) throws {
         for name in try files() {
             let parts = name.split(separator: "/").dropLast()

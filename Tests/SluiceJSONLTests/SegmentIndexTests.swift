@@ -42,7 +42,7 @@ struct SegmentIndexTests {
         }
     }
 
-    @Test("whatever happens to the segments, order and sizes are those of a naive model", arguments: 0..<50)
+    @Test("after any operations, order and sizes are those of a naive model", arguments: 0..<50)
     func matchesNaiveModel(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         var index = SegmentIndex()
@@ -102,7 +102,7 @@ struct SegmentIndexTests {
     }
 
     /// Every order of insertion of five segments, and every choice of one to hand out.
-    @Test("segments are delivered by sequence, then by time, then by directory, in whatever order they were added")
+    @Test("segments are delivered by sequence, then by time, then by directory, in any order of insertion")
     func ordersSegments() {
         let expected = [segment(1), segment(2), segment(2, in: "b"), segment(2, created: 2), segment(3, created: 0)]
         func permutations(_ rest: [Segment], _ chosen: [Segment] = []) {

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 #if canImport(Darwin)
@@ -27,7 +28,7 @@ struct StateFileTests {
         #expect(try files.list(directory.path) == ["state"])
     }
 
-    @Test("the file and its directories are for their owner alone")
+    @Test("only its owner can access the file and its directories")
     func fileIsForItsOwnerAlone() throws {
         let file = StateFile(path: "\(directory.path)/a/b/state")
         try file.write([1])

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFiles
+import SluiceTesting
 import Testing
 
 @testable import SluiceJSONL
@@ -115,48 +116,11 @@ func texts(_ numbers: some Sequence<Int>, _ priority: Event.Priority = .normal, 
     numbers.map { EventLine($0, priority, padding: padding).text }
 }
 
-/// Clocks that a test moves.
-final class ManualTime: TimeSource {
-    private struct State {
-        var wall: Int64 = 1_800_000_000_000
-        var elapsed: Duration = .zero
-        var sleepers: [(deadline: Duration, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Locked(State())
-
-    func wallTime() -> Timestamp { Timestamp(milliseconds: state.withLock { $0.wall }) }
-    func suspendingTime() -> Duration { state.withLock { $0.elapsed } }
-    func continuousTime() -> Duration { state.withLock { $0.elapsed } }
-
-    func sleep(until deadline: Duration) async throws {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.elapsed < deadline { state.sleepers.append((deadline, continuation)) }
-                return state.elapsed >= deadline
-            }
-            if isOver { continuation.resume() }
-        }
-    }
-
-    /// Moves both clocks.
-    func advance(by duration: Duration) {
-        let due = state.withLock { state in
-            state.elapsed += duration
-            state.wall += duration.wholeMilliseconds
-            let split = state.sleepers.partition { $0.deadline <= state.elapsed }
-            defer { state.sleepers.removeSubrange(split...) }
-            return state.sleepers[split...]
-        }
-        for sleeper in due { sleeper.continuation.resume() }
-    }
-
+extension VirtualTime {
     /// Moves only the wall clock, like a user who changes it.
-    func setWall(by duration: Duration) {
-        state.withLock { $0.wall += duration.wholeMilliseconds }
+    func moveWallTime(by duration: Duration) {
+        setWallTime(Timestamp(milliseconds: wallTime().milliseconds + duration.wholeMilliseconds))
     }
-
-    var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     var environment: PipelineEnvironment { PipelineEnvironment(time: self) }
 }
@@ -168,7 +132,7 @@ extension Duration {
 extension TemporaryDirectory {
     private static let system = SystemFileSystem()
 
-    /// All files below, relative to the directory, sorted; locks left out.
+    /// The sorted relative paths of all files except locks.
     func files() throws -> [String] {
         func walk(_ path: String) throws -> [String] {
             try TemporaryDirectory.system.list(path).flatMap { name in

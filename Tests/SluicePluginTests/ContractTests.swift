@@ -10,7 +10,7 @@ import Testing
 @Suite("Every processor keeps the contract")
 struct ContractTests {
     @Test(
-        "whatever is tracked, stored or dropped with a reason",
+        "every tracked event is stored, or dropped with a reason",
         arguments: [
             AutoProperties(), Identity(persistedIn: .memory), DurationTimer(), Screens(), LifecycleEvents(),
             PassiveLaunchTagger(),
@@ -26,7 +26,7 @@ struct ContractTests {
                 eventName: .dropEvent(over: 9), properties: .dropEvent(over: 9), propertyName: .dropProperty(over: 9),
                 string: .dropProperty(over: 9)),
         ] as [any Processor])
-    func contract(processor: any Processor) async throws {
+    func everyEventIsStoredOrDroppedWithReason(processor: any Processor) async throws {
         try await check(processor)
     }
 

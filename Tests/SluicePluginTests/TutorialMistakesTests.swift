@@ -6,7 +6,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// What goes wrong in analytics SDKs as tutorials build them. Each test fails on an implementation with that mistake.
+/// Mistakes of analytics SDKs in tutorials. Each test fails on an implementation with its mistake.
 @Suite(.timeLimit(.minutes(10))) struct TutorialMistakesTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
@@ -35,7 +35,7 @@ import Testing
         try transport.accepted().map { $0.properties["number"] }
     }
 
-    /// Keeps the bodies that it is to send.
+    /// Keeps the bodies of its requests.
     private struct Collector: HTTPClient {
         let bodies = Locked<[[UInt8]]>([])
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    @Test("events of a batch are joined with commas, so that the whole is JSON")
-    func eventsBatchJoined() async throws {
+    @Test("the events of a batch are joined with commas, so that the body is valid JSON")
+    func bodyIsValidJSON() async throws {
         let collector = Collector()
         let pipeline = try pipeline(
             HTTPTransport(to: "http://collector.example", format: .jsonArray, configuration: .init(client: collector)))
@@ -57,15 +57,15 @@ import Testing
         #expect(events.allSatisfy { $0["event"] as? String == "Event" })
     }
 
-    @Test("the key of the properties is spelled so")
-    func keyPropertiesSpelled() throws {
+    @Test("the properties of an event have the key \"properties\"")
+    func propertiesHaveTheirKey() throws {
         let line = try EventLine(.named("Event", ["a": 1]))
         let object = try #require(try JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any])
         #expect(object["properties"] as? [String: Int] == ["a": 1])
     }
 
-    @Test("a flush goes on after a batch has been delivered and deleted, until nothing waits")
-    func flushGoesAfter() async throws {
+    @Test("a flush continues with the next batch until the store is empty")
+    func flushContinuesUntilStoreIsEmpty() async throws {
         let pipeline = try pipeline(transport)
         pipeline.pauseDelivery()
         for number in 0..<35 { pipeline.track("Event", ["number": .int(number)]) }
@@ -76,13 +76,13 @@ import Testing
         #expect(try numbers(transport) == (0..<35).map { .int($0) })
     }
 
-    @Test("what is deleted is what was sent, not as many of what is there by then")
-    func deletedSentMany() async throws {
+    @Test("exactly the sent events are deleted, not as many events from the front of the store")
+    func sentEventsAreDeletedByIdentity() async throws {
         let transport = ScriptedTransport([.hang])
         let pipeline = try pipeline(transport)
         for number in 0..<20 { pipeline.track("Event", ["number": .int(number)]) }
         await transport.waitForSends(1)
-        // These overtake what is being sent, and stand before all that still waits.
+        // These are ahead of all waiting events in the store.
         for number in 20..<25 { pipeline.track("Event", ["number": .int(number)], priority: .critical) }
         transport.release(.all(.accepted))
         await pipeline.flush()
@@ -92,8 +92,8 @@ import Testing
         #expect((0..<25).allSatisfy { sent.contains(.int($0)) })
     }
 
-    @Test("going through the table of timers changes each of them once, while others come and go")
-    func tableTimersCan() async throws {
+    @Test("a change of all timers changes each of them once, even if others are added and removed meanwhile")
+    func changingAllTimersAllowsConcurrentChanges() async throws {
         let timers = DurationTimer()
         let pipeline = try pipeline(transport, timers)
         let running = (0..<100).map { "Running \($0)" }
@@ -119,7 +119,7 @@ import Testing
         time.advance(by: .seconds(2))
         pipeline.signal(.didEnterBackground)
         time.advance(by: .seconds(100))
-        // What still runs in the background, or is paused in the foreground, was skipped.
+        // A timer that runs in the background, or is paused in the foreground, was skipped.
         pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(4))
         for name in running + paused { timers.end(name) }
@@ -128,8 +128,8 @@ import Testing
         #expect(durations == running.map { _ in 7_000.0 } + paused.map { _ in 1_000.0 })
     }
 
-    @Test("resuming resumes what is paused, and leaves alone what runs")
-    func resumingResumesPaused() async throws {
+    @Test("resuming affects paused timers only")
+    func resumeAffectsPausedTimersOnly() async throws {
         let timers = DurationTimer()
         let pipeline = try pipeline(transport, timers)
         timers.start("Paused")
@@ -143,8 +143,8 @@ import Testing
         #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [1_000.0, 2_000.0])
     }
 
-    @Test("coming back from the background loses nothing of what was counted before")
-    func comingBackFrom() async throws {
+    @Test("a timer keeps its measured time through the background")
+    func backgroundKeepsMeasuredTime() async throws {
         let timers = DurationTimer()
         let pipeline = try pipeline(transport, timers)
         timers.start("Watch")
@@ -158,8 +158,8 @@ import Testing
         #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [8_000.0])
     }
 
-    @Test("events are counted where they are stored: of many threads, none is missed and none counts twice")
-    func eventsCountedWhere()
+    @Test("each event of many threads is counted once, when it is stored")
+    func concurrentEventsCountOnce()
         async throws
     {
         let pipeline = try pipeline(transport)
@@ -177,8 +177,8 @@ import Testing
         #expect(Set(sent.compactMap { number in if case .int(let int) = number { int } else { nil } }).count == 800)
     }
 
-    @Test("a receiver that never answers blocks neither tracking nor the host")
-    func receiverNeverAnswers() async throws {
+    @Test("a receiver that never responds blocks neither tracking nor the shutdown")
+    func silentReceiverBlocksNothing() async throws {
         let transport = ScriptedTransport(then: .hang)
         let pipeline = try pipeline(transport)
         for _ in 0..<20 { pipeline.track("Event") }
@@ -191,12 +191,12 @@ import Testing
         #expect(await ledger.routes[0].waiting == 1_020)
     }
 
-    @Test("the interval counts on whatever thread the pipeline was built")
-    func intervalCountsWhatever() async throws {
+    @Test("the interval does not depend on the thread that built the pipeline")
+    func intervalNeedsNoThread() async throws {
         let (time, transport) = (time, transport)
         let built = Locked<Result<Pipeline, any Error>?>(nil)
         await withCheckedContinuation { continuation in
-            // A thread that ends at once, and with it whatever loop it may have had.
+            // A thread that ends immediately, together with its run loop.
             let thread = Thread {
                 let result = Result { try self.pipeline(transport) }
                 built.withLock { $0 = result }

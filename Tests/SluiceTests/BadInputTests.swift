@@ -12,7 +12,7 @@ import Testing
         let testDescription: String
         let track: @Sendable (Pipeline) -> Void
         let stored: Stored
-        /// Causes of which the ledger counts one event each.
+        /// Causes, each of which the ledger counts for one event.
         let sanitized: [Sanitization]
 
         /// An event called `e` with these properties.
@@ -135,7 +135,7 @@ import Testing
             .truncatedName
         ) { $0.track(String(repeating: "é", count: 513)) },
         Input(
-            "an event name to be cut in mid character",
+            "an event name that is cut within a character",
             .line("\"event\":\"a\(String(repeating: "😀", count: 255))\",\"time\":0,\"properties\":{}}"), .truncatedName
         ) { $0.track("a" + String(repeating: "😀", count: 256)) },
         Input(
@@ -166,7 +166,8 @@ import Testing
             ["p": .string(huge)]
         },
         Input(
-            "a string to be cut in mid character", .properties("{\"p\":\"x\(String(repeating: "€", count: 21_845))\"}"),
+            "a string that is cut within a character",
+            .properties("{\"p\":\"x\(String(repeating: "€", count: 21_845))\"}"),
             .truncatedString
         ) {
             ["p": .string("x" + String(repeating: "€", count: 21_846))]
@@ -212,7 +213,8 @@ import Testing
             return ["p": value]
         },
         Input(
-            "all wrong at once", .properties(#"{"p":[null,null]}"#), .nonFiniteNumber, .unwritableDate, .droppedProperty
+            "several faults in one event", .properties(#"{"p":[null,null]}"#), .nonFiniteNumber, .unwritableDate,
+            .droppedProperty
         ) {
             let moment = Timestamp(milliseconds: .max)
             return ["p": [.double(.nan), .date(moment)], String(repeating: "x", count: 2_000): 1]

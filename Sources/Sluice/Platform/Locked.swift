@@ -75,14 +75,3 @@ package final class Locked<State>: @unchecked Sendable {
         #endif
     }
 }
-
-extension Locked where State == Void {
-    /// Runs `body` exclusively, to protect a resource that isn't a value, such as a file.
-    // It doesn't access the state: the thread sanitizer would report two accesses to zero bytes as a race.
-    @inlinable
-    package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        lock()
-        defer { unlock() }
-        return try body()
-    }
-}

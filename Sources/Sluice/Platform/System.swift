@@ -9,35 +9,29 @@
 #endif
 
 /// The clocks of the operating system.
-public struct SystemTime: TimeSource {
+package struct SystemTime: TimeSource {
     // Instants of the standard clocks are opaque, so each process measures from its first use.
     private static let continuousOrigin = ContinuousClock.now
     private static let suspendingOrigin = SuspendingClock.now
 
-    /// Creates a source. All sources of a process share their origin.
-    public init() {}
+    // All sources of a process share their origin.
+    package init() {}
 
-    /// Returns the system's wall time.
-    public func wallTime() -> Timestamp {
+    package func wallTime() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// Returns the time since the first use, without the time that the machine slept.
-    public func suspendingTime() -> Duration {
+    package func suspendingTime() -> Duration {
         SystemTime.suspendingOrigin.duration(to: .now)
     }
 
-    /// Returns the time since the first use.
-    public func continuousTime() -> Duration {
+    package func continuousTime() -> Duration {
         SystemTime.continuousOrigin.duration(to: .now)
     }
 
-    /// Waits until ``continuousTime()`` has reached `deadline`.
-    ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
-    public func sleep(until deadline: Duration) async throws {
+    package func sleep(until deadline: Duration) async throws {
         // The system's clock traps on values that its integers can't hold.
         let deadline = min(deadline, .seconds(100 * 31_536_000))
         try await ContinuousClock().sleep(until: SystemTime.continuousOrigin.advanced(by: deadline))

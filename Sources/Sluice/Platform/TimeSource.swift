@@ -1,6 +1,6 @@
 /// The clocks of a pipeline and its plugins: wall time for events, two monotonic clocks for intervals.
 ///
-/// Use ``SystemTime`` in production and `VirtualTime` of SluiceTesting in tests.
+/// Use ``PipelineEnvironment/systemTime`` in production and `VirtualTime` of SluiceTesting in tests.
 ///
 /// ## Conforming
 /// - Allow calls from any thread.
@@ -33,12 +33,15 @@ public struct PipelineEnvironment: Sendable {
 
     /// Creates an environment, by default that of the operating system.
     public init(
-        time: any TimeSource = SystemTime(),
+        time: any TimeSource = PipelineEnvironment.systemTime,
         random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom
     ) {
         self.time = time
         self.random = random
     }
+
+    /// The clocks of the operating system. The monotonic ones start at their first use.
+    public static let systemTime: any TimeSource = SystemTime()
 
     /// The random number generator of the operating system, safe across `fork`.
     public static let systemRandom: @Sendable () -> UInt64 = { CurrentProcess.current.random() }

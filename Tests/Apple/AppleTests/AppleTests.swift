@@ -6,7 +6,6 @@ import Network
 import Security
 import Sluice
 import SluiceAdvertising
-import SluiceAutoProperties
 import SluiceIdentity
 import SluiceLifecycle
 import SluiceMemory
@@ -14,9 +13,11 @@ import SluiceTesting
 import Testing
 import UIKit
 
+@testable import SluiceAutoProperties
+
 /// The adapters for Apple's platforms, driven through the real notification centre and stand-ins for the rest.
 @Suite(.serialized, .timeLimit(.minutes(10))) @MainActor struct AppleTests {
-    /// Records the signals that the pipeline gets.
+    /// Records the pipeline's signals.
     private final class Signals: Processor {
         let all = Locked<[Signal]>([])
         func process(_ event: inout Event) -> Disposition { .keep }
@@ -45,7 +46,7 @@ import UIKit
         for name in names { center.post(name: name, object: nil) }
     }
 
-    /// Until the main thread has done what it was asked to do meanwhile.
+    /// Waits until the main thread has run the work that was queued.
     private func settle(_ isDone: () -> Bool) async {
         while !isDone() { await Task.yield() }
     }
@@ -84,7 +85,8 @@ import UIKit
             (.background, .inactive, .foreground), (.background, .active, .foreground),
             (.background, .background, .passive),
         ])
-    func launchOfAppWithScenes(first: UIApplication.State, then: UIApplication.State, launch: Signal.Launch) async {
+    func sceneStateIsReadAfterLaunch(first: UIApplication.State, then: UIApplication.State, launch: Signal.Launch) async
+    {
         UIApplication.shared.applicationState = first
         let app = AppSignals(to: pipeline, from: center, hasScenes: true)
         #expect(signals.all.withLock { $0.isEmpty } == (first == .background))
@@ -164,7 +166,7 @@ import UIKit
     // MARK: Properties
 
     @Test("the network's type is that of the path")
-    func networkType() throws {
+    func networkTypeIsThatOfPath() throws {
         let types: [(NWInterface.InterfaceType, String?)] = [
             (.wifi, "wifi"), (.cellular, "cellular"), (.wiredEthernet, "ethernet"), (.other, nil),
         ]
@@ -177,7 +179,7 @@ import UIKit
     }
 
     @Test("maker and locale come from the frameworks")
-    func manufacturerAndLocale() {
+    func manufacturerAndLocaleComeFromFrameworks() {
         let properties = SystemReader.current.platform
         #expect(properties["$manufacturer"] == "Apple")
         #expect(properties["$locale"] == .string(Locale.current.identifier))
@@ -191,7 +193,9 @@ import UIKit
             (["1": ("--", nil)], nil, nil), (["1": ("A1", "65535")], nil, nil), (["1": (" ", "232")], nil, nil),
             (["1": (nil, nil)], nil, nil), ([:], "1", nil), (nil, nil, nil),
         ] as [([String: (String?, String?)]?, String?, String?)])
-    func carrier(providers: [String: (String?, String?)]?, dataService: String?, name: String?) throws {
+    func carrierIsThatOfDataService(providers: [String: (String?, String?)]?, dataService: String?, name: String?)
+        throws
+    {
         CTTelephonyNetworkInfo.providers = providers?.mapValues { CTCarrier(name: $0, mobileCountryCode: $1) }
         CTTelephonyNetworkInfo.dataService = dataService
         defer { CTTelephonyNetworkInfo.providers = nil }

@@ -13,7 +13,7 @@ import Sluice
 ///     = ledger {…}      a command has ended
 final class Recorder: Sendable {
     // The records of two threads must not mix: a batch is longer than a pipe's atomic write.
-    private let lock = Locked(())
+    private let output = Locked<Int32>(1)
 
     func record(_ line: String) {
         write(Array(line.utf8) + [UInt8(ascii: "\n")])
@@ -29,7 +29,7 @@ final class Recorder: Sendable {
     }
 
     private func write(_ bytes: [UInt8]) {
-        lock.withLock { System.write(bytes, to: 1) }
+        output.withLock { System.write(bytes, to: $0) }
     }
 }
 

@@ -40,7 +40,7 @@ enum System {
         return Int(time.tv_sec) * 1_000_000 + Int(time.tv_nsec) / 1_000
     }
 
-    /// Swift hides `fork`, for good reason. Hosts in C and Objective-C call it all the same.
+    /// Swift hides `fork`, for good reason. Hosts in C and Objective-C can still call it.
     static func fork() -> Int32 {
         guard let symbol = dlsym(nil, "fork") else { fail("this system has no fork") }
         return unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()

@@ -8,8 +8,8 @@ import Testing
 struct AcmeFormatTests {
     private let format = AcmeFormat(key: "s3cr3t-key")
 
-    @Test("it is the one in the documentation, in at most 40 lines")
-    func isDocumented() throws {
+    @Test("the format is the one in the documentation, in at most 40 lines")
+    func formatIsDocumented() throws {
         let file = URL(fileURLWithPath: #filePath)
         let root = (0..<4).reduce(file) { url, _ in url.deletingLastPathComponent() }
         let page = try String(contentsOf: root.appendingPathComponent("Docs/WireFormats.md"), encoding: .utf8)
@@ -19,8 +19,8 @@ struct AcmeFormatTests {
         #expect(source.split(separator: "\n").count <= 40)
     }
 
-    @Test("it encodes batches and reads responses")
-    func encodesAndReadsResponses() throws {
+    @Test("the format encodes batches and reads responses")
+    func formatEncodesAndReadsResponses() throws {
         var request = HTTPRequest(url: "https://acme.example", sendTime: Timestamp(milliseconds: 5))
         try format.encode(.of("{}", "[]"), into: &request)
         #expect(request.url == "https://acme.example/ingest")

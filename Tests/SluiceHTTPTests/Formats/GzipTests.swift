@@ -72,7 +72,7 @@ struct GzipTests {
     }
 
     @Test("these formats accept gzip")
-    func formatsThatAcceptGzip() {
+    func someFormatsAcceptGzip() {
         let accepting = FormatSample.all.filter { $0.wire.acceptsGzip }.map(\.name)
         #expect(
             accepting == [
@@ -144,22 +144,22 @@ struct GzipTests {
 @Suite("Encodings by published examples")
 struct EncodingTests {
     @Test(
-        "Base64 (RFC 4648, 10)",
+        "Base64 follows RFC 4648, section 10",
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"), ("\u{FF}>?", "w78+Pw=="),
         ])
-    func base64OfRFC(text: String, expected: String) {
+    func base64FollowsRFC4648(text: String, expected: String) {
         #expect(text.base64 == expected)
     }
 
-    @Test("percent-encoding keeps the unreserved characters only")
+    @Test("percent-encoding keeps only the unreserved characters")
     func percentEncodingKeepsUnreserved() {
         #expect("aZ09-._~ +/=&%é".percentEncoded == "aZ09-._~%20%2B%2F%3D%26%25%C3%A9")
     }
 
-    @Test("checksums of published texts")
-    func publishedChecksums() {
+    @Test("the checksums of published texts are the published ones")
+    func checksumsArePublishedOnes() {
         #expect("123456789".utf8.crc32 == 0xCBF4_3926)
         #expect("".utf8.crc32 == 0)
         #expect("foobar".utf8.fnv1a == 0x8594_4171_F739_67E8)

@@ -76,8 +76,8 @@ struct UnsendableTests {
         #expect(bodies == [String(decoding: expected, as: UTF8.self)])
     }
 
-    @Test("the server's response decides on the others only", arguments: FormatSample.all)
-    func responseConcernsOthers(sample: FormatSample) async throws {
+    @Test("the server's response decides on the other events only", arguments: FormatSample.all)
+    func responseDecidesOnOtherEvents(sample: FormatSample) async throws {
         for (status, fate) in [(503, Fate.retry), (429, .retry), (413, .tooLarge), (400, .refused), (401, .hold)] {
             let (fates, bodies) = try await Self.send(sample) { HTTPResponse(status: status) }
             #expect(fates == Self.fates(sample, others: fate))
@@ -85,8 +85,8 @@ struct UnsendableTests {
         }
     }
 
-    @Test("they get their verdict even if the request fails", arguments: FormatSample.all)
-    func requestFails(sample: FormatSample) async throws {
+    @Test("unsendable events get their verdict even if the request fails", arguments: FormatSample.all)
+    func unsendableEventsGetVerdictIfRequestFails(sample: FormatSample) async throws {
         let (fates, _) = try await Self.send(sample) { throw SluiceError(.inputOutput, "no connection") }
         #expect(fates == Self.fates(sample, others: .retry))
     }

@@ -1,8 +1,9 @@
 import Sluice
-import SluiceAutoProperties
 import Testing
 
-@Suite("AutoProperties: what the system tells")
+@testable import SluiceAutoProperties
+
+@Suite("AutoProperties: values from the system")
 struct AutoPropertiesTests {
     /// A system that consists of these files.
     private func system(
@@ -24,15 +25,15 @@ struct AutoPropertiesTests {
         #expect(Set(names) == ["$process_id", "$runtime", "$runtime_version", "$lib", "$lib_version"])
     }
 
-    @Test("library and version")
-    func library() throws {
+    @Test("the name and the version of the library are set")
+    func libraryAndVersionAreSet() throws {
         let properties = try properties(SystemReader())
         #expect(properties["$lib"] == "Sluice")
         #expect(properties["$lib_version"] == .string(LibraryVersion.current))
     }
 
     @Test("the app's name and version are the host's, otherwise the name is the program's")
-    func app() throws {
+    func hostNamesApp() throws {
         let system = SystemReader(program: "/usr/bin/shopd")
         #expect(try properties(system)["$app_name"] == "shopd")
         #expect(try properties(system)["$app_version"] == nil)
@@ -49,13 +50,13 @@ struct AutoPropertiesTests {
             ("/opt/shop/shopd", "-sh", "shopd"), ("/opt/shop/shopd (deleted)", "x", "shopd"), (nil, "./shopd", "shopd"),
             (nil, "shopd", "shopd"), (nil, "", nil), (nil, "/", nil),
         ] as [(String?, String, String?)])
-    func program(link: String?, argument: String, name: String?) throws {
+    func programIsRunningFile(link: String?, argument: String, name: String?) throws {
         let system = SystemReader(link: { $0 == "/proc/self/exe" ? link : nil }, program: argument)
         #expect(try properties(system)["$process_name"] == name.map { .string($0) })
     }
 
-    @Test("kernel and host")
-    func kernel() throws {
+    @Test("the properties of the kernel and the host are set")
+    func kernelAndHostAreSet() throws {
         let kernel = SystemReader.Kernel(name: "Linux", release: "6.1.0", machine: "aarch64", hostName: "web-3")
         let properties = try properties(SystemReader(kernel: kernel, processorCount: 8))
         #expect(properties["$os"] == "Linux")
@@ -65,15 +66,15 @@ struct AutoPropertiesTests {
         #expect(properties["$cpu_count"] == 8)
     }
 
-    @Test("properties without a name from the kernel are left out")
-    func emptyKernel() throws {
+    @Test("empty values from the kernel are left out")
+    func emptyKernelValuesAreLeftOut() throws {
         let kernel = SystemReader.Kernel(name: "", release: " ", machine: "", hostName: "")
         let names = try properties(SystemReader(kernel: kernel)).map(\.name)
         #expect(!names.contains { ["$os", "$kernel_version", "$architecture", "$host_name"].contains($0) })
     }
 
     @Test(
-        "os-release in all its spellings",
+        "os-release is parsed in all its spellings",
         arguments: [
             ("NAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\n", "Debian GNU/Linux", "12"),
             ("# comment\nNAME=Fedora\nVERSION_ID=41\n", "Fedora", "41"),
@@ -85,7 +86,7 @@ struct AutoPropertiesTests {
             ("PRETTY_NAME=x", nil, nil),
             ("", nil, nil),
         ] as [(String, String?, String?)])
-    func osRelease(text: String, name: String?, version: String?) throws {
+    func osReleaseIsParsed(text: String, name: String?, version: String?) throws {
         for path in ["/etc/os-release", "/usr/lib/os-release"] {
             let properties = try properties(system([path: text]))
             #expect(properties["$os_name"] == name.map { .string($0) })
@@ -94,7 +95,7 @@ struct AutoPropertiesTests {
     }
 
     @Test(
-        "maker and model by the firmware, but never its placeholders",
+        "maker and model come from the firmware, except for its placeholders",
         arguments: [
             (
                 ["/sys/class/dmi/id/sys_vendor": "LENOVO\n", "/sys/class/dmi/id/product_name": "20XW\n"], "LENOVO",
@@ -109,24 +110,24 @@ struct AutoPropertiesTests {
             ),
             (["/sys/class/dmi/id/sys_vendor": "\n", "/sys/class/dmi/id/product_name": "  "], nil, nil),
         ] as [([String: String], String?, String?)])
-    func firmware(files: [String: String], manufacturer: String?, model: String?) throws {
+    func firmwareNamesDevice(files: [String: String], manufacturer: String?, model: String?) throws {
         let properties = try properties(system(files))
         #expect(properties["$manufacturer"] == manufacturer.map { .string($0) })
         #expect(properties["$model"] == model.map { .string($0) })
     }
 
     @Test(
-        "memory in bytes",
+        "the memory is in bytes",
         arguments: [
             ("MemTotal:       16384256 kB\nMemFree: 1 kB\n", 16_777_478_144), ("MemTotal: ? kB\n", nil), ("", nil),
             ("MemTotal: 9223372036854775807 kB\n", nil),
         ] as [(String, PropertyValue?)])
-    func memory(text: String, bytes: PropertyValue?) throws {
+    func memoryIsInBytes(text: String, bytes: PropertyValue?) throws {
         #expect(try properties(system(["/proc/meminfo": text]))["$memory_size"] == bytes)
     }
 
     @Test("the screen is the first that is connected, in its preferred mode")
-    func screen() throws {
+    func screenIsFirstConnected() throws {
         let files = [
             "/sys/class/drm/card0-DP-1/status": "disconnected\n", "/sys/class/drm/card0-DP-1/modes": "640x480\n",
             "/sys/class/drm/card0-eDP-1/status": "connected\n",
@@ -145,7 +146,7 @@ struct AutoPropertiesTests {
             (["LANG": "de_DE", "LC_ALL": "sr_RS.UTF-8@latin"], "sr_RS"), (["LANG": "de_DE", "LC_ALL": ""], "de_DE"),
             (["LANG": "C.UTF-8"], nil), (["LANG": "POSIX"], nil), (["LANG": "de_DE", "LC_ALL": "C"], nil), ([:], nil),
         ] as [([String: String], String?)])
-    func locale(environment: [String: String], locale: String?) throws {
+    func languageHasOrderOfVariables(environment: [String: String], locale: String?) throws {
         #expect(try properties(system([:], environment: environment))["$locale"] == locale.map { .string($0) })
     }
 
@@ -163,15 +164,16 @@ struct AutoPropertiesTests {
             ([:], nil, "Europe/Rome\n", "Europe/Rome"),
             ([:], nil, nil, nil),
         ] as [([String: String], String?, String?, String?)])
-    func timeZone(row: (environment: [String: String], link: String?, file: String?, zone: String?)) throws {
+    func timeZoneIsTZOrSystem(row: (environment: [String: String], link: String?, file: String?, zone: String?)) throws
+    {
         let system = system(
             row.file.map { ["/etc/timezone": $0] } ?? [:], links: row.link.map { ["/etc/localtime": $0] } ?? [:],
             environment: row.environment)
         #expect(try properties(system)["$timezone"] == row.zone.map { .string($0) })
     }
 
-    @Test("the offset from UTC is that of the event's own time, asked for once in a quarter of an hour")
-    func utcOffset() throws {
+    @Test("the UTC offset is that of the event's own time, and is computed once in a quarter of an hour")
+    func utcOffsetIsThatOfEventTime() throws {
         let calls = Locked(0)
         let change = Timestamp(milliseconds: 1_774_746_000_000)  // 2026-03-29T01:00Z, summer time in Berlin
         let auto = AutoProperties(
@@ -196,7 +198,7 @@ struct AutoPropertiesTests {
     }
 
     @Test("this machine has the expected properties")
-    func thisMachine() async throws {
+    func machineHasExpectedProperties() async throws {
         let test = try TestPipeline { AutoProperties() }
         test.pipeline.track("Event", ["a": 1])
         let properties = try await test.event().properties

@@ -1,6 +1,7 @@
 import Sluice
-import SluiceAutoProperties
 import Testing
+
+@testable import SluiceAutoProperties
 
 @Suite("AutoProperties: the container")
 struct ContainerTests {
@@ -12,7 +13,7 @@ struct ContainerTests {
     }
 
     @Test(
-        "runtime, id and group by the control group",
+        "the control group gives the runtime and the id",
         arguments: [
             ("0::/system.slice/docker-\(id).scope\n", "docker", id),
             ("12:memory:/docker/\(id)\n1:name=systemd:/docker/\(id)\n0::/docker/\(id)\n", "docker", id),
@@ -25,14 +26,14 @@ struct ContainerTests {
             ("nonsense\n::\n", nil, nil),
             ("", nil, nil),
         ] as [(String, String?, String?)])
-    func controlGroup(text: String, runtime: String?, id: String?) throws {
+    func controlGroupNamesContainer(text: String, runtime: String?, id: String?) throws {
         let properties = try properties(["/proc/self/cgroup": text])
         #expect(properties["$container_runtime"] == runtime.map { .string($0) })
         #expect(properties["$container_id"] == id.map { .string($0) })
     }
 
     @Test(
-        "the group is the most specific one",
+        "the most specific control group is used",
         arguments: [
             ("0::/system.slice/shop.service\n", "/system.slice/shop.service"),
             ("4:memory:/jobs/7\n1:name=systemd:/\n0::/\n", "/jobs/7"),
@@ -40,12 +41,12 @@ struct ContainerTests {
             ("1:name=systemd:/user.slice\n", "/user.slice"),
             ("2:cpu:/x\n0::/\n", nil),
         ] as [(String, String?)])
-    func group(text: String, group: String?) throws {
+    func mostSpecificGroupIsUsed(text: String, group: String?) throws {
         #expect(try properties(["/proc/self/cgroup": text])["$cgroup"] == group.map { .string($0) })
     }
 
     @Test(
-        "the runtime from its other traces",
+        "the runtime is found by its other traces",
         arguments: [
             (["/run/systemd/container": "systemd-nspawn\n", "/.dockerenv": ""], [:], "systemd-nspawn"),
             (["/.dockerenv": ""], ["container": "oci"], "oci"),
@@ -55,12 +56,12 @@ struct ContainerTests {
             (["/run/.containerenv": ""], [:], "podman"),
             ([:], [:], nil),
         ] as [([String: String], [String: String], String?)])
-    func traces(files: [String: String], environment: [String: String], runtime: String?) throws {
+    func runtimeIsFoundByOtherTraces(files: [String: String], environment: [String: String], runtime: String?) throws {
         #expect(try properties(files, environment: environment)["$container_runtime"] == runtime.map { .string($0) })
     }
 
-    @Test("where the control group is hidden, the id is that of the mounted host name's file")
-    func mountedHostName() throws {
+    @Test("if the control group is hidden, the id is that of the mounted host name's file")
+    func hiddenControlGroupUsesMountedHostName() throws {
         let mounts = """
             1 0 0:21 / /proc rw - proc proc rw
             2 1 254:1 /var/lib/docker/containers/\(String(repeating: "f", count: 63))/x /etc/hosts rw - ext4 /dev/vda rw
@@ -68,20 +69,20 @@ struct ContainerTests {
             """
         let files = ["/proc/self/cgroup": "0::/\n", "/proc/self/mountinfo": mounts, "/.dockerenv": ""]
         #expect(try properties(files)["$container_id"] == .string(ContainerTests.id))
-        // The sandbox that Kubernetes puts around several containers is none of them.
+        // The sandbox that Kubernetes puts around several containers is not a container.
         let sandbox = mounts.replacing("docker/containers", with: "containerd/sandboxes")
         #expect(try properties(["/proc/self/mountinfo": sandbox])["$container_id"] == nil)
     }
 
     @Test("Kubernetes is recognized")
-    func kubernetes() throws {
+    func kubernetesIsRecognized() throws {
         #expect(
             try properties([:], environment: ["KUBERNETES_SERVICE_HOST": "10.0.0.1"])["$orchestrator"] == "kubernetes")
         #expect(try properties([:])["$orchestrator"] == nil)
     }
 
     @Test(
-        "limits are the lowest of the group's own and those above it",
+        "the lowest limit of a group and the groups above it counts",
         arguments: [
             (
                 ["/sys/fs/cgroup/memory.max": "536870912\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n"], 536_870_912,
@@ -110,7 +111,7 @@ struct ContainerTests {
             (["/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "5\n", "/sys/fs/cgroup/cpu.max": "5 0\n"], nil, nil),
             (["/sys/fs/cgroup/memory.max": "many\n", "/sys/fs/cgroup/cpu.max": "\n"], nil, nil),
         ] as [([String: String], PropertyValue?, PropertyValue?)])
-    func limits(files: [String: String], memory: PropertyValue?, processors: PropertyValue?) throws {
+    func lowestLimitOfGroupsCounts(files: [String: String], memory: PropertyValue?, processors: PropertyValue?) throws {
         var files = files
         files["/proc/self/cgroup"] = "4:memory:/jobs\n3:cpu,cpuacct:/\n0::/a/b\n"
         let properties = try properties(files)

@@ -1,8 +1,9 @@
 import Sluice
-import SluiceAutoProperties
 import Testing
 
-/// How the machine reaches the network, and in which country it is.
+@testable import SluiceAutoProperties
+
+/// The properties of the network and the country.
 @Suite struct NetworkAndCountryTests {
     private func properties(_ system: SystemReader) throws -> Properties {
         try #require(AutoProperties(system: system).processed()).properties

@@ -1,7 +1,9 @@
 import Sluice
-import SluiceAutoProperties
 import SluiceMemory
+import SluiceTesting
 import Testing
+
+@testable import SluiceAutoProperties
 
 /// Static super properties across launches.
 @Suite struct SuperPropertiesPersistenceTests {
@@ -15,7 +17,7 @@ import Testing
         AutoProperties(persistedIn: .file(directory.path), system: SystemReader())
     }
 
-    /// What a pipeline with this stage is told.
+    /// The messages that this stage reports to a pipeline.
     private func diagnostics(_ auto: AutoProperties, _ body: () -> Void = {}) throws -> [Diagnostic.Kind] {
         let said = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
@@ -63,7 +65,7 @@ import Testing
         AutoProperties(system: SystemReader()).register(["a": 1])
         #expect(AutoProperties(system: SystemReader()).registered.isEmpty)
         _ = launch()
-        #expect(try directory.names == [])
+        #expect(directory.names == [])
     }
 
     @Test("a damaged file is kept aside and reported, and new properties are kept again")
@@ -88,11 +90,11 @@ import Testing
     func unreadableFileIsNotReplaced() throws {
         launch().register(["a": 1, "b": 1])
         let good = try #require(try directory.read("super-properties.json"))
-        try directory.remove("super-properties.json")
+        directory.remove("super-properties.json")
         try directory.makeDirectory("super-properties.json")
         let auto = launch()
         #expect(try diagnostics(auto) { auto.register(["b": 2]) } == [.plugin, .plugin])
-        try directory.remove("super-properties.json")
+        directory.remove("super-properties.json")
         try directory.write(good, to: "super-properties.json")
         auto.register(["c": 3])
         #expect(auto.registered == ["a": 1, "b": 2, "c": 3])

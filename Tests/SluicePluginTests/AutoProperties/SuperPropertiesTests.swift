@@ -1,6 +1,7 @@
 import Sluice
-import SluiceAutoProperties
 import Testing
+
+@testable import SluiceAutoProperties
 
 @Suite("AutoProperties: super properties")
 struct SuperPropertiesTests {
@@ -10,8 +11,8 @@ struct SuperPropertiesTests {
         try #require(auto.processed("Event", properties)).properties[name]
     }
 
-    @Test("precedence: the event's own, dynamic, static, automatic")
-    func precedence() throws {
+    @Test("precedence is: the event's own, dynamic, static, automatic")
+    func ownPropertiesTakePrecedence() throws {
         #expect(try value("$process_id") == 7)
         auto.register(["$process_id": "static"])
         #expect(try value("$process_id") == "static")
@@ -23,7 +24,7 @@ struct SuperPropertiesTests {
         #expect(try value("$process_id") == 7)
     }
 
-    @Test("each name appears once, however many give it")
+    @Test("each name appears once, however many sources set it")
     func eachNameAppearsOnce() throws {
         auto.register(["$lib": "a", "b": 1])
         auto.registerDynamic("$lib") { "c" }
@@ -41,7 +42,7 @@ struct SuperPropertiesTests {
         #expect(try value("a") == 2 && value("b") == 1 && value("c") == 3)
     }
 
-    @Test("a super property counts from its registration on, until it is removed")
+    @Test("a super property is added from its registration until it is removed")
     func propertiesCountUntilRemoved() async throws {
         let test = try TestPipeline { auto }
         test.pipeline.track("Before")
@@ -52,7 +53,7 @@ struct SuperPropertiesTests {
         #expect(await test.events().map { $0.properties["plan"] } == [nil, "pro", nil])
     }
 
-    @Test("all super properties can be removed at once; automatic ones stay")
+    @Test("all super properties can be removed together; automatic ones stay")
     func allCanBeRemoved() throws {
         auto.register(["a": 1, "$lib": "mine"])
         auto.registerDynamic("b") { 2 }
@@ -77,7 +78,7 @@ struct SuperPropertiesTests {
         #expect(try value("n") == 3)
     }
 
-    @Test("a dynamic property without a value lets the static one count")
+    @Test("if a dynamic property has no value, the static one is used")
     func nilShowsStaticProperty() throws {
         auto.registerDynamic("n") { nil }
         #expect(try value("n") == nil)
@@ -92,7 +93,7 @@ struct SuperPropertiesTests {
         #expect(try value("n") == 2)
     }
 
-    @Test("a closure may call the plugin and even track, without end or deadlock")
+    @Test("a closure can call the plugin and even track, without recursion or deadlock")
     func closureMayTrack() async throws {
         let test = try TestPipeline { auto }
         auto.registerDynamic("n") { [weak pipeline = test.pipeline, weak auto] in
@@ -106,7 +107,7 @@ struct SuperPropertiesTests {
         #expect(events.map { $0.properties["n"] } == [nil, 1])
     }
 
-    @Test("values that can't be stored are sanitized, as everywhere")
+    @Test("values that can't be stored are sanitized")
     func valuesAreSanitized() throws {
         auto.register(["a": .double(.nan)])
         auto.registerDynamic("b") { .double(.infinity) }
@@ -114,7 +115,7 @@ struct SuperPropertiesTests {
         #expect(try value("b") == .null)
     }
 
-    @Test("registering while others track loses and mixes nothing")
+    @Test("concurrent registrations lose and mix no values")
     func concurrentRegistrationsLoseNothing() async throws {
         let test = try TestPipeline { auto }
         await withTaskGroup(of: Void.self) { group in

@@ -3,7 +3,7 @@ import SluiceDuration
 import SluiceTesting
 import Testing
 
-/// Several timers of one name, told apart by their tokens.
+/// Several timers of one name, distinguished by their tokens.
 @Suite struct CrossTimerTests {
     private let time = VirtualTime()
     private let timers: DurationTimer
@@ -15,11 +15,7 @@ import Testing
         test = try TestPipeline(time: time) { timers }
     }
 
-    private func durations() async -> [PropertyValue?] {
-        await test.events().map { $0.properties["$event_duration"] }
-    }
-
-    @Test("two of the same name run beside each other")
+    @Test("two timers of one name run beside each other")
     func timersOfOneNameRunTogether() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
@@ -28,10 +24,10 @@ import Testing
         timers.end(first)
         time.advance(by: .seconds(1))
         timers.end(second)
-        #expect(await durations() == [2_000.0, 2_000.0])
+        #expect(await test.durations() == [2_000.0, 2_000.0])
     }
 
-    @Test("each is paused, resumed and removed on its own")
+    @Test("each timer is paused, resumed and removed by its token")
     func tokensControlTheirTimers() async {
         let tokens = (0..<3).map { _ in timers.start("Download") }
         timers.pause(tokens[0])
@@ -40,10 +36,10 @@ import Testing
         timers.resume(tokens[0])
         time.advance(by: .seconds(1))
         for token in tokens { timers.end(token) }
-        #expect(await durations() == [1_000.0, 2_000.0, nil])
+        #expect(await test.durations() == [1_000.0, 2_000.0, nil])
     }
 
-    @Test("a name means the timer that was started last")
+    @Test("a name refers to the timer that was started last")
     func nameMeansLatestTimer() async {
         let first = timers.start("Download")
         time.advance(by: .seconds(1))
@@ -52,7 +48,7 @@ import Testing
         timers.end("Download")
         timers.end("Download")
         timers.end(first)
-        #expect(await durations() == [1_000.0, nil, 2_000.0])
+        #expect(await test.durations() == [1_000.0, nil, 2_000.0])
     }
 
     @Test("a timer that ended by its token has ended by its name too")
@@ -60,7 +56,7 @@ import Testing
         let token = timers.start("Download")
         timers.end(token)
         timers.end("Download")
-        #expect(await durations() == [0.0, nil])
+        #expect(await test.durations() == [0.0, nil])
     }
 
     @Test("a timer ends with its token once another one has its name")
@@ -71,10 +67,10 @@ import Testing
         token = nil
         time.advance(by: .seconds(1))
         timers.end("Download")
-        #expect(await durations() == [1_000.0])
+        #expect(await test.durations() == [1_000.0])
     }
 
-    @Test("the background pauses and resumes each of them")
+    @Test("the background pauses each timer, and the foreground resumes it")
     func backgroundPausesEachTimer() async {
         let tokens = (0..<2).map { _ in timers.start("Download") }
         timers.pause(tokens[0])
@@ -83,7 +79,7 @@ import Testing
         test.pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(1))
         for token in tokens { timers.end(token) }
-        #expect(await durations() == [0.0, 1_000.0])
+        #expect(await test.durations() == [0.0, 1_000.0])
     }
 
     @Test("after a thousand timers the oldest is forgotten")
@@ -91,6 +87,6 @@ import Testing
         let tokens = (0...1_000).map { timers.start("\($0)") }
         timers.end(tokens[0])
         timers.end(tokens[1])
-        #expect(await durations() == [nil, 0.0])
+        #expect(await test.durations() == [nil, 0.0])
     }
 }

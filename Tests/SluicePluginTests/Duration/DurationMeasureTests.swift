@@ -51,7 +51,7 @@ import Testing
         #expect(test.pipeline.ledger.sanitized == [.overlongDuration: 1])
     }
 
-    @Test("no duration is longer than a day unless the host says so")
+    @Test("by default no duration is longer than a day")
     func defaultLimitIsADay() async throws {
         let result = try await duration(DurationTimer()) { $0.advance(by: .seconds(86_401)) }
         #expect(result == nil)

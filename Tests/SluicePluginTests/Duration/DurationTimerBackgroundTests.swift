@@ -21,14 +21,14 @@ struct DurationTimerBackgroundTests {
             step()
             time.advance(by: .seconds(1))
         }
-        return await test.events().map { $0.properties["$event_duration"] }
+        return await test.durations()
     }
 
     private func signal(_ signal: Signal) -> () -> Void {
         { test.pipeline.signal(signal) }
     }
 
-    @Test("a running timer is paused there, keeps what it counted, and goes on afterwards")
+    @Test("a running timer is paused in the background, keeps its time, and continues afterwards")
     func backgroundPausesRunningTimer() async {
         let durations = await run([
             { timers.start("A") }, signal(.willResignActive), signal(.didEnterBackground), {},
@@ -55,7 +55,7 @@ struct DurationTimerBackgroundTests {
         #expect(durations == [1_000.0])
     }
 
-    @Test("a timer that the host resumes in the background runs there")
+    @Test("a timer that the host resumes in the background runs")
     func timerResumedInBackgroundRuns() async {
         let durations = await run([
             { timers.start("A") }, signal(.didEnterBackground), {}, { timers.resume("A") }, signal(.didBecomeActive),
@@ -64,7 +64,7 @@ struct DurationTimerBackgroundTests {
         #expect(durations == [3_000.0])
     }
 
-    @Test("a timer that is started in the background runs there, and is not restarted afterwards")
+    @Test("a timer that is started in the background runs, and is not restarted afterwards")
     func timerStartedInBackgroundRuns() async {
         let durations = await run([
             signal(.didEnterBackground), { timers.start("A") }, signal(.didBecomeActive), { timers.end("A") },
@@ -72,7 +72,7 @@ struct DurationTimerBackgroundTests {
         #expect(durations == [2_000.0])
     }
 
-    @Test("a timer that is ended there has what it counted before")
+    @Test("a timer that is ended in the background has the time before it")
     func timerEndedInBackgroundKeepsTime() async {
         let durations = await run([{ timers.start("A") }, signal(.didEnterBackground), {}, { timers.end("A") }])
         #expect(durations == [1_000.0])

@@ -3,7 +3,7 @@ import SluiceDuration
 import SluiceTesting
 import Testing
 
-@Suite("DurationTimer: how long something took")
+@Suite("DurationTimer: measured durations")
 struct DurationTimerTests {
     private let time = VirtualTime()
     private let timers: DurationTimer
@@ -15,11 +15,7 @@ struct DurationTimerTests {
         test = try TestPipeline(time: time) { timers }
     }
 
-    private func durations() async -> [PropertyValue?] {
-        await test.events().map { $0.properties["$event_duration"] }
-    }
-
-    @Test("from start to end, in milliseconds")
+    @Test("it measures from start to end, in milliseconds")
     func measuresFromStartToEnd() async throws {
         timers.start("Watch")
         time.advance(by: .milliseconds(1_500))
@@ -30,7 +26,7 @@ struct DurationTimerTests {
     }
 
     @Test(
-        "three decimals, rounded to the nearest",
+        "durations are rounded to three decimals",
         arguments: [
             (.zero, 0.0),
             (.microseconds(1), 0.001),
@@ -45,7 +41,7 @@ struct DurationTimerTests {
         timers.start("Watch")
         time.advance(by: duration)
         timers.end("Watch")
-        #expect(await durations() == [.double(milliseconds)])
+        #expect(await test.durations() == [.double(milliseconds)])
     }
 
     @Test("an end without a start is an event without a duration")
@@ -54,37 +50,27 @@ struct DurationTimerTests {
         #expect(try await test.event().properties == ["title": "A"])
     }
 
-    @Test("an end ends: the next one has no duration")
+    @Test("a second end has no duration")
     func secondEndHasNoDuration() async throws {
         timers.start("Watch")
         timers.end("Watch")
         timers.end("Watch")
-        #expect(await durations() == [0.0, nil])
+        #expect(await test.durations() == [0.0, nil])
     }
 
-    @Test("a second start restarts")
-    func secondStartRestarts() async throws {
+    @Test("a second start restarts a timer, even if it is paused", arguments: [false, true])
+    func secondStartRestarts(isPaused: Bool) async throws {
         timers.start("Watch")
         time.advance(by: .seconds(5))
+        if isPaused { timers.pause("Watch") }
         timers.start("Watch")
         time.advance(by: .seconds(1))
         timers.end("Watch")
-        #expect(await durations() == [1_000.0])
-    }
-
-    @Test("a second start also restarts a paused timer")
-    func secondStartRestartsPausedTimer() async throws {
-        timers.start("Watch")
-        time.advance(by: .seconds(5))
-        timers.pause("Watch")
-        timers.start("Watch")
-        time.advance(by: .seconds(1))
-        timers.end("Watch")
-        #expect(await durations() == [1_000.0])
+        #expect(await test.durations() == [1_000.0])
     }
 
     @Test("paused time doesn't count; pausing a paused and resuming a running timer change nothing")
-    func pauseAndResume() async throws {
+    func pausedTimeDoesNotCount() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(1))
         timers.resume("Watch")
@@ -98,7 +84,7 @@ struct DurationTimerTests {
         timers.resume("Watch")
         time.advance(by: .seconds(1))
         timers.end("Watch")
-        #expect(await durations() == [4_000.0])
+        #expect(await test.durations() == [4_000.0])
     }
 
     @Test("a timer that is paused can be ended")
@@ -108,7 +94,7 @@ struct DurationTimerTests {
         timers.pause("Watch")
         time.advance(by: .seconds(1))
         timers.end("Watch")
-        #expect(await durations() == [1_000.0])
+        #expect(await test.durations() == [1_000.0])
     }
 
     @Test("pausing and resuming an unknown timer starts nothing")
@@ -117,11 +103,11 @@ struct DurationTimerTests {
         timers.resume("Watch")
         time.advance(by: .seconds(1))
         timers.end("Watch")
-        #expect(await durations() == [nil])
+        #expect(await test.durations() == [nil])
     }
 
     @Test("only removed or cleared timers are forgotten")
-    func removeAndClear() async throws {
+    func onlyRemovedTimersAreForgotten() async throws {
         for name in ["A", "B"] { timers.start(name) }
         timers.remove("A")
         timers.end("A")
@@ -143,10 +129,10 @@ struct DurationTimerTests {
         time.setWallTime(Timestamp(milliseconds: 0))
         time.advance(by: .seconds(1))
         timers.end("Watch")
-        #expect(await durations() == [2_000.0])
+        #expect(await test.durations() == [2_000.0])
     }
 
-    @Test("a clock that goes backwards takes nothing away, and no duration is ever negative")
+    @Test("a clock that goes backwards shortens no duration, and no duration is negative")
     func durationsAreNeverNegative() async throws {
         timers.start("Watch")
         time.advance(by: .seconds(-10))
@@ -157,14 +143,14 @@ struct DurationTimerTests {
         timers.resume("Watch")
         time.advance(by: .seconds(-10))
         timers.end("Watch")
-        #expect(await durations() == [0.0, 5_000.0])
+        #expect(await test.durations() == [0.0, 5_000.0])
     }
 
     @Test("the host's own duration takes precedence")
     func eventKeepsItsOwnDuration() async throws {
         timers.start("Watch")
         timers.end("Watch", ["$event_duration": 7])
-        #expect(await durations() == [7])
+        #expect(await test.durations() == [7])
     }
 
     @Test("an event of the same name that is tracked by the pipeline leaves the timer alone")
@@ -174,7 +160,7 @@ struct DurationTimerTests {
         test.pipeline.track("Watch")
         time.advance(by: .seconds(1))
         timers.end("Watch")
-        #expect(await durations() == [nil, 2_000.0])
+        #expect(await test.durations() == [nil, 2_000.0])
     }
 
     @Test("the priority of an end is the event's")
@@ -216,7 +202,7 @@ struct DurationTimerTests {
                 }
             }
         }
-        let durations = await durations()
+        let durations = await test.durations()
         #expect(durations.count == 800)
         #expect(durations.allSatisfy { $0 == 0.0 })
     }

@@ -3,7 +3,7 @@ import SluiceDuration
 import SluiceTesting
 import Testing
 
-/// Which screens are looked at, and for how long.
+/// The views of screens and their durations.
 @Suite struct ScreensTests {
     private let time = VirtualTime()
     private let screens: Screens
@@ -48,7 +48,7 @@ import Testing
         #expect(views.map { $0.properties["$referrer"] } == [nil, "Home", "Product"])
     }
 
-    @Test("showing one leaves the others")
+    @Test("showing a screen leaves the others")
     func showLeavesOthers() async {
         screens.show("A")
         pass(1)
@@ -71,8 +71,8 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "+Row", "-Row 1000.0", "-List 2000.0", "-Tabs 3000.0"])
     }
 
-    @Test("a child that goes leaves its parent where it is")
-    func childLeavesAlone() async {
+    @Test("a child that leaves does not affect its parent")
+    func leavingChildKeepsParent() async {
         let tabs = screens.enter("Tabs")
         let list = screens.enter("List", in: tabs)
         pass(1)
@@ -82,7 +82,7 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "-List 1000.0", "-Tabs 2000.0"])
     }
 
-    @Test("a name means the screen that was entered last")
+    @Test("a name refers to the screen that was entered last")
     func nameMeansLatestScreen() async {
         screens.enter("Product", ["sku": 1])
         pass(1)
@@ -119,7 +119,7 @@ import Testing
         #expect(await story() == ["+Tabs", "+List", "-List 0.0", "-Tabs 0.0"])
     }
 
-    @Test("an interruption leaves nothing")
+    @Test("an interruption leaves no screen")
     func interruptionLeavesNothing() async {
         screens.enter("Home")
         test.pipeline.signal(.willResignActive)
@@ -127,7 +127,7 @@ import Testing
         #expect(await story() == ["+Home"])
     }
 
-    @Test("the end in the foreground leaves the last screen")
+    @Test("a termination in the foreground leaves the last screen")
     func terminationLeavesScreen() async {
         screens.enter("Home")
         pass(1)

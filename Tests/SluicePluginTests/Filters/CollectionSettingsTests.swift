@@ -1,5 +1,6 @@
 import Sluice
 import SluiceFilters
+import SluiceTesting
 import Testing
 
 @Suite struct CollectionSettingsTests {
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test("settings in memory last for one launch, and a place that can't be used is an error")
-    func memoryAndUnusablePlaces() throws {
+    func memoryLastsOneLaunch() throws {
         let settings = CollectionSettings(persistedIn: .memory)
         try settings.setEnabled(false)
         #expect(settings.processed() == nil)
@@ -51,8 +52,8 @@ import Testing
         }
     }
 
-    @Test("a setting that can't be kept counts until the process ends")
-    func unkeptSettingCounts() throws {
+    @Test("a setting that can't be kept lasts until the process ends")
+    func unkeptSettingLastsUntilExit() throws {
         let directory = try TemporaryDirectory()
         let settings = CollectionSettings(persistedIn: .file(directory.path))
         _ = try TestPipeline { settings }

@@ -1,13 +1,14 @@
 import Sluice
-import SluiceAutoProperties
 import SluiceFilters
 import SluiceTesting
 import Testing
 
-/// Filters take a short way with lists that have no arrays and no objects, and with properties that many events share.
-@Suite("Filters: what is flat or shared is filtered like everything else")
+@testable import SluiceAutoProperties
+
+/// Filters have a fast path for lists without arrays and objects, and for properties that many events share.
+@Suite("Filters: flat and shared properties")
 struct FlatListTests {
-    /// A nested value that no rule changes: with it, a list is looked at value by value.
+    /// A nested value that no rule changes. It prevents the fast path.
     private static let nested: (String, PropertyValue) = ("n", [1])
 
     private func pairs(_ random: inout SeededRandom) -> [(String, PropertyValue)] {
@@ -44,15 +45,15 @@ struct FlatListTests {
         }
     }
 
-    @Test("Redaction", arguments: UInt64(0)..<4)
-    func redaction(seed: UInt64) {
+    @Test("Redaction treats flat and shared properties alike", arguments: UInt64(0)..<4)
+    func redactionTreatsFlatAndSharedAlike(seed: UInt64) {
         check(Redaction(keys: ["password", "Token", "é"]), seed: seed)
         check(Redaction(keys: ["password"], patterns: [.paymentCard]), seed: seed)
         check(Redaction(keys: []), seed: seed)
     }
 
-    @Test("Limits", arguments: UInt64(0)..<4)
-    func limits(seed: UInt64) {
+    @Test("Limits treat flat and shared properties alike", arguments: UInt64(0)..<4)
+    func limitsTreatFlatAndSharedAlike(seed: UInt64) {
         for limit in [1, 4, 8, 11, 18, 100] {
             check(Limits(propertyName: .cut(to: limit), string: .dropProperty(over: limit)), seed: seed)
             check(Limits(propertyName: .dropProperty(over: limit), string: .cut(to: limit)), seed: seed)
@@ -60,8 +61,8 @@ struct FlatListTests {
         }
     }
 
-    @Test("a secret is found whatever its type, and among what AutoProperties adds")
-    func secrets() throws {
+    @Test("a secret is found whatever its type, and among the properties that AutoProperties adds")
+    func secretsOfAnyTypeAreFound() throws {
         let redaction = Redaction(keys: ["password", "plan"])
         let own: Properties = ["password": .date(Timestamp(milliseconds: 0)), "a": 1]
         #expect(try #require(redaction.processed("Event", own)).properties == ["password": "[redacted]", "a": 1])

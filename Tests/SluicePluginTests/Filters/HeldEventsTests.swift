@@ -105,7 +105,7 @@ import Testing
         let consent = Consent(persistedIn: .file(directory.path), whilePending: .hold)
         let test = try TestPipeline { consent }
         test.pipeline.track("A")
-        #expect(try directory.names == [])
+        #expect(directory.names == [])
         _ = test
     }
 

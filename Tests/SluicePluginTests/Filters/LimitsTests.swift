@@ -38,7 +38,7 @@ struct LimitsTests {
     }
 
     @Test(
-        "dropping the event is counted by its reason",
+        "a dropped event is counted by its reason",
         arguments: [
             (Limits(eventName: .dropEvent(over: 3)), .eventNameTooLong),
             (Limits(eventName: .dropProperty(over: 3)), .eventNameTooLong),
@@ -46,7 +46,7 @@ struct LimitsTests {
             (Limits(propertyName: .dropEvent(over: 3)), .propertyNameTooLong),
             (Limits(string: .dropEvent(over: 3)), .stringTooLong),
         ] as [(Limits, DropReason)])
-    func dropEvent(limits: Limits, reason: DropReason) async throws {
+    func droppedEventCountsByReason(limits: Limits, reason: DropReason) async throws {
         let test = try TestPipeline { limits }
         test.pipeline.track("Event", ["a": ["long name": "long text"], "b": 2])
         test.pipeline.track("E", ["a": 1])

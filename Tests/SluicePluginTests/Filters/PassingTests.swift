@@ -3,7 +3,7 @@ import SluiceFilters
 import SluiceTesting
 import Testing
 
-/// Which events pass by their names, by their number, and by what came before.
+/// Filters by name, by rate and by earlier events.
 @Suite struct PassingTests {
     private let time = VirtualTime()
 

@@ -5,12 +5,12 @@ import SluiceIdentity
 import SluiceLifecycle
 import Testing
 
-/// What the presets let pass, cut, leave out, drop and set aside.
+/// The presets of `Limits`: events that pass, are cut, dropped or set aside.
 @Suite struct PresetTests {
     private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     @Test("App Center's limits cut names and values, and keep the first 20 properties")
-    func appCenterCuts() throws {
+    func appCenterCutsNamesAndValues() throws {
         let limits = Limits(.appCenter)
         var properties = Properties((0..<21).map { ("p\($0)", .int($0)) })
         properties["p0"] = .string(Self.text(126))
@@ -36,14 +36,14 @@ import Testing
     }
 
     @Test(
-        "Sensors' names have up to 100 letters, digits, underscores and dollars, and no digit first",
+        "Sensors' event names have up to 100 letters, digits, underscores and dollars, and don't begin with a digit",
         arguments: [
             ("Purchase_2", nil), ("$AppStart", nil), ("_x", nil), ("", .invalidName), ("2nd", .invalidName),
             ("Event", nil), ("$SignUp", nil), ("With Space", .invalidName), ("Käse", .invalidName),
             ("a-b", .invalidName),
             (text(100), nil), (text(101), .eventNameTooLong),
         ] as [(String, DropReason?)])
-    func sensorsEventNames(
+    func sensorsLimitsEventNames(
         name: String, reason: DropReason?
     ) {
         var event = Event.named(name)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "Sensors' properties of wrong or reserved names are left out and counted",
+        "Sensors' properties with invalid or reserved names are left out and counted",
         arguments: [
             ("fine", true), ("$os", true), ("not fine", false), ("1st", false), ("Käse", false), ("distinct_id", false),
             ("Time", false), ("users", false), ("timer", true), ("id", false), ("event", false), ("events", false),
@@ -60,7 +60,7 @@ import Testing
             ("user_tag", false), ("user_t", true), ("users2", true), ("$device_id", true), ("$original_id", true),
             ("$time_correction", true), (text(100), true), (text(101), false),
         ])
-    func sensorsPropertiesWrong(name: String, stays: Bool) throws {
+    func sensorsLeavesOutInvalidNames(name: String, stays: Bool) throws {
         let event = try #require(Limits(.sensors).processed("Event", [name: 1, "other": 2]))
         #expect(event.properties == (stays ? [name: 1, "other": 2] : ["other": 2]))
         #expect(event.reportedSanitizations == (stays ? [] : [.droppedProperty]))
@@ -86,8 +86,8 @@ import Testing
         #expect(names == ["$SignUp", "$SessionStart", "$AppStartPassively", "$AppStart", "$AppEnd", "$SessionEnd"])
     }
 
-    @Test("reserved names and beginnings of a host's own, without a rule for characters")
-    func reservedNamesAndPrefixes() async throws {
+    @Test("a host can reserve names and prefixes without a rule for characters")
+    func hostReservesNamesAndPrefixes() async throws {
         var rules = Limits()
         rules.reservedNames = ["Secret", "tmp_*"]
         let test = try TestPipeline { Limits(rules) }
@@ -106,7 +106,7 @@ import Testing
             ("text", true), (1, true), (1.5, true), (true, true), (nil, true), (["a", "b"], true), ([], true),
             (["a", 1], false), ([["a"]], false), (["a": 1], false), ([["a": 1]], false),
         ] as [(PropertyValue, Bool)])
-    func sensorsValueTypes(value: PropertyValue, stays: Bool) throws {
+    func sensorsLimitsValueTypes(value: PropertyValue, stays: Bool) throws {
         let properties: Properties = ["p": value, "d": .date(Timestamp(milliseconds: 0))]
         let event = try #require(Limits(.sensors).processed("Event", properties))
         #expect(event.properties["p"] == (stays ? .some(value) : .none))
@@ -131,7 +131,7 @@ import Testing
             ("E", ["longname": 1], .propertyNameTooLong), ("E", ["s": "longtext"], .stringTooLong),
             ("E", ["a": 1, "b": 2, "c": 3], .tooManyProperties),
         ] as [(String, Properties, DropReason)])
-    func setAsideReaches(
+    func setAsideEventReachesHost(
         name: String, properties: Properties, reason: DropReason
     ) async throws {
         var rules = Limits.sensors
@@ -154,7 +154,7 @@ import Testing
         #expect(try await test.event().name == "Fine")
     }
 
-    @Test("custom rules begin with nothing or with a preset")
+    @Test("custom rules start from nothing or from a preset")
     func customRulesStartFromPreset() throws {
         let properties: Properties = ["any name": ["deep": [1, ["x": 2]]]]
         #expect(try #require(Limits(Limits()).processed("Any name", properties)).properties == properties)

@@ -2,7 +2,7 @@ import Sluice
 import SluiceFilters
 import Testing
 
-@Suite("Redaction: secrets are taken out")
+@Suite("Redaction: secrets are replaced")
 struct RedactionTests {
     @Test("values under secret keys are replaced, at every depth and in any case")
     func secretKeysAreReplaced() throws {
@@ -21,7 +21,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "e-mail addresses",
+        "e-mail addresses are replaced",
         arguments: [
             ("bob@example.org", "[email]"),
             ("mail Bob.O'Neil+tag@sub.example.co.uk now", "mail [email] now"),
@@ -47,12 +47,12 @@ struct RedactionTests {
             ("%4", nil),
             ("", nil),
         ] as [(String, String?)])
-    func emails(text: String, redacted: String?) throws {
+    func emailsAreReplaced(text: String, redacted: String?) throws {
         try check(.email, text, redacted)
     }
 
     @Test(
-        "payment cards",
+        "payment cards are replaced",
         arguments: [
             ("4111111111111111", "[card]"),
             ("4111 1111 1111 1111", "[card]"),
@@ -71,7 +71,7 @@ struct RedactionTests {
             ("4111111111111112", nil),  // wrong check digit
             ("411111111111111", nil),  // too short for its issuer
             ("41111111111111111", nil),  // too long for it
-            ("1111111111111117", nil),  // nobody's prefix
+            ("1111111111111117", nil),  // an unassigned prefix
             ("1800000000000", nil),  // a time in milliseconds
             ("4111  1111  1111  1111", "[card]"),
             ("4111.1111.1111.1111", "[card]"),
@@ -88,7 +88,7 @@ struct RedactionTests {
             ("4  222  222  222  222", nil),
             ("4.222.222.222.222", nil),
             ("4111.1111 1111 1111", nil),
-            ("4111.1111.1111.1111.5", nil),  // a version, or whatever has more dots
+            ("4111.1111.1111.1111.5", nil),  // a version, or other text with more dots
             ("1.4111.1111.1111.1111", nil),
             ("52.168.100.200 4111", nil),
             ("0.4111111111111111", nil),  // a fraction
@@ -96,12 +96,12 @@ struct RedactionTests {
             ("0000000000000000", nil),
             ("", nil),
         ] as [(String, String?)])
-    func cards(text: String, redacted: String?) throws {
+    func cardsAreReplaced(text: String, redacted: String?) throws {
         try check(.paymentCard, text, redacted)
     }
 
     @Test(
-        "payment cards that were given as numbers",
+        "payment cards that are numbers are replaced",
         arguments: [
             (4_111_111_111_111_111, true), (4_111_111_111_111_111.0, true), (378_282_246_310_005, true),
             (4_111_111_111_111_112, false), (1_800_000_000_000, false), (-4_111_111_111_111_111, false), (0, false),
@@ -113,7 +113,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "phone numbers",
+        "phone numbers are replaced",
         arguments: [
             ("+49 30 1234567", "[phone]"),
             ("+493012345678", "[phone]"),
@@ -184,7 +184,7 @@ struct RedactionTests {
             ("((((", nil),
             ("", nil),
         ] as [(String, String?)])
-    func phones(text: String, redacted: String?) throws {
+    func phonesAreReplaced(text: String, redacted: String?) throws {
         try check(.phone, text, redacted)
     }
 
@@ -224,7 +224,7 @@ struct RedactionTests {
         #expect(try #require(Redaction().processed("Event", properties)).properties == properties)
     }
 
-    @Test("ids are left as they are")
+    @Test("the ids of an event are not changed")
     func userIDsAreNotRedacted() throws {
         var event = Event.named()
         event.loginID = "bob@example.org"
@@ -241,7 +241,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "no text makes it read the same bytes over and over", .timeLimit(.minutes(10)),
+        "redaction takes linear time for any text", .timeLimit(.minutes(10)),
         arguments: ["a%40", "a@", "1", "1 ", "(", "1-", "+1", "@.", "0 ", "٠", "4111.", "01.", "1\u{A0}", "\u{202F}"])
     func redactionIsLinear(unit: String) {
         // Read over and over, each of these would take minutes.

@@ -40,8 +40,8 @@ struct SamplingTests {
         #expect(sample.allSatisfy { passes($0, rate * 1.5) })
     }
 
-    @Test("0 lets no event pass and 1 all")
-    func extremeRates() {
+    @Test("a rate of 0 lets no event pass, and a rate of 1 all")
+    func extremeRatesPassNoneOrAll() {
         for number in 0..<1_000 {
             #expect(!passes("\(number)", 0))
             #expect(passes("\(number)", 1))

@@ -3,9 +3,9 @@ import SluiceIdentity
 import SluiceMemory
 import Testing
 
-/// Where the anonymous id comes from, and how it stays.
+/// The sources of the anonymous id, and its persistence.
 @Suite struct AnonymousIDTests {
-    /// A place in memory that can lose or spoil what it holds, or fail.
+    /// A place in memory that can lose its contents, return wrong ones, or fail.
     private final class Place: Sendable {
         struct Failure: Error {}
         struct State {
@@ -79,7 +79,7 @@ import Testing
         #expect(launch().anonymousID == identity.anonymousID)
     }
 
-    @Test("you can set it, and it is kept")
+    @Test("you can set the anonymous id, and it is kept")
     func hostSetsAnonymousID() throws {
         let identity = launch()
         try identity.login("a")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("a place that was emptied is filled again at the next launch, so that either may be lost in turn")
+    @Test("an emptied place is filled again at the next launch")
     func emptiedPlaceIsFilledAgain() throws {
         let id = launch().anonymousID
         for place in [second, first, second, first] {
@@ -145,7 +145,7 @@ import Testing
         #expect(launch().loginID == "user")
     }
 
-    @Test("a place that cannot be read never makes a new user, unless the other one knows")
+    @Test("an unreadable place never makes a new user: the id of the other place is used, or there is no id")
     func unreadablePlaceMakesNoNewUser() throws {
         first.state.withLock { $0.cannotRead = true }
         let unknown = launch()

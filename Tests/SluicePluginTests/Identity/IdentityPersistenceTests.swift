@@ -1,5 +1,6 @@
 import Sluice
 import SluiceIdentity
+import SluiceTesting
 import Testing
 
 @Suite("Identity: kept across launches")
@@ -10,7 +11,7 @@ struct IdentityPersistenceTests {
         directory = try TemporaryDirectory()
     }
 
-    /// What a launch of the host makes.
+    /// The identity of a new launch.
     private func launch() -> Identity {
         Identity(persistedIn: .file(directory.path))
     }
@@ -28,15 +29,15 @@ struct IdentityPersistenceTests {
         #expect(launch().loginID == nil)
         let new = try first.resetAnonymousID()
         #expect(launch().anonymousID == new)
-        #expect(try directory.names == ["identity.json"])
+        #expect(directory.names == ["identity.json"])
     }
 
-    @Test("in memory nothing is kept")
+    @Test("an identity in memory is not kept")
     func memoryKeepsNothing() throws {
         #expect(Identity(persistedIn: .memory).anonymousID != Identity(persistedIn: .memory).anonymousID)
     }
 
-    @Test("the file is JSON with the ids in plain sight")
+    @Test("the file is readable JSON with the ids")
     func fileIsReadableJSON() throws {
         let identity = launch()
         _ = try TestPipeline(random: { 0 }) { identity }
@@ -51,15 +52,15 @@ struct IdentityPersistenceTests {
                 == ["anonymous_id": "00000000-0000-4000-8000-000000000000", "groups": ["team": "7"]])
     }
 
-    @Test("a file with more in it, as of a later version, is read")
+    @Test("a file of a later version with more keys is read")
     func fileOfLaterVersionIsRead() throws {
-        // The checksum of what a version with groups would write; computed elsewhere by the same rule.
+        // The checksum of a file from a version with groups, computed independently by the same rule.
         let text = #"{"version":2,"identity":{"anonymous_id":"a","groups":{"team":"b"}},"checksum":"1cebfca682cd44de"}"#
         try directory.write(Array(text.utf8), to: "identity.json")
         #expect(launch().anonymousID == "a")
     }
 
-    @Test("damage of any kind is kept aside and reported, and makes a new user, never another id by accident")
+    @Test("a damaged file of any kind is set aside and reported, and makes a new user")
     func damageIsKeptAside() throws {
         let identity = launch()
         try identity.login("customer-42")
@@ -102,11 +103,11 @@ struct IdentityPersistenceTests {
     func unreadableFileIsReadAgain() throws {
         let anonymousID = launch().anonymousID
         let good = try #require(try directory.read("identity.json"))
-        try directory.remove("identity.json")
+        directory.remove("identity.json")
         try directory.makeDirectory("identity.json")
         let identity = launch()
         #expect(throws: SluiceError.self) { try TestPipeline { identity } }
-        try directory.remove("identity.json")
+        directory.remove("identity.json")
         try directory.write(good, to: "identity.json")
         _ = try TestPipeline { identity }
         #expect(identity.anonymousID == anonymousID)
@@ -155,6 +156,6 @@ struct IdentityPersistenceTests {
         for verb in [{ try identity.login("a") }, { _ = try identity.resetAnonymousID() }] {
             #expect(throws: SluiceError.self) { try verb() }
         }
-        #expect(try directory.names == ["identity.json"])
+        #expect(directory.names == ["identity.json"])
     }
 }

@@ -2,7 +2,7 @@ import Sluice
 import SluiceIdentity
 import Testing
 
-@Suite("Identity: who did it")
+@Suite("Identity: the ids of events")
 struct IdentityTests {
     private let identity = Identity(persistedIn: .memory)
 
@@ -16,7 +16,7 @@ struct IdentityTests {
         #expect(event.distinctID == event.anonymousID)
     }
 
-    @Test("an event carries the identity of the moment of track, whatever comes later")
+    @Test("an event has the identity of the moment of track, even if the identity changes later")
     func eventsKeepIdentityOfTheirMoment() async throws {
         let test = try TestPipeline { identity }
         test.pipeline.track("Before")
@@ -33,7 +33,7 @@ struct IdentityTests {
     }
 
     @Test(
-        "an event that brings an id keeps to its own",
+        "an event with its own id keeps it",
         arguments: [
             (ids: [nil, "theirs", nil], distinctID: "theirs"),
             (ids: [nil, nil, "their login"], distinctID: "their login"),
@@ -55,7 +55,7 @@ struct IdentityTests {
         #expect(event.loginID == ids[2])
     }
 
-    @Test("a new anonymous id is another one, and the user stays logged in")
+    @Test("a reset creates another anonymous id, and the user stays logged in")
     func resetKeepsLogin() throws {
         let old = identity.anonymousID
         try identity.login("a")
@@ -119,8 +119,8 @@ struct IdentityTests {
         #expect(ids == ["a", "a"])
     }
 
-    @Test("a second identity in one pipeline is a mistake")
-    func secondIdentityIsAMistake() throws {
+    @Test("a second identity in one pipeline is an error")
+    func secondIdentityThrows() throws {
         #expect(throws: SluiceError.self) {
             try TestPipeline {
                 identity
@@ -129,7 +129,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("logging in while others track mixes no two identities")
+    @Test("concurrent logins never mix two identities")
     func concurrentLoginsMixNoIdentities() async throws {
         let test = try TestPipeline { identity }
         await withTaskGroup(of: Void.self) { group in

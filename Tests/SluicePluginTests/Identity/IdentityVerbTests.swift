@@ -1,8 +1,9 @@
 import Sluice
 import SluiceIdentity
+import SluiceTesting
 import Testing
 
-/// Further ids, groups, and events about users and things.
+/// Further ids, groups, and events about users and items.
 @Suite struct IdentityVerbTests {
     private let identity: Identity
     private let test: TestPipeline
@@ -66,7 +67,7 @@ import Testing
         #expect(identity.boundIDs == ["crm_id": "7"])
     }
 
-    @Test("an event that is about somebody else gets neither ids nor groups")
+    @Test("an event about another user gets neither ids nor groups")
     func eventsAboutOthersGetNothing() async throws {
         try identity.bind("crm_id", "7")
         test.pipeline.track("Theirs") { $0.loginID = "b" }
@@ -112,7 +113,7 @@ import Testing
         #expect(identity.boundIDs.count == 32 && identity.groups.count == 32)
     }
 
-    @Test("an alias is an event that says both ids")
+    @Test("an alias is an event with both ids")
     func aliasTracksBothIDs() async throws {
         try identity.alias("old-42")
         let event = try await test.event()
@@ -120,7 +121,7 @@ import Testing
         #expect(event.properties == ["$alias": "old-42"])
     }
 
-    @Test("verbs about the user and about things are events")
+    @Test("the verbs about users and items track events")
     func profileAndItemVerbsTrackEvents() async throws {
         identity.profile.set(["plan": "pro"])
         identity.profile.setOnce(["first_seen": "today"])

@@ -2,6 +2,7 @@ import Sluice
 import SluiceFilters
 import SluiceIdentity
 import SluiceMemory
+import SluiceTesting
 import Testing
 
 extension Identity {
@@ -15,7 +16,7 @@ extension Identity {
     }
 }
 
-/// The event that joins what a user did before and after the first login.
+/// The event that joins the events of a user before and after the first login.
 @Suite struct SignUpTests {
     private let directory: TemporaryDirectory
 
@@ -127,7 +128,7 @@ extension Identity {
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
     }
 
-    @Test("a login by the id that is the anonymous one already tracks nothing")
+    @Test("a login with the anonymous id tracks nothing")
     func sameIDIsNoSignUp() async throws {
         let identity = Identity(persistedIn: .memory)
         let test = try TestPipeline { identity }
@@ -251,8 +252,8 @@ extension Identity {
         #expect(try await TestPipeline { launch() }.event().name == "$SignUp")
     }
 
-    @Test("one of several pipelines that stores it is enough")
-    func onePipelineThatStoresItIsEnough() async throws {
+    @Test("a sign-up that one of several pipelines stores is not repeated")
+    func signUpIsStoredByOnePipeline() async throws {
         let identity = launch()
         let open = try TestPipeline { identity }
         let closed = try TestPipeline {

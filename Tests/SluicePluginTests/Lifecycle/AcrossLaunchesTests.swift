@@ -4,7 +4,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// What one launch tells the next: the first ever, its day, and how a launch ended that could not say so.
+/// Facts that one launch keeps for the next: the first launch, the first day, and the end of a launch that crashed.
 @Suite struct AcrossLaunchesTests {
     private let directory: TemporaryDirectory
     /// Noon, by UTC.

@@ -61,7 +61,7 @@ struct LifecycleTests {
         #expect(await test.events().map(\.name) == row.events, "\(row.what)")
     }
 
-    @Test("$AppEnd has the time in the foreground, interruptions included, sleep and background not")
+    @Test("$AppEnd has the time in the foreground, with interruptions, without sleep and background")
     func endHasForegroundTime() async throws {
         let time = VirtualTime()
         let test = try test(taggerFirst: false, time: time)
@@ -143,7 +143,7 @@ struct LifecycleTests {
         #expect(try await test.event().properties == ["$app_state": "mine"])
     }
 
-    @Test("the tagger works without the other stage, and the other way round")
+    @Test("the tagger and the lifecycle events work without each other")
     func taggerAndLifecycleWorkAlone() async throws {
         let tagged = try TestPipeline { PassiveLaunchTagger() }
         tagged.pipeline.signal(.launched(.passive))
@@ -154,7 +154,7 @@ struct LifecycleTests {
         #expect(try await untagged.event().properties.isEmpty)
     }
 
-    @Test("in two pipelines each gets each event once")
+    @Test("each of two pipelines gets each event once")
     func eachPipelineGetsEachEventOnce() async throws {
         let lifecycle = LifecycleEvents()
         let tests = try [TestPipeline { lifecycle }, TestPipeline { lifecycle }]

@@ -12,7 +12,7 @@ import Testing
     import Darwin
 #endif
 
-/// The end of a server or a tool. With signals that nothing else in a test uses.
+/// The end of a server or a tool. The tests use signals that no other test uses.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessSignalsTests {
     @Test("a process reports its start, and at a signal its end, and sends waiting events")
     func processReportsStartAndEnd() async throws {
@@ -44,7 +44,7 @@ import Testing
         let test = try TestPipeline { LifecycleEvents() }
         let ended = Locked(false)
         let signals = ProcessSignals(to: test.pipeline, on: [SIGUSR2]) { _ in ended.withLock { $0 = true } }
-        // Swift forbids to call it by its name.
+        // Swift doesn't allow a direct call.
         let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
         var none = sigset_t()
         sigemptyset(&none)
@@ -68,22 +68,18 @@ import Testing
     func hangingReceiverIsCutOffAtDeadline() async throws {
         let time = VirtualTime()
         let transport = HangingTransport()
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            LifecycleEvents()
-            MemoryStore()
-            transport
-        }
+        let pipeline = try pipeline(time, transport)
         let ended = Locked(false)
         // Without the timer, whose time is not virtual.
         let signals = ProcessSignals(to: [pipeline], on: [SIGUSR2], deadline: .seconds(5), after: { _, _ in }) { _ in
             ended.withLock { $0 = true }
-            transport.letGo()
+            transport.release()
         }
         kill(getpid(), SIGUSR2)
         await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
         #expect(!ended.withLock { $0 })
         time.advance(by: .seconds(5))
-        await transport.isLetGo()
+        await transport.isReleased()
         #expect(ended.withLock { $0 })
         #expect(pipeline.ledger.routes[0].waiting == 2)
         _ = signals
@@ -91,21 +87,17 @@ import Testing
 
     @Test("the process ends by the deadline even if no task runs", arguments: [0, 1])
     func deadlineHoldsWithBlockedPool(milliseconds: Int) async throws {
-        // Of time that does not go on, no task can come to its end.
+        // Virtual time stands still, so no task can end.
         let time = VirtualTime()
         let transport = HangingTransport()
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            LifecycleEvents()
-            MemoryStore()
-            transport
-        }
+        let pipeline = try pipeline(time, transport)
         let ends = Locked<[Int32]>([])
         let signals = ProcessSignals(to: pipeline, on: [SIGUSR2], deadline: .milliseconds(milliseconds)) { number in
             ends.withLock { $0.append(number) }
-            transport.letGo()
+            transport.release()
         }
         kill(getpid(), SIGUSR2)
-        await transport.isLetGo()
+        await transport.isReleased()
         #expect(ends.withLock { $0 } == [SIGUSR2])
         withExtendedLifetime(signals) {}
     }
@@ -114,11 +106,7 @@ import Testing
     func secondSignalEndsImmediately() async throws {
         let time = VirtualTime()
         let transport = HangingTransport()
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            LifecycleEvents()
-            MemoryStore()
-            transport
-        }
+        let pipeline = try pipeline(time, transport)
         let timer = Locked<(Duration, @Sendable () -> Void)?>(nil)
         let (started, starting) = AsyncStream<Void>.makeStream()
         let ends = Locked(0)
@@ -130,13 +118,13 @@ import Testing
             },
             then: { _ in
                 ends.withLock { $0 += 1 }
-                transport.letGo()
+                transport.release()
             })
         kill(getpid(), SIGUSR2)
         for await _ in started {}
         #expect(ends.withLock { $0 } == 0)
         kill(getpid(), SIGUSR2)
-        await transport.isLetGo()
+        await transport.isReleased()
         let (duration, body) = try #require(timer.withLock { $0 })
         body()
         #expect(duration == .seconds(7))
@@ -170,12 +158,20 @@ import Testing
         _ = await test.events()
     }
 
-    /// Answers nothing until it is let go.
+    private func pipeline(_ time: VirtualTime, _ transport: HangingTransport) throws -> Pipeline {
+        try Pipeline(environment: PipelineEnvironment(time: time)) {
+            LifecycleEvents()
+            MemoryStore()
+            transport
+        }
+    }
+
+    /// Never responds. Tests wait until the process would have ended.
     private final class HangingTransport: Transport {
         private let (stream, continuation) = AsyncStream<Void>.makeStream()
 
-        func letGo() { continuation.finish() }
-        func isLetGo() async { for await _ in stream {} }
+        func release() { continuation.finish() }
+        func isReleased() async { for await _ in stream {} }
 
         func send(_ batch: Batch) async throws -> Verdicts {
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }

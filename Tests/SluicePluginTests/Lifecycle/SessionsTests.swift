@@ -5,7 +5,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// Which session an event belongs to, and where sessions begin and end.
+/// The sessions of events, and their beginnings and ends.
 @Suite struct SessionsTests {
     private let directory: TemporaryDirectory
     private let time = VirtualTime()
@@ -41,7 +41,7 @@ import Testing
         #expect(id.count == 36)
     }
 
-    @Test("without signals the first event begins it, after the session's own")
+    @Test("without signals the first event begins a session, and comes after $SessionStart")
     func firstEventBeginsSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A")
@@ -104,7 +104,7 @@ import Testing
             ])
     }
 
-    @Test("a long look at one screen ends nothing")
+    @Test("a long time in the foreground does not end a session")
     func longForegroundKeepsSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
@@ -164,7 +164,7 @@ import Testing
         #expect(await third.events().map { $0.properties["$session_index"] } == [2, nil])
     }
 
-    /// A life that ends 15 s after it was noted last; returns the id of its session.
+    /// A launch that ends 15 s after its last note. Returns the id of its session.
     private func crash() async throws -> String {
         let (sessions, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
@@ -206,7 +206,7 @@ import Testing
         _ = crashed
     }
 
-    @Test("a session of a passive launch is marked as such")
+    @Test("a session of a passive launch is marked")
     func passiveSessionIsMarked() async throws {
         let test = try TestPipeline(time: time) {
             Sessions()
@@ -224,7 +224,7 @@ import Testing
             ])
     }
 
-    @Test("an event that brings a session keeps its own")
+    @Test("an event with its own session keeps it")
     func eventKeepsItsOwnSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A", ["$session_id": "mine"])
@@ -244,7 +244,7 @@ import Testing
         pipeline.track("A")
         await sessions.waitForWrites()
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
-        #expect(try directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
+        #expect(directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
     }
 
     @Test(
@@ -281,11 +281,11 @@ import Testing
         let (sessions, test) = try await launch()
         test.pipeline.track("A")
         await sessions.waitForWrites()
-        #expect(try directory.names == ["sessions.json"])
-        try directory.remove("sessions.json")
+        #expect(directory.names == ["sessions.json"])
+        directory.remove("sessions.json")
         #expect(test.pipeline.ledger.tracked == 2)
         test.pipeline.signal(.willTerminate)
-        #expect(try directory.names == [])
+        #expect(directory.names == [])
     }
 
     @Test("sessions of many threads are tracked once each, and in pairs")

@@ -3,7 +3,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// A real pipeline whose events can be looked at as they arrived.
+/// A real pipeline that records its delivered events.
 struct TestPipeline {
     private final class Recorder: Transport {
         let events = Locked<[Event]>([])
@@ -48,7 +48,12 @@ struct TestPipeline {
         return recorder.events.withLock { $0 }
     }
 
-    /// Of a pipeline that gets one event.
+    /// Ends the pipeline; returns the duration of each event.
+    func durations() async -> [PropertyValue?] {
+        await events().map { $0.properties["$event_duration"] }
+    }
+
+    /// Ends the pipeline; returns its only event.
     func event() async throws -> Event {
         let events = await events()
         try #require(events.count == 1)
@@ -57,7 +62,7 @@ struct TestPipeline {
 }
 
 extension Event {
-    /// A new event for a processor that is tested by itself.
+    /// A new event, for tests of a processor without a pipeline.
     static func named(_ name: String = "Event", _ properties: Properties = [:]) -> Event {
         Event(
             id: EventID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)), name: name,

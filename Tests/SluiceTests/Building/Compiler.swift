@@ -1,4 +1,5 @@
 import Foundation
+import SluiceTesting
 
 /// Runs the Swift compiler on a source text, with the modules that this test was built with.
 enum Compiler {
@@ -13,10 +14,9 @@ enum Compiler {
 
     /// Type-checks `source` and returns the compiler's errors.
     static func errors(in source: String) async throws -> [Diagnostic] {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { remove(folder) }
-        let file = folder.appending(path: "Host.swift")
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let file = URL(filePath: directory.path).appending(path: "Host.swift")
         try Data(source.utf8).write(to: file)
 
         let (status, output) = try await run(["-typecheck", "-swift-version", "6", "-I", try modules().path, file.path])
@@ -33,9 +33,10 @@ enum Compiler {
 
     /// Runs `swiftc` without blocking other tests. Returns its exit status and output.
     static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        let log = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString).log")
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let log = URL(filePath: directory.path).appending(path: "log")
         try Data().write(to: log)
-        defer { remove(log) }
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["swiftc"] + arguments
@@ -67,13 +68,5 @@ enum Compiler {
             }
         }
         throw Problem(description: "no built modules beside \(executable.path)")
-    }
-
-    static func remove(_ folder: URL) {
-        do {
-            try FileManager.default.removeItem(at: folder)
-        } catch {
-            print("could not remove \(folder.path): \(error)")
-        }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SluiceTesting
 import Testing
 
 /// The core must run in a process without Foundation.
@@ -7,10 +8,9 @@ import Testing
     func coreLinksNoFoundation() async throws {
         let sources = try Repository.swiftFiles(in: "Sources/Sluice")
         #expect(sources.count > 20)
-        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { Compiler.remove(folder) }
-        let library = folder.appending(path: "libSluiceAlone.so")
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let library = URL(filePath: directory.path).appending(path: "libSluiceAlone.so")
         let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
         let (status, output) = try await Compiler.run(
             [

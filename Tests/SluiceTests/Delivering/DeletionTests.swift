@@ -4,8 +4,8 @@ import Testing
 
 /// `deleteAll()`.
 @Suite(.timeLimit(.minutes(10))) struct DeletionTests {
-    @Test("all that waits is deleted, counted, and never sent; what comes later is", arguments: [false, true])
-    func deletesAll(isPaused: Bool) async throws {
+    @Test("waiting events are deleted, counted and never sent; later events are sent", arguments: [false, true])
+    func deletesWaitingEventsOnly(isPaused: Bool) async throws {
         let bench = try Bench()
         if isPaused { bench.pipeline.pauseDelivery() }
         bench.track(3)
@@ -22,23 +22,23 @@ import Testing
         #expect(bench.sizes == [2])
     }
 
-    @Test("what is being sent is waited for, and not counted as deleted")
-    func waitsForSend() async throws {
+    @Test("a deletion waits for the send in flight and does not count its events")
+    func deletionWaitsForSend() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(13)
         await bench.transport.waitForSends(1)
         let deletion = Task { await bench.pipeline.deleteAll() }
         bench.transport.release(.all(.accepted))
         _ = await deletion.value
-        // The rest may have left before the deletion was asked for.
+        // The rest may have been sent before the deletion began.
         #expect(bench.ledger.delivered + bench.ledger.dropped[.deleted, default: 0] == 13)
         #expect(bench.ledger.delivered >= 10)
         #expect(bench.pipeline.ledger.isBalanced)
         #expect(bench.store.backlog.isEmpty)
     }
 
-    @Test("of a batch in parts only what is not delivered is deleted")
-    func deletesRest() async throws {
+    @Test("a batch that was delivered in part loses only its other events")
+    func deletesUndeliveredRest() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .retry(after: nil), .accepted]))]))
         bench.track(3)
         await bench.pipeline.flush()
@@ -51,8 +51,8 @@ import Testing
         #expect(bench.sizes == [3])
     }
 
-    @Test("dead letters are not deleted with the waiting events, and deferred events are")
-    func deletesDeferredEventsOnly() async throws {
+    @Test("deferred events are deleted with the waiting events, dead letters are not")
+    func deletesDeferredEventsAndNoDeadLetters() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.rejected("no"), .retry(after: nil), .accepted]))]))
         bench.track(3)
         await bench.pipeline.flush()
@@ -63,8 +63,8 @@ import Testing
         #expect(bench.store.backlog.isEmpty)
     }
 
-    @Test("with several batches in flight all of them are waited for")
-    func severalInFlight() async throws {
+    @Test("a deletion waits for all batches in flight")
+    func deletionWaitsForAllBatchesInFlight() async throws {
         var policy = Bench.policy
         policy.maximumBatchesInFlight = 3
         let bench = try Bench(ScriptedTransport([.hang, .hang, .hang]), delivery: policy)
@@ -80,8 +80,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("those who wait for a flush do not wait for what was deleted")
-    func endsFlushes() async throws {
+    @Test("a flush does not wait for deleted events")
+    func deletionEndsFlushes() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(3)
         let flush = Task { await bench.pipeline.flush() }
@@ -93,8 +93,8 @@ import Testing
         #expect(bench.ledger.dropped == [.deleted: 3])
     }
 
-    @Test("a store that cannot be read keeps what it has, and says so")
-    func unreadableStore() async throws {
+    @Test("an unreadable store keeps its events, and the deletion returns false")
+    func unreadableStoreDeletesNothing() async throws {
         let store = FaultyStore(WatchedStore()) { operation, _ in
             operation == .nextBatch ? SluiceError(.inputOutput, "unreadable") : nil
         }
@@ -107,8 +107,10 @@ import Testing
         #expect(bench.diagnostics.contains { $0.kind == .store })
     }
 
-    @Test("what a later life may come upon is not deleted, though it no longer waits", arguments: [true, false])
-    func unremovable(isUnderway: Bool) async throws {
+    @Test(
+        "events that can't be removed from the store count as deleted, and the deletion returns false",
+        arguments: [true, false])
+    func unremovableEventsCountAsDeleted(isUnderway: Bool) async throws {
         let store = FaultyStore(WatchedStore()) { operation, _ in
             operation == .settle ? SluiceError(.inputOutput, "read-only") : nil
         }
@@ -125,8 +127,8 @@ import Testing
         #expect(bench.diagnostics.last?.kind == .store)
     }
 
-    @Test("each call counts for what was tracked before it, whatever another is just doing")
-    func eachCall() async throws {
+    @Test("each of several deletions covers the events that were tracked before it")
+    func concurrentDeletionsCoverTheirEvents() async throws {
         for _ in 0..<30 {
             let bench = try Bench()
             bench.pipeline.pauseDelivery()
@@ -139,8 +141,8 @@ import Testing
         }
     }
 
-    @Test("cut off by the end it says that it is not done")
-    func cutOff() async throws {
+    @Test("a deletion that a shutdown ends returns false")
+    func shutdownEndsDeletion() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(5)
         await bench.transport.waitForSends(1)
@@ -150,8 +152,8 @@ import Testing
         #expect(bench.ledger.waiting == 5)
     }
 
-    @Test("after the end it says at once that it is not done")
-    func afterShutdown() async throws {
+    @Test("a deletion after the shutdown returns false immediately")
+    func deletionAfterShutdownReturnsFalse() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(5)
         await bench.transport.waitForSends(1)

@@ -2,10 +2,10 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// What a policy, and changes to it at run time, make of delivery.
+/// The effects of a policy, and of changes to it at run time.
 @Suite(.timeLimit(.minutes(10))) struct DeliveryPolicyTests {
-    @Test("another interval sends what waits, and begins to count anew")
-    func changedInterval() async throws {
+    @Test("a changed interval sends waiting events and counts from zero")
+    func changedIntervalSendsAndCountsFromZero() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
@@ -73,8 +73,8 @@ import Testing
                 backOffSteps: [.zero...year], holdInterval: year))
     }
 
-    @Test("a longest of all durations is no trap for the system's clock")
-    func longestSleep() async {
+    @Test("the longest duration does not trap in the system's clock")
+    func longestSleepDoesNotTrap() async {
         let sleep = Task { try await SystemTime().sleep(until: .seconds(Int64.max)) }
         sleep.cancel()
         await #expect(throws: CancellationError.self) { try await sleep.value }
@@ -84,7 +84,7 @@ import Testing
         "App Center's interval stays within 6 to 86,400 seconds",
         arguments: [(-1, 6), (5, 6), (6, 6), (60, 60), (86_400, 86_400), (86_401, 86_400), (Int64.max, 86_400)]
             as [(Int64, Int64)])
-    func appCenterInterval(seconds: Int64, result: Int64) async throws {
+    func appCenterIntervalHasRange(seconds: Int64, result: Int64) async throws {
         let bench = try Bench(delivery: .appCenter)
         bench.pipeline.setFlushInterval(.seconds(seconds))
         await bench.drained()
@@ -92,8 +92,8 @@ import Testing
         await bench.sends(at: Double(result))
     }
 
-    @Test("where only unmetered networks are to be used, events wait on a metered one, and a flush returns at once")
-    func unmeteredOnly() async throws {
+    @Test("with an unmetered-only policy events wait on a metered network, and a flush returns immediately")
+    func unmeteredPolicyWaitsOnMeteredNetwork() async throws {
         var policy = Bench.policy
         policy.network = .unmetered
         let bench = try Bench(delivery: policy)
@@ -108,8 +108,8 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test("any network does by default, and an end on a metered one does not wait where it may not be used")
-    func metered() async throws {
+    @Test("a metered network is used by default, and a shutdown does not wait if the policy excludes it")
+    func meteredNetworkIsUsedByDefault() async throws {
         let any = try Bench()
         any.pipeline.signal(.connectivity(.metered))
         any.track(5)
@@ -124,8 +124,8 @@ import Testing
         #expect(unmetered.time.continuousTime() == .zero)
     }
 
-    @Test("App Center's waits: 5 to 10 s, 2.5 to 5 min, and 10 to 20 min from then on")
-    func steps() async throws {
+    @Test("App Center's back-off takes 5 to 10 s, then 2.5 to 5 min, then 10 to 20 min each time")
+    func appCenterBackOffHasSteps() async throws {
         let bench = try Bench(
             ScriptedTransport(then: .answer(.all(.retry(after: nil)))), delivery: .appCenter)
         bench.track(1)
@@ -138,8 +138,8 @@ import Testing
         }
     }
 
-    @Test("batches that fail together have met one outage: the first wait is the shortest")
-    func togetherOnce() async throws {
+    @Test("batches that fail together count as one outage: the first wait is the shortest")
+    func outageCountsOnce() async throws {
         let bench = try Bench(ScriptedTransport(then: .hang), delivery: .appCenter)
         bench.pipeline.pauseDelivery()
         bench.track(150)
@@ -149,8 +149,8 @@ import Testing
         await bench.sleeps(until: 7.5)
     }
 
-    @Test("what comes while one of three batches is slow does not wait for it")
-    func roomBesideSlow() async throws {
+    @Test("new events do not wait for one slow batch of three")
+    func slowBatchDelaysNoOther() async throws {
         let bench = try Bench(ScriptedTransport([.hang]), delivery: .appCenter)
         bench.track(50)
         await bench.transport.waitForSends(1)
@@ -160,8 +160,8 @@ import Testing
         bench.transport.release(.all(.accepted))
     }
 
-    @Test("a network that comes back sends what waits, and ends a hold; one that stays does not")
-    func networkBack() async throws {
+    @Test("a returning network sends waiting events and ends a hold; an unchanged one does not")
+    func returningNetworkSendsAndEndsHold() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.hold("captive portal")))]))
         bench.pipeline.signal(.connectivity(.available))
         bench.track(1)
@@ -180,8 +180,8 @@ import Testing
         #expect(bench.time.continuousTime() == .seconds(15))
     }
 
-    @Test("an error that is not this package's shows its type alone")
-    func foreignError() async throws {
+    @Test("an error of another package shows its type only")
+    func foreignErrorShowsTypeOnly() async throws {
         struct TokenError: Error {
             let token = "secret"
         }

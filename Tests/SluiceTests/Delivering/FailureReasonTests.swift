@@ -9,12 +9,13 @@ struct FailureReasonTests {
         (.answer(.each([.retry(after: nil), .retry(after: nil, reason: "HTTP 429")])), .retrying, "HTTP 429"),
         (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the receiver asked for a retry"),
         (.answer(.each([.accepted])), .retrying, "the transport returned 1 verdicts for 2 events"),
-        (.failure(SluiceError(.inputOutput, "the line is dead")), .retrying, "inputOutput: the line is dead"),
+        (.failure(SluiceError(.inputOutput, "no connection")), .retrying, "inputOutput: no connection"),
         (.answer(.all(.hold("closed on Sundays"))), .held, "closed on Sundays"),
     ]
 
-    @Test("is in the diagnostics at once, and in the ledger until a send does not fail", arguments: table)
-    func reason(step: ScriptedTransport.Step, kind: Diagnostic.Kind, reason: String) async throws {
+    @Test("the reason is in the diagnostics immediately, and in the ledger until a send succeeds", arguments: table)
+    func reasonIsReportedUntilSuccess(step: ScriptedTransport.Step, kind: Diagnostic.Kind, reason: String) async throws
+    {
         let bench = try Bench(ScriptedTransport([step]))
         bench.track(2)
         await bench.pipeline.flush()
@@ -31,8 +32,8 @@ struct FailureReasonTests {
         #expect(bench.ledger.failedAttempts == 1)
     }
 
-    @Test("a batch sent in parts has not failed, and is counted as split")
-    func split() async throws {
+    @Test("a batch that is sent in parts counts as split, not as failed")
+    func splitBatchHasNotFailed() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.split(.tooLarge)))]))
         bench.track(4)
         await bench.drained()

@@ -3,12 +3,12 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// `flush()`, pausing, and stores that fail.
+/// `flush()` and pauses.
 @Suite(.timeLimit(.minutes(10))) struct FlushTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
-    @Test("a flush returns when what waited is delivered")
-    func flushReturnsWhen() async throws {
+    @Test("a flush returns when the waiting events are delivered")
+    func flushReturnsAfterDelivery() async throws {
         let bench = try Bench()
         bench.track(23)
         let report = await bench.pipeline.flush()
@@ -17,8 +17,8 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test("a flush of nothing returns at once")
-    func flushNothingReturns() async throws {
+    @Test("a flush without events returns immediately")
+    func emptyFlushReturnsImmediately() async throws {
         let bench = try Bench()
         let report = await bench.pipeline.flush()
         #expect(report == (await bench.pipeline.flush()))
@@ -26,11 +26,11 @@ import Testing
     }
 
     @Test("a flush returns when a send has failed")
-    func flushReturnsWhenSend() async throws {
+    func flushReturnsAfterFailedSend() async throws {
         let bench = try Bench(ScriptedTransport(then: Self.retry))
         bench.track(3)
         for round in 1...3 {
-            // Each flush is a try of its own, whatever the back-off says.
+            // Each flush sends once, in spite of the back-off.
             let report = await bench.pipeline.flush()
             #expect(report.delivered == 0)
             #expect(report.waiting == 3)
@@ -39,22 +39,22 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test("a flush does not wait for what is tracked later")
-    func flushDoesNot() async throws {
+    @Test("a flush does not wait for events that are tracked later")
+    func flushDoesNotWaitForLaterEvents() async throws {
         let bench = try Bench(ScriptedTransport([.hang, .hang]))
         bench.track(1)
         let flushed = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(1)
         bench.track(1)
         bench.transport.release(.all(.accepted))
-        // The second send hangs, but holds only the second event.
+        // The second send hangs, with the second event only.
         let report = await flushed.value
         #expect(report.delivered == 1)
     }
 
-    /// What is delivered of the batch under way is in the store still, and must not be waited for a second time.
+    /// The delivered half of the batch is still in the store, and must not count for a second flush.
     @Test("a flush with half of a batch delivered does not wait for later events either")
-    func flushHalfBatch() async throws {
+    func flushOfHalfDeliveredBatchIgnoresLaterEvents() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .retry(after: nil)])), .hang, .hang]))
         bench.track(2)
         await bench.pipeline.flush()
@@ -66,8 +66,8 @@ import Testing
         #expect(report.delivered == 1)
     }
 
-    @Test("several flushes at once all return")
-    func severalFlushesAt() async throws {
+    @Test("concurrent flushes all return")
+    func concurrentFlushesReturn() async throws {
         let bench = try Bench(ScriptedTransport { send, _ in send % 3 == 1 ? Self.retry : .answer(.all(.accepted)) })
         bench.track(40)
         await withTaskGroup(of: Void.self) { group in
@@ -80,8 +80,8 @@ import Testing
 
     // MARK: Pause
 
-    @Test("while paused nothing goes, not even by a flush")
-    func whilePausedNothing() async throws {
+    @Test("a paused pipeline sends nothing, not even for a flush")
+    func pausedPipelineSendsNothing() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.track(20)
@@ -93,8 +93,8 @@ import Testing
         await bench.transport.waitForSends(2)
     }
 
-    @Test("a pause does not put off the interval")
-    func pauseDoesNot() async throws {
+    @Test("a flush during a pause sends when delivery is resumed")
+    func pausedFlushIsMadeUpFor() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
@@ -103,13 +103,13 @@ import Testing
         await bench.pipeline.flush()
         #expect(bench.transport.batches.isEmpty)
         bench.pipeline.resumeDelivery()
-        // The flush is made up for.
+        // The flush is done now.
         await bench.transport.waitForSends(1)
         #expect(bench.time.continuousTime() == .seconds(10))
     }
 
-    @Test("a pause lets the answer of the batch under way in")
-    func pauseLetsAnswer() async throws {
+    @Test("a pause does not affect the send in flight")
+    func pauseKeepsSendInFlight() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(15)
         await bench.transport.waitForSends(1)
@@ -122,8 +122,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("pausing twice and resuming once resumes")
-    func pausingTwiceResuming() async throws {
+    @Test("one resume ends two pauses")
+    func oneResumeEndsTwoPauses() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.pipeline.pauseDelivery()
@@ -132,10 +132,10 @@ import Testing
         await bench.transport.waitForSends(1)
     }
 
-    // MARK: After the end
+    // MARK: After a shutdown
 
     @Test("a flush after a shutdown returns")
-    func flushAfterShutdown() async throws {
+    func flushAfterShutdownReturns() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.pipeline.shutdown()
@@ -144,8 +144,8 @@ import Testing
         #expect(bench.transport.batches.count == 1)
     }
 
-    @Test("a flush that waits ends with the shutdown")
-    func flushWaitsEnds() async throws {
+    @Test("a shutdown ends a waiting flush")
+    func shutdownEndsWaitingFlush() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(1)
         let flushed = Task { await bench.pipeline.flush() }

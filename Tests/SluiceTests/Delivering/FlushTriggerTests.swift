@@ -2,10 +2,10 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// What makes a route send of itself, and when.
+/// The triggers that make a route send, and their times.
 @Suite(.timeLimit(.minutes(10))) struct FlushTriggerTests {
-    @Test("the first event goes when the interval is over")
-    func firstEventGoes() async throws {
+    @Test("the first event is sent when the interval is over")
+    func intervalSendsFirstEvent() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
@@ -15,8 +15,8 @@ import Testing
         #expect(bench.sizes == [2])
     }
 
-    @Test("the count sends without waiting")
-    func countSendsWithout() async throws {
+    @Test("the flush count sends without waiting")
+    func countSendsImmediately() async throws {
         let bench = try Bench()
         bench.track(4)
         await bench.sleeps(until: 15)
@@ -27,8 +27,8 @@ import Testing
         #expect(bench.sizes == [5])
     }
 
-    @Test("a critical event goes within its own interval, and first")
-    func criticalEventGoes() async throws {
+    @Test("a critical event is sent within its own interval, and first")
+    func criticalEventIsSentFirst() async throws {
         let bench = try Bench()
         bench.track(2)
         await bench.sleeps(until: 15)
@@ -39,8 +39,8 @@ import Testing
         #expect(bench.transport.batches.map { $0.events.map(\.priority) } == [[.critical], [.normal, .normal]])
     }
 
-    @Test("once begun, a delivery goes on until nothing waits")
-    func onceBegunDelivery() async throws {
+    @Test("a delivery that has begun continues until the store is empty")
+    func deliveryContinuesUntilStoreIsEmpty() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.track(23)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test("after a delivery the interval starts with the next event")
-    func afterDeliveryInterval() async throws {
+    func intervalStartsWithNextEvent() async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sends(at: 15)
@@ -62,13 +62,15 @@ import Testing
         #expect(bench.sizes == [1, 1])
     }
 
-    @Test("signals that send", arguments: [Signal.didEnterBackground, .connectivity(.available)])
-    func signalsSend(signal: Signal) async throws {
+    @Test(
+        "entering the background and regained connectivity send",
+        arguments: [Signal.didEnterBackground, .connectivity(.available)])
+    func backgroundAndConnectivitySend(signal: Signal) async throws {
         let failing = signal == .connectivity(.available)
         let bench = try Bench(ScriptedTransport(failing ? [.answer(.all(.retry(after: nil)))] : []))
         bench.track(1)
         if failing { await bench.sends(at: 15) } else { await bench.sleeps(until: 15) }
-        // With the network, it is a back-off that ends.
+        // Regained connectivity ends a back-off.
         if failing { await bench.sleeps(until: 16) }
         bench.pipeline.signal(signal)
         await bench.transport.waitForSends(failing ? 2 : 1)
@@ -76,12 +78,12 @@ import Testing
     }
 
     @Test(
-        "signals that do not bring a send nearer",
+        "other signals do not send earlier",
         arguments: [
             Signal.launched(.foreground), .willResignActive, .didBecomeActive, .connectivity(.unavailable),
             .connectivity(.available),
         ])
-    func signalsDoNot(signal: Signal) async throws {
+    func otherSignalsDoNotSend(signal: Signal) async throws {
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
@@ -89,8 +91,8 @@ import Testing
         await bench.sends(at: 15)
     }
 
-    @Test("a batch keeps to the smaller of what policy and transport want")
-    func batchKeepsSmaller() async throws {
+    @Test("a batch stays within the limits of both policy and transport")
+    func smallerBatchLimitCounts() async throws {
         let bench = try Bench(ScriptedTransport(maximumBatchSize: BatchSize(events: 3, bytes: .max)))
         bench.track(7)
         await bench.pipeline.flush()
@@ -98,9 +100,9 @@ import Testing
         #expect(bench.sizes.allSatisfy { $0 <= 3 })
     }
 
-    /// A plugin may track as soon as it is prepared. That gives what lay in the store no new term.
-    @Test("what an earlier life left goes at once, even if events come before the first look")
-    func whatEarlierLife() async throws {
+    /// A plugin may track as soon as it is prepared. That must not delay the events in the store.
+    @Test("events of an earlier process are sent immediately, even if new ones are tracked before the first look")
+    func earlierEventsAreSentImmediately() async throws {
         final class Early: Processor {
             let context = PluginContext()
             func prepare() { context.track("Early") }
@@ -115,12 +117,11 @@ import Testing
 }
 
 /// A store that holds events when it is opened.
-final class LeftoverStore: Store {
-    private let base: WatchedStore
+final class LeftoverStore: StoreWrapper {
+    let base = WatchedStore()
     private let count: Int
 
     init(_ count: Int) {
-        base = WatchedStore()
         self.count = count
     }
 
@@ -135,19 +136,4 @@ final class LeftoverStore: Store {
         }
         observer.recovered(count)
     }
-
-    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
-
-    func settle(_ batch: Batch.ID) throws(SluiceError) {
-        try base.settle(batch)
-    }
-    func release(_ batch: Batch.ID) { base.release(batch) }
-    var backlog: Backlog { base.backlog }
-    func synchronize() throws(SluiceError) { try base.synchronize() }
-    func close() { base.close() }
 }

@@ -1,9 +1,9 @@
 import SluiceTesting
 import Testing
 
-/// What many clients do to a server that comes back.
+/// Many clients and one server after an outage.
 @Suite(.timeLimit(.minutes(10))) struct HerdTests {
-    /// Enough capacity for what the back-off spreads, just enough, too little, and far too little.
+    /// Capacities that are ample, just enough, too small and far too small for the clients.
     static let scenarios: [Herd.Scenario] = [
         Herd.Scenario(batches: 1, capacity: 200), Herd.Scenario(batches: 1, capacity: 65),
         Herd.Scenario(batches: 4, capacity: 200), Herd.Scenario(batches: 12, capacity: 100),
@@ -11,16 +11,16 @@ import Testing
     ]
 
     @Test(
-        "after an outage all arrives, and demand is under the capacity again, within twice the ideal time",
+        "after an outage everything arrives, and demand is below the capacity again, within twice the ideal time",
         arguments: scenarios)
-    func afterOutageAll(
+    func outageDrainsWithinTwiceIdealTime(
         scenario: Herd.Scenario
     ) throws {
         for seed in 0..<Trials.count(full: 10, few: 1) {
             var herd = Herd(scenario, seed: UInt64(seed))
             let result = herd.run()
             let drained = try #require(result.drained)
-            // Waits of up to 300 s are the rule after a long outage, however able the server is.
+            // After a long outage waits are up to 300 s, even if the server has enough capacity.
             #expect(drained <= max(2 * scenario.ideal, 300.2))
             #expect(result.overloadEnd(scenario.capacity) <= 2 * scenario.ideal)
             #expect(result.peak <= 2 * Double(scenario.capacity))
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test("a server that could take the peak sees no overload at all")
-    func serverCouldTake() throws {
+    @Test("a server with enough capacity for the peak is never overloaded")
+    func sufficientServerIsNotOverloaded() throws {
         var herd = Herd(Herd.Scenario(batches: 1, capacity: 200), seed: 7)
         let result = herd.run()
         #expect(result.demand.allSatisfy { $0 <= 200 })

@@ -2,19 +2,19 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// Failures and their waits, exact to the millisecond of virtual time.
+/// Failures and their waits, to the millisecond of virtual time.
 @Suite(.timeLimit(.minutes(10))) struct RetryTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
     @Test(
-        "the wait doubles with every failure",
+        "the wait doubles with each failure",
         arguments: [
-            retry, .failure(SluiceError(.inputOutput, "the line is dead")), .answer(.each([])),
+            retry, .failure(SluiceError(.inputOutput, "no connection")), .answer(.each([])),
         ])
-    func waitDoublesEvery(step: ScriptedTransport.Step) async throws {
+    func waitDoublesWithEachFailure(step: ScriptedTransport.Step) async throws {
         let bench = try Bench(ScriptedTransport(Array(repeating: step, count: 10)))
         bench.track(1)
-        // A back-off of 2 s / 1.1, of which the jitter takes 55 %, doubles up to 55 % of 300 s.
+        // A back-off of 2 s / 1.1, with a jitter of 55 %, doubles up to 55 % of 300 s.
         var at = 15.0
         await bench.sends(at: at)
         for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 165, 165] {
@@ -28,8 +28,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("a success halves the next wait, and does not start the waits anew")
-    func successHalvesNext() async throws {
+    @Test("a success halves the next wait instead of resetting it")
+    func successHalvesNextWait() async throws {
         let bench = try Bench(
             ScriptedTransport([Self.retry, Self.retry, .answer(.all(.accepted)), Self.retry]))
         bench.track(1)
@@ -43,8 +43,8 @@ import Testing
         #expect(bench.sizes == [1, 1, 1, 1, 1])
     }
 
-    @Test("Retry-After is a floor, and nothing hurries it")
-    func retryAfterFloor() async throws {
+    @Test("Retry-After is a floor, and nothing ends it early")
+    func retryAfterIsFloor() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(60))))]))
         bench.track(1)
         await bench.sends(at: 15)
@@ -61,24 +61,24 @@ import Testing
         #expect(bench.ledger.delivered == 11)
     }
 
-    @Test("a Retry-After in the past does not send in a circle")
-    func retryAfterPast() async throws {
+    @Test("a Retry-After in the past still waits for the back-off")
+    func pastRetryAfterStillWaits() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(-1_000))))]))
         bench.track(1)
         await bench.sends(at: 15)
         await bench.sends(at: 16)
     }
 
-    @Test("a Retry-After of aeons ends after an hour")
-    func retryAfterAeons() async throws {
+    @Test("Retry-After is limited to an hour")
+    func retryAfterIsLimitedToAnHour() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(Int64.max))))]))
         bench.track(1)
         await bench.sends(at: 15)
         await bench.sends(at: 15 + 3_600 + 1)
     }
 
-    @Test("a route on hold keeps everything and probes now and then")
-    func routeHoldKeeps() async throws {
+    @Test("a route on hold keeps everything and probes at its interval")
+    func heldRouteKeepsEventsAndProbes() async throws {
         let hold = ScriptedTransport.Step.answer(.all(.hold("HTTP 401")))
         let bench = try Bench(ScriptedTransport([hold, hold]))
         bench.track(1)
@@ -95,8 +95,8 @@ import Testing
         #expect(bench.diagnostics.filter { $0.kind == .held }.map(\.message) == ["HTTP 401", "HTTP 401"])
     }
 
-    @Test("the diagnostic of a hold names its reason, also among other verdicts")
-    func diagnosticHoldNames() async throws {
+    @Test("the diagnostic of a hold has its reason, even among other verdicts")
+    func holdDiagnosticHasReason() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold("quota")]))]))
         bench.track(2)
         await bench.pipeline.flush()
@@ -105,8 +105,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("what was delivered of a batch is not sent again with the rest")
-    func whatDeliveredBatch() async throws {
+    @Test("delivered events of a batch are not sent again with the rest")
+    func deliveredEventsAreNotSentAgain() async throws {
         let bench = try Bench(
             ScriptedTransport([.answer(.each([.accepted, .retry(after: nil), .duplicate, .rejected("bad")]))]))
         bench.track(4)
@@ -123,8 +123,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("one bad event blocks nothing and alone is rejected")
-    func oneBadEvent() async throws {
+    @Test("one bad event blocks no other and is the only one rejected")
+    func onlyBadEventIsRejected() async throws {
         let store = FaultyStore(WatchedStore())
         let bench = try Bench(
             ScriptedTransport { _, batch in

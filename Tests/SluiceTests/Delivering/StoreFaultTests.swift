@@ -4,12 +4,12 @@ import Testing
 
 @testable import Sluice
 
-/// What the loop does with a store that fails, and that it never uses one behind its back.
+/// Stores that fail, and the end of their use.
 @Suite(.timeLimit(.minutes(10))) struct StoreFaultTests {
     static let broken = SluiceError(.inputOutput, "the disk is gone")
 
-    @Test("a batch that cannot be read is asked for again, with back-off")
-    func batchCannotRead() async throws {
+    @Test("an unreadable batch is requested again, with back-off")
+    func unreadableBatchIsRequestedAgain() async throws {
         let store = FaultyStore(WatchedStore()) { operation, number in
             operation == .nextBatch && number < 3 ? Self.broken : nil
         }
@@ -29,9 +29,9 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    /// Such a store keeps the batch to itself. That must neither be sent twice nor send the loop round in a circle.
-    @Test("a batch that cannot be settled is counted once, and the next one goes")
-    func batchCannotSettled() async throws {
+    /// Such a store doesn't return the batch again. It must not be sent twice, and the route must not spin.
+    @Test("a batch that can't be settled is counted once, and the next one is sent")
+    func unsettledBatchCountsOnce() async throws {
         let store = FaultyStore(WatchedStore()) { operation, number in
             operation == .settle && number == 0 ? Self.broken : nil
         }
@@ -49,8 +49,8 @@ import Testing
         #expect(store.count(of: .nextBatch) <= asked + 2)
     }
 
-    @Test("an event that is not stored is counted by its reason, and reported once")
-    func eventNotStored() async throws {
+    @Test("an event that is not stored is counted by its reason, and each reason is reported once")
+    func unstoredEventCountsByReason() async throws {
         let codes: [SluiceError.Code] = [.storageFull, .eventTooLarge, .inputOutput, .inputOutput]
         let store = FaultyStore(WatchedStore()) { operation, number in
             operation == .append && number < 4 ? SluiceError(codes[number], "no") : nil
@@ -64,8 +64,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("events that had to make room are counted")
-    func eventsHadMake() async throws {
+    @Test("evicted events are counted")
+    func evictedEventsAreCounted() async throws {
         let bench = try Bench(store: MemoryStore(capacity: 1_000))
         bench.pipeline.pauseDelivery()
         bench.track(100)
@@ -75,8 +75,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("a store that cannot be made safe does not stop a shutdown")
-    func storeCannotMade() async throws {
+    @Test("a failed synchronization does not stop a shutdown")
+    func failedSynchronizationDoesNotStopShutdown() async throws {
         let store = FaultyStore(WatchedStore()) { operation, _ in operation == .synchronize ? Self.broken : nil }
         let bench = try Bench(store: store)
         bench.track(1)
@@ -86,9 +86,9 @@ import Testing
         #expect(bench.diagnostics.filter { $0.kind == .store }.count == 2)
     }
 
-    // MARK: The loop and the closing of its store
+    // MARK: Closing a store
 
-    /// A route by itself, with a store that lets the test act during a call.
+    /// A route without a pipeline, and a store that runs code of the test during a call.
     final class Rig: Sendable {
         let store: WatchedStore
         let transport = ScriptedTransport()
@@ -144,7 +144,7 @@ import Testing
         try await rig.run()
         #expect(rig.store.isClosed)
         #expect(rig.store.offences.isEmpty)
-        // A batch that was just taken is not sent any more. A batch that was just answered is settled.
+        // A batch that was just taken is not sent. A batch with a response is settled.
         #expect(rig.transport.batches.count == (moment == .settle ? 1 : 0))
         #expect(rig.store.backlog.events == (moment == .settle ? 0 : 1))
     }
@@ -158,7 +158,7 @@ import Testing
         #expect(rig.store.offences.isEmpty)
     }
 
-    /// A worker has seen an empty store, and acts on that only afterwards. It must not lose the event's time.
+    /// The worker has seen an empty store and acts on it afterwards. It must not miss the time of the event.
     @Test("an event that is stored while a worker looks at the store is not overlooked")
     func eventDuringLookIsNotOverlooked() async throws {
         let looks = Locked(0)
@@ -175,8 +175,8 @@ import Testing
         await rig.route.shutdown(deadline: .zero)
     }
 
-    @Test("what seemed to wait and was no events is no failure: the next event goes at its time")
-    func hollowStore() async throws {
+    @Test("unread bytes that contain no event are not a failure: the next event is sent at its time")
+    func unreadBytesWithoutEventsAreNoFailure() async throws {
         let store = HollowStore()
         var policy = Bench.policy
         policy.backOff = .seconds(300)
@@ -188,35 +188,18 @@ import Testing
     }
 }
 
-/// Has bytes of an earlier life that turn out to be no events when they are read.
-private final class HollowStore: Store {
-    private let base = WatchedStore()
+/// Has unread bytes of an earlier process that contain no event.
+private final class HollowStore: StoreWrapper {
+    let base = WatchedStore()
     private let unreadBytes = Locked(100)
-
-    func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
-    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         unreadBytes.withLock { $0 = 0 }
         return try base.nextBatch(size)
     }
 
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
-
-    func settle(_ batch: Batch.ID) throws(SluiceError) {
-        try base.settle(batch)
-    }
-
-    func release(_ batch: Batch.ID) { base.release(batch) }
-
     var backlog: Backlog {
         let (backlog, unreadBytes) = (base.backlog, unreadBytes.withLock { $0 })
         return Backlog(events: backlog.events, bytes: backlog.bytes + unreadBytes, unreadBytes: unreadBytes)
     }
-
-    func synchronize() throws(SluiceError) { try base.synchronize() }
-    func close() { base.close() }
 }

@@ -3,15 +3,15 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// Without virtual time: thousands of rounds in which a lost wake-up or continuation would hang the test.
+/// Many rounds in real time, in which a lost wake-up or continuation would hang the test.
 @Suite(.timeLimit(.minutes(10))) struct WakeUpTests {
-    /// Accepts, and now and then fails or is slow by a turn of the scheduler.
+    /// Accepts most batches, fails some, and yields before others.
     private struct Restless: Transport {
         let random: @Sendable () -> UInt64
 
         func send(_ batch: Batch) async throws -> Verdicts {
             switch random() % 16 {
-            case 0: throw SluiceError(.inputOutput, "a bad moment")
+            case 0: throw SluiceError(.inputOutput, "a failure")
             case 1: return .each(batch.events.map { _ in random() % 2 == 0 ? .accepted : .retry(after: nil) })
             case 2...6:
                 await Task.yield()
@@ -21,12 +21,13 @@ import Testing
         }
     }
 
-    /// The interval is far away, so that only the wake-ups of flushes and counts lead to the end.
+    /// The interval is long, so that only flushes and counts wake the route.
     private static let policy = DeliveryPolicy(
         batch: BatchSize(events: 8, bytes: .max), flushCount: 1_000_000, flushInterval: .seconds(80_000))
 
-    @Test("each flush returns, and all flushes together bring everything home")
-    func eachFlushReturns() async throws {
+    @Test("each flush returns, and all flushes together deliver everything")
+    func concurrentFlushesDeliverEverything() async throws {
+        let rounds = Trials.count(full: 2_000, few: 250)
         let random = Locked(SeededRandom(seed: 7))
         let store = WatchedStore()
         let pipeline = try Pipeline(delivery: Self.policy) {
@@ -36,7 +37,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
-                    for round in 0..<2_000 {
+                    for round in 0..<rounds {
                         pipeline.track("Task \(task)", ["round": .int(round)])
                         await pipeline.flush()
                     }
@@ -44,15 +45,15 @@ import Testing
             }
         }
         while await pipeline.flush().waiting > 0 {}
-        #expect(pipeline.ledger.routes[0].delivered == 16_000)
+        #expect(pipeline.ledger.routes[0].delivered == 8 * rounds)
         #expect(pipeline.ledger.isBalanced)
         await pipeline.shutdown(deadline: .seconds(600))
         #expect(store.offences.isEmpty)
     }
 
-    /// A count of one: every append into an empty store must wake the loop, and nobody flushes.
-    @Test("an append into an empty store is never overlooked")
-    func appendIntoEmpty() async throws {
+    /// With a count of one, every append to an empty store must wake the route. There is no flush.
+    @Test("an append to an empty store is always noticed")
+    func appendToEmptyStoreIsNoticed() async throws {
         let accepted = AsyncStream.makeStream(of: Int.self)
         struct Telling: Transport {
             let continuation: AsyncStream<Int>.Continuation
@@ -67,17 +68,17 @@ import Testing
             Telling(continuation: accepted.continuation)
         }
         var arrivals = accepted.stream.makeAsyncIterator()
-        for _ in 0..<20_000 {
+        for _ in 0..<Trials.count(full: 20_000, few: 2_000) {
             pipeline.track("Event")
             #expect(await arrivals.next() == 1)
         }
         await pipeline.shutdown(deadline: .seconds(600))
     }
 
-    /// Pipelines that end in the middle of everything: no flush and no shutdown may be left behind.
-    @Test("pipelines that end while they are used leave nobody waiting")
-    func pipelinesEndWhile() async throws {
-        for seed in 0..<400 as Range<UInt64> {
+    /// No flush and no shutdown may wait forever if pipelines end while they are used.
+    @Test("a shutdown during use ends all waits")
+    func shutdownDuringUseEndsAllWaits() async throws {
+        for seed in 0..<UInt64(Trials.count(full: 400, few: 60)) {
             let random = Locked(SeededRandom(seed: seed))
             let store = WatchedStore()
             let pipeline = try Pipeline(delivery: Self.policy) {
@@ -96,7 +97,7 @@ import Testing
                 for _ in 0..<2 {
                     group.addTask {
                         for _ in 0..<seed % 20 { await Task.yield() }
-                        // No deadline at all, or more than enough.
+                        // No time, or more than enough.
                         await pipeline.shutdown(deadline: seed % 2 == 0 ? .zero : .seconds(80_000))
                     }
                 }

@@ -22,7 +22,7 @@ struct PropertyModel {
     }
 }
 
-/// Names that are hard to tell apart, and values.
+/// Names that are hard to distinguish, and values.
 struct PropertySource {
     var random: SeededRandom
 

@@ -2,7 +2,7 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// The writer's fast paths, held against JSON written one scalar after the other.
+/// The writer's fast paths, compared with JSON that is written scalar by scalar.
 @Suite struct JSONWriterTests {
     private func written(limit: Int = .max, _ body: (inout JSONWriter) -> Void) -> String? {
         var writer = JSONWriter(capacity: 8, limit: limit)

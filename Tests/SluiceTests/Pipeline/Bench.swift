@@ -31,7 +31,7 @@ struct Bench {
         }
     }
 
-    /// Random numbers of which each is half of the range.
+    /// Each random number is half of the range.
     static func environment(_ time: VirtualTime) -> PipelineEnvironment {
         PipelineEnvironment(time: time, random: { 1 << 63 })
     }
@@ -44,15 +44,15 @@ struct Bench {
         for number in 0..<count { pipeline.track("Event \(number)", priority: priority) }
     }
 
-    /// Returns when the loop sleeps until exactly `seconds` of the continuous clock: it has nothing to do before.
+    /// Waits until the route sleeps until exactly `seconds` of the continuous clock.
     func sleeps(until seconds: Double) async {
         let deadline = Duration.seconds(seconds)
         // Fractions of seconds are not exact.
         await time.waitForSleeper(within: deadline - .microseconds(10)...deadline + .microseconds(10))
     }
 
-    /// Passes the time up to just before `seconds`, sees that the loop sleeps on and has sent nothing, and then passes
-    /// the rest. If the loop sends too early, the time limit ends the test.
+    /// Advances the time to just before `seconds`, checks that the route still sleeps and has sent nothing, and then
+    /// advances the rest. If the route sends too early, the time limit ends the test.
     func sends(at seconds: Double, sourceLocation: SourceLocation = #_sourceLocation) async {
         await sleeps(until: seconds)
         let before = transport.batches.count
@@ -63,7 +63,7 @@ struct Bench {
         await transport.waitForSends(before + 1)
     }
 
-    /// Returns when nothing waits any more and the loop has seen that: the next event starts a new interval.
+    /// Returns when no event waits and the route has seen that: the next event starts a new interval.
     ///
     /// The first flush may return as soon as the last batch is settled; the second is answered by a look at the store.
     func drained() async {

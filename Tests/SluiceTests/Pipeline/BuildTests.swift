@@ -14,7 +14,7 @@ import Testing
         func process(_ event: inout Event) -> Disposition { .keep }
     }
 
-    /// Refuses or not, and counts how often it was asked.
+    /// Throws or not, and counts the calls.
     final class Picky: Processor {
         let error: SluiceError?
         let context = PluginContext()
@@ -37,7 +37,7 @@ import Testing
 
     static let unavailable = SluiceError(.storageUnavailable, "no such place")
 
-    /// The error with which the building ends.
+    /// The error that the initializer throws.
     func failure(_ build: () throws -> Pipeline) -> SluiceError.Code? {
         do {
             _ = try build()
@@ -117,48 +117,22 @@ import Testing
     @Test("a pipeline needs a route, and each route a unique name and its own store")
     func routesNeedNamesAndOwnStores() {
         let store = MemoryStore()
-        #expect(
+        func code(routes names: [String], sharing store: MemoryStore? = nil) -> SluiceError.Code? {
             failure {
                 try Pipeline {
-                    for _ in 0..<2 {
-                        Route("one") {
-                            MemoryStore()
-                            ScriptedTransport()
-                        }
-                    }
-                }
-            } == .invalidPipeline)
-        #expect(
-            failure {
-                try Pipeline {
-                    for name in ["one", "two"] {
+                    for name in names {
                         Route(name) {
-                            store
+                            store ?? MemoryStore()
                             ScriptedTransport()
                         }
                     }
                 }
-            } == .invalidPipeline)
-        #expect(
-            failure {
-                try Pipeline {
-                    for name in [String]() {
-                        Route(name) {
-                            MemoryStore()
-                            ScriptedTransport()
-                        }
-                    }
-                }
-            } == .invalidPipeline)
-        #expect(
-            failure {
-                try Pipeline {
-                    Route("") {
-                        MemoryStore()
-                        ScriptedTransport()
-                    }
-                }
-            } == .invalidPipeline)
+            }
+        }
+        #expect(code(routes: []) == .invalidPipeline)
+        #expect(code(routes: [""]) == .invalidPipeline)
+        #expect(code(routes: ["one", "one"]) == .invalidPipeline)
+        #expect(code(routes: ["one", "two"], sharing: store) == .invalidPipeline)
         // None of these has opened the store.
         #expect(throws: Never.self) {
             try Pipeline {
@@ -210,7 +184,7 @@ import Testing
         #expect(code == .storageUnavailable)
         #expect(stores.map(\.isClosed) == [true, false, false])
         #expect(stores.allSatisfy { $0.offences.isEmpty })
-        // Plugins come after the stores: this one never heard of the pipeline.
+        // Plugins are prepared after the stores, so this one never saw the pipeline.
         #expect(picky.preparations.withLock(\.self) == 0)
     }
 

@@ -3,12 +3,12 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// The ledger under eight threads, while everything else that a host can do is done at random.
+/// The ledger under eight threads, with random calls of all other methods.
 @Suite(.timeLimit(.minutes(10))) struct ConcurrencyTests {
     static let events = 10_000
     static let threads = 8
 
-    /// Drops by turns, so that the ledger has something to count.
+    /// Drops every other event, so that the ledger has something to count.
     struct Sieve: Processor {
         let every: UInt64
         let reason: DropReason
@@ -16,7 +16,7 @@ import Testing
         func process(_ event: inout Event) -> Disposition { event.id.low % every == 0 ? .drop(reason) : .keep }
     }
 
-    /// Answers of every kind, each after a turn or not.
+    /// Responses of every kind, some after a yield.
     struct Moody: Transport {
         let random: @Sendable () -> UInt64
 
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// The shutdown comes when all is tracked, or right in the middle.
+    /// The shutdown comes after all calls of `track`, or among them.
     @Test("every event is accounted for", arguments: [1, 2] as [UInt64], [true, false])
     func everyEventIsAccountedFor(seed: UInt64, endsInTheMiddle: Bool) async throws {
         let stores = [WatchedStore(), WatchedStore()]
@@ -116,7 +116,7 @@ import Testing
         for store in stores { #expect(store.offences.isEmpty, "seed \(seed): \(store.offences)") }
     }
 
-    /// Without faults nothing may be lost or doubled, whoever tracks.
+    /// Without faults no event may be lost or repeated, on any thread.
     @Test("every event arrives once")
     func everyEventArrivesOnce() async throws {
         let transport = ScriptedTransport()

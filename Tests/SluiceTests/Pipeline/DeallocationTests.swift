@@ -2,7 +2,7 @@ import Sluice
 import SluiceTesting
 import Testing
 
-/// A pipeline that is let go without a shutdown takes everything with it.
+/// A pipeline that is released without a shutdown releases everything.
 @Suite(.timeLimit(.minutes(10))) struct DeallocationTests {
     final class Plugin: Processor {
         let context = PluginContext()
@@ -50,7 +50,7 @@ import Testing
             pipeline.pauseDelivery()
             await pipeline.flush()
         case .flushing:
-            // Nobody is left to wait for the flush but the flush itself, which keeps the pipeline until it returns.
+            // Only the flush itself keeps the pipeline, until it returns.
             let flush = Task { await pipeline.flush() }
             await transport.waitForSends(1)
             transport.release(.all(.hold("later")))
@@ -59,11 +59,11 @@ import Testing
         return Stages(plugin: plugin, own: own, store: store, transport: transport)
     }
 
-    @Test("nothing leaks", arguments: Moment.allCases)
-    func nothingLeaks(moment: Moment) async throws {
+    @Test("a released pipeline leaks nothing", arguments: Moment.allCases)
+    func releasedPipelineLeaksNothing(moment: Moment) async throws {
         let time = VirtualTime()
         let stages = try await pipeline(moment, time)
-        // The loop's task ends by itself, in its own time.
+        // The worker's task ends later.
         while !stages.areGone, !Task.isCancelled { await Task.yield() }
         while !time.deadlines.isEmpty, !Task.isCancelled { await Task.yield() }
     }
@@ -84,7 +84,7 @@ import Testing
         #expect(store.offences.isEmpty)
     }
 
-    /// The last reference may be let go in the middle of a settlement, on the loop's own thread.
+    /// The last reference may be released during `settle`, on the worker's thread.
     @Test("a store in use is closed as soon as it is no longer in use")
     func storeInUseIsClosedAfterUse() async throws {
         let holder = Locked<Pipeline?>(nil)

@@ -3,7 +3,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// Where events end before the store, and under which reason they are counted.
+/// Events that are dropped before the store, and their reasons.
 @Suite(.timeLimit(.minutes(10))) struct DropTests {
     /// Drops the events of one name.
     struct Bouncer: Processor {
@@ -109,7 +109,7 @@ import Testing
         let bench = try Bench()
         bench.track(3)
         #expect(bench.pipeline.ledger.isBalanced)
-        // An event that comes to the store behind the pipeline's back.
+        // An event that is added to the store without the pipeline.
         try bench.store.append(
             EventLine(Event(id: EventID(high: 0, low: 1), name: "Smuggled", time: Timestamp(milliseconds: 0))))
         #expect(!bench.pipeline.ledger.isBalanced)

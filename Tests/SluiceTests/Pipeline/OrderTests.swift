@@ -49,7 +49,7 @@ import Testing
         }
         #expect(book.all == ["a", "b", "c", "d", "e"].map { "\($0) prepared" })
         pipeline.track("-")
-        // What the first route does to the event is not seen by the second.
+        // The second route doesn't see the changes of the first one.
         #expect(book.all.dropFirst(5) == ["a -", "b -a", "c -ab", "d -ab", "e -abd"])
         await pipeline.shutdown(deadline: .seconds(600))
     }
@@ -102,7 +102,7 @@ import Testing
         await pipeline.shutdown(deadline: .seconds(600))
         let events = try transports.map { try $0.accepted() }
         #expect(events.map { $0.map(\.name) } == [["Event"], ["Eventx"], ["Event"]])
-        // One event, wherever it goes.
+        // One id and time in all routes.
         #expect(Set(events.flatMap(\.self).map(\.id)).count == 1)
     }
 

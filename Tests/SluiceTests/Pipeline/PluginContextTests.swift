@@ -3,9 +3,9 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// Events that plugins make, hold back and forward.
+/// Events that plugins track, hold and forward.
 @Suite(.timeLimit(.minutes(10))) struct PluginContextTests {
-    /// Answers a signal with an event, and marks every event that it sees.
+    /// Tracks an event for a signal, and marks every event that it sees.
     final class Reporter: Processor {
         let context = PluginContext()
         private let tracksWhenPrepared: Bool
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Holds every event until it is told to forward or drop it.
+    /// Holds every event until the test forwards or drops it.
     final class Holder: Processor {
         let context = PluginContext()
         private let events = Locked<[Event]>([])
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Drops what it has seen before, by name: a filter that knows nothing of held events.
+    /// Drops events with a known name: a filter without knowledge of held events.
     final class Once: Processor {
         private let names = Locked<Set<String>>([])
 
@@ -389,7 +389,7 @@ import Testing
     // MARK: Inserting
 
     @Test(
-        "an inserted event comes before the one at hand, with an id of its own and the user's ids, and passes below only"
+        "an inserted event comes before the current one, with an id of its own and the user's ids, and passes below only"
     )
     func insertedEventComesBefore() async throws {
         let transport = ScriptedTransport()

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct PluginReportTests {
     private static let shortened = Sanitization(rawValue: "shortened")
 
-    /// Cuts every event twice, and says so.
+    /// Cuts every event twice, and reports it.
     private struct Shortener: Processor {
         var cause = PluginReportTests.shortened
         let context = PluginContext()

@@ -3,7 +3,7 @@ import SluiceMemory
 import SluiceTesting
 import Testing
 
-/// What fails in one route does not touch another.
+/// A failure in one route does not affect another.
 @Suite(.timeLimit(.minutes(10))) struct RouteIsolationTests {
     static let broken = SluiceError(.inputOutput, "broken")
 
@@ -13,7 +13,8 @@ import Testing
         ("miscounts", .answer(.each([.accepted, .accepted, .accepted]))),
     ]
 
-    @Test("a bad transport does not hold up the route beside it", arguments: 0..<failures.count) func badTransportDoes(
+    @Test("a bad transport does not delay the route beside it", arguments: 0..<failures.count)
+    func badTransportDelaysNoOtherRoute(
         index: Int
     ) async throws {
         let time = VirtualTime()
@@ -42,8 +43,8 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    @Test("a store that keeps nothing does not keep the other from keeping")
-    func storeKeepsNothing() async throws {
+    @Test("a failing store does not affect the store of another route")
+    func failingStoreAffectsNoOtherRoute() async throws {
         let bad = FaultyStore(MemoryStore()) { operation, _ in operation == .open ? nil : Self.broken }
         let pipeline = try Pipeline {
             Route("bad") {
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test("each route has its own policy, or the pipeline's")
-    func eachRouteOwn() async throws {
+    func routeHasOwnPolicyOrDefault() async throws {
         let time = VirtualTime()
         let transports = [ScriptedTransport(), ScriptedTransport()]
         let pipeline = try Pipeline(
@@ -89,8 +90,8 @@ import Testing
         await pipeline.shutdown()
     }
 
-    @Test("a hanging route is given up at the deadline, the others drain")
-    func hangingRouteGiven() async throws {
+    @Test("a hanging route ends at the deadline while the others drain")
+    func hangingRouteEndsAtDeadline() async throws {
         let time = VirtualTime()
         let bad = ScriptedTransport(then: .hang)
         let pipeline = try Pipeline(environment: Bench.environment(time)) {
@@ -114,13 +115,13 @@ import Testing
         #expect(ledger.isBalanced)
     }
 
-    // MARK: From the host
+    // MARK: Task-locals
 
     private enum Request { @TaskLocal static var id = 0 }
 
-    /// A server may build its pipeline while it handles a request, and trace all that is done for that.
-    @Test("a transport does not inherit the task-locals of who built the pipeline")
-    func transportDoesNot() async throws {
+    /// A server may build its pipeline while it handles a request with a trace.
+    @Test("a transport does not inherit the task-locals of the code that built the pipeline")
+    func transportInheritsNoTaskLocals() async throws {
         let seen = Locked<[Int]>([])
         let transport = ScriptedTransport { _, _ in
             seen.withLock { $0.append(Request.id) }

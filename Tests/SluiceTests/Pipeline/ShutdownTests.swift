@@ -5,7 +5,7 @@ import Testing
 
 /// The end of a pipeline.
 @Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
-    /// A transport that answers only when the test says so, and hears no cancellation.
+    /// A transport that responds only when the test lets it, and ignores cancellation.
     final class Deaf: Transport {
         private struct State {
             var waiting: [CheckedContinuation<Void, Never>] = []
@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    @Test("a store that was closed with its pipeline says that a new one is needed")
-    func closedStore() async throws {
+    @Test("a store that was closed with its pipeline can't be used again, and the error says so")
+    func closedStoreCannotBeUsedAgain() async throws {
         let store = MemoryStore()
         func build() throws -> Pipeline {
             try Pipeline {
@@ -63,8 +63,8 @@ import Testing
         #expect(closed?.message.contains("create a new one") == true)
     }
 
-    @Test("a shutdown drains, and closes the store")
-    func shutdownDrainsCloses() async throws {
+    @Test("a shutdown delivers everything and closes the store")
+    func shutdownDrainsAndCloses() async throws {
         let store = WatchedStore()
         let bench = try Bench(store: store)
         bench.track(33)
@@ -76,8 +76,8 @@ import Testing
         #expect(bench.time.continuousTime() == .zero)
     }
 
-    @Test("a shutdown makes the store safe before it sends")
-    func shutdownMakesStore() async throws {
+    @Test("a shutdown synchronizes the store before it sends")
+    func shutdownSynchronizesBeforeSending() async throws {
         let store = FaultyStore(WatchedStore())
         let bench = try Bench(
             ScriptedTransport { _, _ in .answer(.all(store.count(of: .synchronize) == 1 ? .accepted : .hold("early")))
@@ -88,7 +88,8 @@ import Testing
         #expect(bench.ledger.delivered == 1)
     }
 
-    @Test("a hanging transport does not hold up the end", arguments: [true, false]) func hangingTransportDoes(
+    @Test("a hanging transport does not delay the shutdown beyond its deadline", arguments: [true, false])
+    func hangingTransportEndsAtDeadline(
         isDeaf: Bool
     ) async throws {
         let time = VirtualTime()
@@ -115,24 +116,24 @@ import Testing
         #expect(ledger.isBalanced)
         #expect(store.isClosed)
 
-        // The answer that comes now finds nobody: what it says is in doubt, and the events stay.
+        // The response is too late to be used, and the events stay.
         deaf.answer()
         let later = await pipeline.shutdown()
         #expect(later == ledger)
         #expect(store.backlog.events == 3)
         #expect(store.offences.isEmpty)
-        // Being cancelled is no failed send.
+        // A cancelled send is not a failed one.
         #expect(ledger.routes[0].failedAttempts == 0)
         #expect(diagnosed.withLock(\.self).isEmpty)
     }
 
-    @Test("back-off is waited for only as far as the deadline reaches")
-    func backOffWaited() async throws {
+    @Test("a shutdown waits for a back-off only if it ends before the deadline")
+    func shutdownWaitsForBackOffWithinDeadline() async throws {
         let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
         let bench = try Bench(ScriptedTransport(Array(repeating: retry, count: 9)))
         bench.track(1)
         let end = Task { await bench.pipeline.shutdown(deadline: .seconds(5)) }
-        // Tries at 0, 1 and 3 s; the next would be at 7 s, so there is nothing to wait for.
+        // Attempts at 0, 1 and 3 s. The next one would be at 7 s, after the deadline.
         await bench.sends(at: 1)
         await bench.sends(at: 3)
         let ledger = await end.value
@@ -142,7 +143,7 @@ import Testing
     }
 
     @Test("a deadline that has passed sends nothing", arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
-    func deadlinePassedSends(deadline: Duration) async throws {
+    func passedDeadlineSendsNothing(deadline: Duration) async throws {
         let bench = try Bench()
         bench.track(1)
         let ledger = await bench.pipeline.shutdown(deadline: deadline)
@@ -151,8 +152,8 @@ import Testing
     }
 
     /// The clocks of the system trap on the sum of now and the longest duration.
-    @Test("a deadline without end is one")
-    func deadlineWithoutEnd() async throws {
+    @Test("the longest deadline does not trap, and delivers")
+    func longestDeadlineDoesNotTrap() async throws {
         let transport = ScriptedTransport([.hang])
         let pipeline = try Pipeline {
             MemoryStore()
@@ -165,8 +166,8 @@ import Testing
         #expect(await end.value.routes[0].delivered == 1)
     }
 
-    @Test("twice is as good as once")
-    func twiceAsGood() async throws {
+    @Test("a second shutdown changes nothing")
+    func secondShutdownChangesNothing() async throws {
         let store = WatchedStore()
         let bench = try Bench(store: store)
         bench.track(1)
@@ -176,8 +177,8 @@ import Testing
         #expect(store.offences.isEmpty)
     }
 
-    @Test("several at once all return, at the nearest deadline")
-    func severalAtOnce() async throws {
+    @Test("concurrent shutdowns all return at the nearest deadline")
+    func nearestDeadlineEndsConcurrentShutdowns() async throws {
         let bench = try Bench(ScriptedTransport(then: .hang))
         bench.track(1)
         let ends = [5, 60, 3_600].map { deadline in
@@ -190,8 +191,8 @@ import Testing
         #expect((bench.store as? WatchedStore)?.offences == [])
     }
 
-    @Test("what is tracked after the end is counted, and reaches no stage")
-    func whatTrackedAfter() async throws {
+    @Test("events after the shutdown are counted and reach no stage")
+    func eventsAfterShutdownReachNoStage() async throws {
         let book = OrderTests.Book()
         let bench = try Bench(processor: OrderTests.Scribe(name: "p", book: book))
         await bench.pipeline.shutdown()
@@ -202,8 +203,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
-    @Test("signals, pauses and flushes after the end do no harm")
-    func signalsPausesFlushes() async throws {
+    @Test("signals, pauses and flushes after the shutdown are safe")
+    func callsAfterShutdownAreSafe() async throws {
         let store = WatchedStore()
         let bench = try Bench(store: store)
         await bench.pipeline.shutdown()
@@ -217,8 +218,8 @@ import Testing
         #expect(bench.transport.batches.isEmpty)
     }
 
-    @Test("a shutdown while paused keeps everything")
-    func shutdownWhilePaused() async throws {
+    @Test("a shutdown while paused keeps all events")
+    func pausedShutdownKeepsEvents() async throws {
         let bench = try Bench()
         bench.pipeline.pauseDelivery()
         bench.track(4)
@@ -227,8 +228,8 @@ import Testing
         #expect(bench.transport.batches.isEmpty)
     }
 
-    @Test("the ledger balances also with half of a batch delivered")
-    func ledgerBalancesAlso() async throws {
+    @Test("the ledger balances with half of a batch delivered")
+    func ledgerBalancesWithHalfDeliveredBatch() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold("full")]))]))
         bench.track(2)
         let ledger = await bench.pipeline.shutdown()

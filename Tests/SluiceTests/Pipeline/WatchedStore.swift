@@ -1,10 +1,8 @@
 import Sluice
 import SluiceMemory
 
-/// A memory store that watches whether it is used as every store may expect, and shows whether it was closed.
-///
-/// A test may have something happen in the middle of a call.
-final class WatchedStore: Store {
+/// A memory store that checks whether it is used as its protocol promises. A test can run code during a call.
+final class WatchedStore: StoreWrapper {
     private struct State {
         var isOpen = false
         var isClosed = false
@@ -12,7 +10,7 @@ final class WatchedStore: Store {
         var offences: [String] = []
     }
 
-    private let base = MemoryStore(capacity: 1 << 30)
+    let base = MemoryStore(capacity: 1 << 30)
     private let state = Locked(State())
     private let openError: SluiceError?
     private let duringNextBatch: @Sendable () -> Void
@@ -31,7 +29,7 @@ final class WatchedStore: Store {
 
     var isOpen: Bool { state.withLock { $0.isOpen && !$0.isClosed } }
     var isClosed: Bool { state.withLock(\.isClosed) }
-    /// What was done to this store that its protocol rules out.
+    /// Calls that the protocol rules out.
     var offences: [String] { state.withLock(\.offences) }
 
     func open(_ observer: StoreObserver) throws(SluiceError) {
@@ -40,19 +38,12 @@ final class WatchedStore: Store {
         state.withLock { $0.isOpen = true }
     }
 
-    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
-
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         enter("nextBatch")
         defer { leave("nextBatch") }
         duringNextBatch()
         return try base.nextBatch(size)
     }
-
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         enter("settle")
@@ -74,7 +65,7 @@ final class WatchedStore: Store {
     }
 
     var backlog: Backlog {
-        // What happens now, the caller of this does not know yet.
+        // The caller doesn't see the effect of this.
         defer { afterBacklog() }
         return base.backlog
     }

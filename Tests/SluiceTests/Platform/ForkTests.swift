@@ -23,12 +23,12 @@ import Testing
         "the child of a fork has its own process id and random numbers",
         .disabled(if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
     func childOfForkHasOwnIDAndRandomNumbers() throws {
-        // Swift forbids to call it by its name.
+        // Swift doesn't allow a direct call.
         let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
         let fork = unsafeBitCast(symbol, to: Fork.self)
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
-        // Several stocks' worth, in a buffer that is made before: the child of a process with threads may do little.
+        // More than one stock, in a buffer that is allocated before the fork: the child of a process with threads may do little.
         var words = [UInt64](repeating: 0, count: 100)
         _ = PipelineEnvironment.systemRandom()
         let child = fork()

@@ -10,9 +10,9 @@ struct Herd {
         var clients = 10_000
         /// Batches that wait in each client when the outage ends.
         let batches: Int
-        /// Batches a second; the server refuses at once what is beyond it.
+        /// Batches a second; the server refuses more immediately.
         let capacity: Int
-        /// What the server asks for as it refuses.
+        /// The Retry-After of a refusal.
         var retryAfter: Duration?
 
         var testDescription: String {
@@ -20,7 +20,7 @@ struct Herd {
                 + (retryAfter.map { "\($0)" } ?? "none")
         }
 
-        /// Seconds that a server needs which is never idle.
+        /// Seconds that a server needs if it is never idle.
         var ideal: Double { Double(clients * batches) / Double(capacity) }
     }
 
@@ -33,7 +33,7 @@ struct Herd {
         /// The most requests a second, as a mean of ten seconds.
         var peak: Double { means.max() ?? 0 }
 
-        /// When more was asked for than `capacity` for the last time, in seconds after the outage.
+        /// The last time at which the demand exceeded `capacity`, in seconds after the outage.
         func overloadEnd(_ capacity: Int) -> Double {
             Double((means.lastIndex { $0 > Double(capacity) } ?? -1) + 1) * 10
         }

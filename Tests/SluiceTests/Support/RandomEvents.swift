@@ -1,7 +1,7 @@
 import Sluice
 import SluiceTesting
 
-/// Events of every shape that can be stored, with a liking for the ends of every range.
+/// Events of every shape that can be stored, often with values at the ends of a range.
 struct RandomEvents {
     private var random: SeededRandom
     private let hasByteOrderMarks: Bool

@@ -1,7 +1,7 @@
 public import Foundation
 
 open class ASIdentifierManager: NSObject {
-    /// To be set by a test; zeros are what the system gives without permission.
+    /// A test sets this. The system returns zeros without permission.
     nonisolated(unsafe) public static var identifier = UUID(
         uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 

@@ -5,6 +5,6 @@ open class ATTrackingManager: NSObject {
         case notDetermined, restricted, denied, authorized
     }
 
-    /// To be set by a test.
+    /// A test sets this.
     nonisolated(unsafe) public static var trackingAuthorizationStatus = AuthorizationStatus.notDetermined
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
 open class CTTelephonyNetworkInfo: NSObject {
-    /// To be set by a test: the services of the device by their identifiers, and which of them carries data.
+    /// A test sets these: the services of the device by their identifiers, and which of them carries data.
     nonisolated(unsafe) public static var providers: [String: CTCarrier]?
     nonisolated(unsafe) public static var dataService: String?
 

@@ -58,7 +58,7 @@ public final class NWPathMonitor: @unchecked Sendable {
         NWPathMonitor.lock.withLock { NWPathMonitor.state.monitors[id] = nil }
     }
 
-    /// For a test: the network is another now.
+    /// A test calls this to change the network.
     public static func change(to path: NWPath) {
         let monitors = lock.withLock {
             state.path = path

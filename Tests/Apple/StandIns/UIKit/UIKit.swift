@@ -12,10 +12,10 @@
     public nonisolated static let didEnterBackgroundNotification = Notification.Name("UIApplicationDidEnterBackground")
     public nonisolated static let willTerminateNotification = Notification.Name("UIApplicationWillTerminate")
 
-    /// To be set by a test.
+    /// A test sets this.
     public var applicationState = State.inactive
 
-    /// To be looked at by a test: what was asked for and not given back.
+    /// A test reads this: background tasks that have not ended.
     public private(set) var backgroundTasks: [Int: (@MainActor @Sendable () -> Void)?] = [:]
     public private(set) var allBackgroundTasks = 0
 
@@ -40,7 +40,7 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
 
 @MainActor open class UIDevice: NSObject {
     public static let current = UIDevice()
-    /// To be set by a test.
+    /// A test sets this.
     public var identifierForVendor: UUID?
 }
 

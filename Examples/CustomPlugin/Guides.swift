@@ -1,0 +1,191 @@
+// The shorter pieces of code in README.md and Docs. A test compares them, so the pages contain only code that compiles.
+
+import Sluice
+import SluiceAutoProperties
+import SluiceFilters
+import SluiceHTTP
+import SluiceIdentity
+import SluiceJSONL
+import SluiceLifecycle
+import SluiceMemory
+import SluiceStdout
+import SluiceTesting
+
+enum Guides {
+    /// README.md
+    static func firstPipeline() async throws {
+        let pipeline = try Pipeline {
+            JSONLStore(at: "events")
+            HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+        }
+        pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"])
+        await pipeline.shutdown()
+    }
+
+    // MARK: GettingStarted.md
+
+    static func printEvents() async throws {
+        let pipeline = try Pipeline {
+            MemoryStore()
+            StdoutTransport()
+        }
+        pipeline.track("Search", ["query": "blue shoes", "results": 42])
+        await pipeline.shutdown()
+    }
+
+    static func values(_ pipeline: Pipeline, query: String, results: [String]) {
+        pipeline.track("Search", ["query": .string(query), "results": .int(results.count)])
+        pipeline.track("Purchase", ["amount": 12.5, "items": ["A-7", "B-1"]], priority: .critical)
+    }
+
+    static func processors(folder: String) throws {
+        let identity = Identity(persistedIn: .file(folder + "/state"))
+        let pipeline = try Pipeline {
+            AutoProperties()
+            identity
+            Redaction(keys: ["password"])
+            JSONLStore(at: folder + "/events")
+            HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+        }
+        try identity.login("customer-42")
+        pipeline.track("Login", ["method": "password"])
+    }
+
+    enum Environment {
+        case development, production
+        case test(ScriptedTransport)
+    }
+
+    static func makePipeline(_ environment: Environment, folder: String) throws -> Pipeline {
+        try Pipeline {
+            AutoProperties()
+            switch environment {
+            case .development:
+                MemoryStore()
+                StdoutTransport()
+            case .test(let transport):
+                MemoryStore()
+                transport
+            case .production:
+                JSONLStore(at: folder)
+                HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+            }
+        }
+    }
+
+    static func routes(folder: String, writeKey: String) throws {
+        let pipeline = try Pipeline {
+            AutoProperties()
+            Route("warehouse") {
+                JSONLStore(at: folder + "/warehouse")
+                HTTPTransport(to: "https://clickhouse.example", format: .clickHouse(table: "events"))
+            }
+            Route("marketing", delivery: DeliveryPolicy(flushInterval: .seconds(60))) {
+                Sampling(rate: 0.1)
+                JSONLStore(at: folder + "/marketing")
+                HTTPTransport(to: "https://api.segment.io", format: .segment(writeKey: writeKey))
+            }
+        }
+        pipeline.track("Purchase")
+    }
+
+    static func flush(_ pipeline: Pipeline) async {
+        let report = await pipeline.flush()
+        print("\(report.delivered) delivered, \(report.rejected) rejected, \(report.waiting) waiting")
+    }
+
+    static func shutdown(_ pipeline: Pipeline) async {
+        let ledger = await pipeline.shutdown(deadline: .seconds(3))
+        for route in ledger.routes where route.waiting > 0 {
+            print("\(route.name): \(route.waiting) events wait (\(route.lastFailure ?? "no failure"))")
+        }
+    }
+
+    static func diagnostics(folder: String) throws {
+        let pipeline = try Pipeline(onDiagnostic: { print($0) }) {
+            JSONLStore(at: folder)
+            HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+        }
+        pipeline.track("Purchase")
+    }
+
+    static func ledger(_ pipeline: Pipeline) {
+        let ledger = pipeline.ledger
+        print("\(ledger.tracked) tracked, dropped: \(ledger.dropped), sanitized: \(ledger.sanitized)")
+        for route in ledger.routes {
+            print("\(route.name): \(route.delivered) delivered, \(route.waiting) waiting, \(route.rejected) rejected")
+        }
+    }
+
+    static func signals(_ pipeline: Pipeline) {
+        pipeline.signal(.launched(.foreground))
+        pipeline.signal(.didBecomeActive)
+        pipeline.signal(.didEnterBackground)  // Sends the waiting events.
+    }
+
+    // MARK: HowDeliveryWorks.md
+
+    static func policy(folder: String) throws {
+        let policy = DeliveryPolicy(flushCount: 20, flushInterval: .seconds(60), network: .unmetered)
+        let pipeline = try Pipeline(delivery: policy) {
+            Route("analytics") {
+                JSONLStore(at: folder + "/analytics")
+                HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+            }
+            Route("errors", delivery: .appCenter) {
+                JSONLStore(at: folder + "/errors")
+                HTTPTransport(to: "https://errors.example/events", format: .ndjson)
+            }
+        }
+        pipeline.setFlushInterval(.seconds(300))
+    }
+
+    static func deadLetters(_ pipeline: Pipeline) async throws {
+        for letter in try await pipeline.deadLetters() {
+            print("\(letter.date): \(try letter.event().name): \(letter.reason)")
+        }
+        // You have repaired the server: send its events again.
+        try await pipeline.replay(route: "analytics") { $0.reason.contains("HTTP 400") }
+        // You don't need the others any more.
+        try await pipeline.discard()
+    }
+
+    static func pause(_ pipeline: Pipeline) async {
+        pipeline.pauseDelivery()
+        pipeline.track("Purchase")  // It is stored.
+        pipeline.resumeDelivery()
+        await pipeline.deleteAll()  // The user has withdrawn consent.
+    }
+
+    // MARK: Testing.md
+
+    static func hostTest() async throws {
+        let time = VirtualTime()
+        let transport = ScriptedTransport([.answer(.all(.retry(after: nil)))])  // Fails once, then accepts.
+        let pipeline = try Pipeline(environment: .virtual(time, seed: 42)) {
+            MemoryStore()
+            transport
+        }
+        pipeline.track("Purchase", ["amount": 12.5])
+        await pipeline.flush()  // Returns after the failure.
+        await time.waitForSleeper()  // The route backs off.
+        time.advance(by: .seconds(300))  // No test needs to sleep.
+        await transport.waitForSends(2)
+        let names = try transport.accepted().map(\.name)
+        precondition(names == ["Purchase"])
+    }
+
+    static func failingStore() async throws {
+        let store = FaultyStore(MemoryStore()) { operation, number in
+            operation == .append && number == 1 ? SluiceError(.storageFull, "the disk is full") : nil
+        }
+        let pipeline = try Pipeline {
+            store
+            ScriptedTransport()
+        }
+        for name in ["First", "Second", "Third"] { pipeline.track(name) }
+        let ledger = await pipeline.shutdown()
+        precondition(ledger.routes[0].dropped == [.storeFull: 1] && ledger.routes[0].delivered == 2)
+        precondition(ledger.isBalanced)
+    }
+}

@@ -1,0 +1,22 @@
+import Sluice
+
+/// A store that forwards every call to another one, except for those that it implements.
+protocol StoreWrapper: Store {
+    associatedtype Base: Store
+    var base: Base { get }
+}
+
+extension StoreWrapper {
+    func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
+    func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
+    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
+    func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
+    func release(_ batch: Batch.ID) { base.release(batch) }
+    var backlog: Backlog { base.backlog }
+    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
+    func synchronize() throws(SluiceError) { try base.synchronize() }
+    func close() { base.close() }
+}
