@@ -304,5 +304,11 @@ struct DeliverySchedule: Sendable {
     }
 
     /// Whether to wait for an input, however long that takes.
-    private var mustWait: Bool { isPaused || (connectivity == .metered && policy.network == .unmetered) }
+    private var mustWait: Bool {
+        switch connectivity {
+        case .unavailable: true
+        case .metered: isPaused || policy.network == .unmetered
+        case .available, nil: isPaused
+        }
+    }
 }

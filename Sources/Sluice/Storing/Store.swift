@@ -2,9 +2,11 @@
 ///
 /// ## Conforming
 /// - Write ``append(_:)``, ``nextBatch(_:)``, ``settle(_:)``, ``release(_:)`` and ``backlog`` first. Every other
-///   requirement has a default that suits a store in memory without dead letters.
+///   requirement has a default for a store in memory without dead letters. Implement ``open(_:)`` and ``close()`` too if
+///   two pipelines must not share the store.
 /// - ``open(_:)`` is called once before anything else, and ``close()`` last. In between, ``append(_:)`` is called from any
-///   number of threads. Only one thread at a time calls the other methods.
+///   number of threads. The other methods can be called from any thread, too: by up to three workers of a route, and by
+///   the host for dead letters.
 /// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
 ///   priority. If an accepted event is lost, report it to the ``StoreObserver``.
 /// - Keep a batch with its taker until ``settle(_:)`` or ``release(_:)``: don't return it again and don't evict it.
