@@ -171,7 +171,7 @@ struct RejectedEventTests {
         let client = Backend(.wholeRequest)
         client.refuseAll(true)
         let pipeline = try pipeline(MemoryStore(), client, time)
-        for number in 1...500 { pipeline.track("Event", ["n": .int(number)]) }
+        for number in 1...1_000 { pipeline.track("Event", ["n": .int(number)]) }
         await pipeline.flush()
         for _ in 0..<25 * 24 {
             time.advance(by: .seconds(3_600))
@@ -179,18 +179,18 @@ struct RejectedEventTests {
         }
         let refused = pipeline.ledger.routes[0]
         #expect(refused.delivered == 0)
-        #expect(refused.waiting + refused.deadLetters == 500)
+        #expect(refused.waiting + refused.deadLetters == 1_000)
         #expect(refused.dropped.isEmpty && refused.droppedDeadLetters.isEmpty)
         // The first 20 are found by bisection. Then each probe is one request, an hour apart at the longest.
         #expect(client.requests <= 40 + 25 * 24 + 20, "\(client.requests) requests")
         Trials.report("refused for 25 days: \(client.requests) requests, \(refused.deadLetters) dead letters")
 
         client.refuseAll(false)
-        for _ in 0..<5 where pipeline.ledger.routes[0].delivered < 500 {
+        for _ in 0..<5 where pipeline.ledger.routes[0].delivered < 1_000 {
             time.advance(by: .seconds(3_600))
             await pipeline.flush()
         }
-        #expect(client.accepted == Set(1...500))
+        #expect(client.accepted == Set(1...1_000))
         #expect(pipeline.ledger.routes[0].deadLetters == 0)
         #expect(await pipeline.shutdown().isBalanced)
     }

@@ -51,6 +51,8 @@ import Testing
         type.withLock { $0 = nil }
         test.pipeline.signal(.connectivity(.unavailable))
         test.pipeline.track("D")
+        // Without a network nothing is sent.
+        test.pipeline.signal(.connectivity(.available))
         let types = await test.events().map { $0.properties["$network_type"] }
         #expect(types == ["wifi", "wifi", "cellular", nil])
     }

@@ -80,8 +80,7 @@ import Testing
     @Test(
         "other signals do not send earlier",
         arguments: [
-            Signal.launched(.foreground), .willResignActive, .didBecomeActive, .connectivity(.unavailable),
-            .connectivity(.available),
+            Signal.launched(.foreground), .willResignActive, .didBecomeActive, .connectivity(.available),
         ])
     func otherSignalsDoNotSend(signal: Signal) async throws {
         let bench = try Bench()
@@ -89,6 +88,18 @@ import Testing
         await bench.sleeps(until: 15)
         bench.pipeline.signal(signal)
         await bench.sends(at: 15)
+    }
+
+    @Test("without a network nothing is sent, not even by a flush, until it is back")
+    func noNetworkStopsSending() async throws {
+        let bench = try Bench()
+        bench.pipeline.signal(.connectivity(.unavailable))
+        bench.track(7, priority: .critical)
+        bench.time.advance(by: .seconds(60))
+        #expect(await bench.pipeline.flush().waiting == 7)
+        #expect(bench.transport.batches.isEmpty)
+        bench.pipeline.signal(.connectivity(.metered))
+        await bench.transport.waitForSends(1)
     }
 
     @Test("a batch stays within the limits of both policy and transport")
