@@ -336,7 +336,13 @@ public final class JSONLStore: Store {
             }
             replayed += count
             // Events that would survive a loss of power as dead letters must survive it as waiting ones.
-            if configuration.interval != nil { _ = try synchronizeWritten() }
+            if configuration.interval != nil {
+                do throws(SluiceError) {
+                    _ = try synchronizeWritten()
+                } catch {
+                    break  // It has been reported, and the events wait again.
+                }
+            }
             if count < lines.count { break }
         }
         return replayed

@@ -178,12 +178,12 @@ final class Books: Sendable {
     }
 
     /// Dead letters wait again, behind later events.
-    func replays(_ serials: [Int], in life: Int, isBuffered: Bool) {
+    func replays(_ serials: [Int], in life: Int, isUnsafe: Bool) {
         state.withLock { state in
             state.replayingLives.insert(life)
             for serial in serials {
-                // It may be lost with the process's buffer.
-                if isBuffered { state.records[serial]?.excuse = "replayed into a buffer" }
+                // It may be lost with the process's buffer, or nobody knows whether it waits again.
+                if isUnsafe { state.records[serial]?.excuse = "replayed into a buffer" }
                 state.delayed.insert(serial)
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
@@ -201,7 +201,7 @@ final class Books: Sendable {
     }
 
     /// Notes events that are among the dead letters on the disk at the end.
-    func found(deadLetters serials: [Int]) {
+    func found(deadLetters serials: some Sequence<Int>) {
         state.withLock { state in
             for serial in serials { state.records[serial]?.isRejected = true }
         }

@@ -22,6 +22,10 @@ struct Inspector: Sendable {
             let others = disk.files(below: "/data/events").filter { $0.path != path }
             let elsewhere = Set(others.flatMap { SegmentFile.serials(in: $0.file.bytes) })
             books.excuse { serial, _ in replayed.contains(serial) && !elsewhere.contains(serial) ? "replayed" : nil }
+            // A dead letter whose file could not be changed is one still.
+            let letters = others.filter { $0.path.contains("/rejected/") }
+            books.found(
+                deadLetters: Set(letters.flatMap { SegmentFile.serials(in: $0.file.bytes) }).filter(replayed.contains))
             lost.removeAll { replayed.contains($0) }
         }
         guard !lost.isEmpty else { return }

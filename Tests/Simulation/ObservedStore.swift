@@ -63,11 +63,17 @@ final class ObservedStore: Store {
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         let letters = try serials(ids)
         let count = try base.replayDeadLetters(ids)
-        if !process.isDead {
+        guard !process.isDead else { return count }
+        var left: Set<Int> = []
+        var isKnown = true
+        do throws(SluiceError) {
             // An error may have ended the rest.
-            let left = count < letters.count ? Set(try serials(ids)) : []
-            books.replays(letters.filter { !left.contains($0) }, in: life, isBuffered: durability == .buffered)
+            if count < letters.count { left = Set(try serials(ids)) }
+        } catch {
+            isKnown = false
         }
+        books.replays(
+            letters.filter { !left.contains($0) }, in: life, isUnsafe: durability == .buffered || !isKnown)
         return count
     }
 
