@@ -107,11 +107,11 @@ final class Books: Sendable {
             }
             state.records[serial]?.isOffered = true
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
+            // Replayed before its batch was settled, and after a crash, it is there twice.
+            if record.isReplayed { return }
             if record.rejectedIn == life {
                 state.violations.append("\(serial) sent by life \(life) after its rejection")
             }
-            // Replayed before its batch was settled, and after a crash, it is there twice.
-            if record.isReplayed { return }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
