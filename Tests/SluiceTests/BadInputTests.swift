@@ -12,7 +12,7 @@ import Testing
         let testDescription: String
         let track: @Sendable (Pipeline) -> Void
         let stored: Stored
-        /// Causes, each of which the ledger counts for one event.
+        /// The sanitizations that the ledger counts, once each.
         let sanitized: [Sanitization]
 
         /// An event called `e` with these properties.

@@ -2,7 +2,7 @@
 ///
 /// This is a value without I/O. ``RouteRuntime`` calls the store, the transport and the host's closures without the lock.
 struct RouteState: Sendable {
-    /// Somebody who waits for the route.
+    /// A caller that waits for the route.
     struct Waiter: Sendable {
         enum Event: Sendable, Equatable {
             /// This many events are delivered or rejected, or a wait is useless.
@@ -178,7 +178,7 @@ struct RouteState: Sendable {
 
     /// The number of resolved events at which all events that wait now are resolved.
     func flushTarget(_ backlog: Backlog) -> Int {
-        // Nobody knows how many events an unread segment has. Then only an empty store will do.
+        // The number of events in an unread segment is unknown, so the flush must wait until the store is empty.
         backlog.unreadBytes > 0 ? .max : resolved - unsettled + backlog.events
     }
 
