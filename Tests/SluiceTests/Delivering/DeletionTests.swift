@@ -161,4 +161,22 @@ import Testing
         #expect(!(await bench.pipeline.deleteAll()))
         #expect(bench.ledger.waiting == 5)
     }
+
+    @Test("a deletion by an idle worker waits for the batch in flight, which is not sent again")
+    func idleWorkerWaitsForInFlightBatch() async throws {
+        var policy = Bench.policy
+        policy.maximumBatchesInFlight = 3
+        let bench = try Bench(ScriptedTransport([.hang]), delivery: policy)
+        bench.track(5)
+        await bench.transport.waitForSends(1)
+        let deletion = Task { await bench.pipeline.deleteAll() }
+        // The idle workers get the time to delete too early.
+        for _ in 0..<1_000 { await Task.yield() }
+        bench.transport.release(.all(.retry(after: nil)))
+        #expect(await deletion.value)
+        await bench.pipeline.flush()
+        #expect(bench.sizes == [5])
+        #expect(bench.ledger.dropped == [.deleted: 5])
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
 }
