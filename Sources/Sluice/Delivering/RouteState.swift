@@ -351,7 +351,10 @@ struct RouteState: Sendable {
         if work.isNeeded { work.isNeeded = gate.enter() }
         switch result.effect {
         case .progress, .deferred: if !work.isNeeded { endFlushes(upTo: resolved) }
-        case .retry, .hold: endFlushes(upTo: .max)
+        case .retry, .hold:
+            // A flush returns after the dead letters of the attempt are written.
+            work.mustEndFlushes = work.isNeeded
+            if !work.isNeeded { endFlushes(upTo: .max) }
         }
         if maximumInFlight > 1 || mustDelete { changed() }
         return work
@@ -364,13 +367,15 @@ struct RouteState: Sendable {
         var mustSettle = false
         var isDeferred = false
         var isNeeded = false
+        /// Whether all flushes end after the use, because the attempt failed.
+        var mustEndFlushes = false
     }
 
     /// Ends the worker's use of the store after an attempt.
     mutating func settled(_ batch: BatchProgress, _ work: StoreWork, replayed: Int) {
         if work.mustSettle { (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false) }
         self.replayed(replayed)
-        endFlushes(upTo: resolved)
+        endFlushes(upTo: work.mustEndFlushes ? .max : resolved)
         leaveGate()
     }
 
