@@ -184,7 +184,7 @@ extension RouteRuntime {
             while bytes > 0 || more > 0, let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 if bytes <= 0 { more -= 1 }
                 bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
-                update { $0.took(toDelete: batch) }
+                guard update({ $0.took(toDelete: batch) }) else { break }
                 let progress = BatchProgress(batch)
                 let isRemoved = remove(progress)
                 update { $0.deleted(progress, isHeld: false, isComplete: isRemoved) }

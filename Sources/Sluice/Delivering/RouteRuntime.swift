@@ -72,29 +72,36 @@ final class RouteRuntime: Sendable {
     }
 
     func start() {
-        // Detached, so that the tasks don't keep the task-locals of the code that builds the pipeline.
-        let tasks = (0..<workers).map { _ in Task.detached { await self.work() } }
+        let tasks = (0..<workers).map { _ in startWorker { await self.work() } }
         self.tasks.withLock { $0 = tasks }
     }
 
     /// Drains until nothing waits or `deadline` has passed, and closes the store. Returns by then, even if the transport
-    /// hangs.
+    /// or the disk hangs.
     func shutdown(deadline: Duration) async {
-        synchronize()
-        change { $0.stopRequested(deadline: deadline) }
+        // Entered here, because a deadline of zero closes the gate before the worker runs.
+        if state.withLock({ $0.enterGate() }) {
+            startWorker {
+                self.synchronizeAtGate()
+                self.change { $0.stopRequested(deadline: deadline) }
+                self.update { $0.leaveGate() }
+            }
+        }
         let alarm = Task {
             do {
                 try await environment.time.sleep(until: deadline)
-            } catch {
-                return  // Delivery ended before the deadline.
-            }
-            self.close()
+                startWorker { self.close() }
+                try await environment.time.sleep(until: deadline + RouteRuntime.grace)
+                self.update { $0.abandon() }
+            } catch {}  // The store was closed before.
         }
-        _ = await wait(for: .stopped)
+        _ = await wait(for: .closed)
         alarm.cancel()
         close()
-        _ = await wait(for: .closed)
     }
+
+    /// How long a use of the store may last after the deadline of a shutdown.
+    private static let grace = Duration.milliseconds(100)
 
     /// Ends delivery and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
     func close() {
@@ -188,10 +195,15 @@ final class RouteRuntime: Sendable {
     }
 
     private func synchronize() {
+        guard state.withLock({ $0.enterGate() }) else { return }
+        synchronizeAtGate()
+        update { $0.leaveGate() }
+    }
+
+    private func synchronizeAtGate() {
         do throws(SluiceError) {
-            try useStore { store throws(SluiceError) in try store.synchronize() }
+            try store.synchronize()
         } catch {
-            guard error.code != .shutDown else { return }
             update { $0.report(.store, "stored events could not be made safe against power loss: \(error)") }
         }
     }

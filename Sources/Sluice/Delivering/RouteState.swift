@@ -8,8 +8,7 @@ struct RouteState: Sendable {
             /// This many events are delivered or rejected, or a wait is useless.
             case flushed(resolved: Int)
             case deleted
-            /// Delivery has ended, and the store is not used any more.
-            case stopped
+            /// Delivery has ended, and the store is closed.
             case closed
             /// A worker must look again.
             case changed
@@ -166,8 +165,7 @@ struct RouteState: Sendable {
             switch waiter.event {
             case .changed: isStopped || inputs != seen
             case .flushed, .deleted: isStopped
-            case .stopped: isStopped && gate.isIdle
-            case .closed: gate.state == .closed
+            case .closed: gate.isClosed
             }
         if isOver {
             actions.waiters.append((waiter, waiter.event != .deleted))
@@ -203,27 +201,28 @@ struct RouteState: Sendable {
 
     // MARK: Stopping
 
-    /// Ends delivery. Events without a verdict stay in the store.
-    mutating func stop() {
+    /// Ends delivery, and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
+    mutating func close() {
         guard !isStopped else { return }
         isStopped = true
         inputs += 1
+        if gate.close() { actions.mustClose = true }
         end { if case .flushed = $0 { true } else { $0 == .changed } }
         end({ $0 == .deleted }, success: false)
-        if gate.isIdle { end { $0 == .stopped } }
+        if gate.isClosed { end { $0 == .closed } }
     }
 
     mutating func opened() { gate.open() }
 
-    /// Closes the store as soon as nobody uses it.
-    mutating func close() {
-        stop()
-        if gate.close() { actions.mustClose = true }
-        if gate.state == .closed { end { $0 == .closed } }
-    }
-
     mutating func didClose() {
         gate.didClose()
+        end { $0 == .closed }
+    }
+
+    /// Ends the wait of a shutdown for a store that is still in use.
+    mutating func abandon() {
+        guard gate.abandon() else { return }
+        report(.store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
         end { $0 == .closed }
     }
 
@@ -231,7 +230,6 @@ struct RouteState: Sendable {
 
     mutating func leaveGate() {
         if gate.leave() { actions.mustClose = true }
-        if isStopped, gate.isIdle { end { $0 == .stopped } }
     }
 
     // MARK: Workers
@@ -257,7 +255,7 @@ struct RouteState: Sendable {
             hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty)
         switch schedule.decision(at: now, work) {
         case .stop:
-            stop()
+            close()
             return .stop
         case .send where inFlight >= (schedule.isProbing ? 1 : maximumInFlight):
             return .wait(until: nil, inputs: inputs)
@@ -286,7 +284,7 @@ struct RouteState: Sendable {
             return .resume(batch, size, epoch: epoch)
         }
         guard gate.enter() else {
-            stop()
+            close()
             return .stop
         }
         return .take(size, epoch: epoch)
@@ -433,8 +431,10 @@ struct RouteState: Sendable {
         changed()
     }
 
-    mutating func took(toDelete batch: Batch) {
+    /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
+    mutating func took(toDelete batch: Batch) -> Bool {
         handedOut += batch.events.count
+        return gate.isOpen
     }
 
     /// Ends the deletion that ``Step/deleteAll(_:)`` began.

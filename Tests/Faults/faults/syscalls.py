@@ -87,7 +87,8 @@ def torn_in_each_operation(machine):
 
 
 def report(figures):
-    if figures.counts.get("unreached", 0) * 10 > figures.trials:
+    # The number of calls depends on time, so on a busy machine more processes end earlier.
+    if figures.counts.get("unreached", 0) * 4 > figures.trials:
         figures.fail(0, "too many lives ended before the call that should have killed them")
     return figures.report()
 

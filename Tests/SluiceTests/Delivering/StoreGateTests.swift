@@ -19,7 +19,7 @@ import Testing
         var gate = StoreGate()
         expect(gate.enter(), false)
         expect(gate.close(), false)
-        #expect(gate.state == .closed)
+        #expect(gate.isClosed)
         expect(gate.enter(), false)
     }
 
@@ -42,7 +42,22 @@ import Testing
         expect(gate.enter(), false)
         expect(gate.leave(), false)
         expect(gate.leave(), true)
-        #expect(gate.isIdle)
+        #expect(!gate.isClosed)
+        gate.didClose()
+        #expect(gate.isClosed)
+    }
+
+    @Test("an abandoned store counts as closed, and is closed by the last user")
+    func abandonedStoreIsClosedLater() {
+        var gate = opened()
+        expect(gate.abandon(), false)
+        expect(gate.enter(), true)
+        expect(gate.close(), false)
+        expect(gate.abandon(), true)
+        expect(gate.abandon(), false)
+        #expect(gate.isClosed)
+        expect(gate.enter(), false)
+        expect(gate.leave(), true)
     }
 
     @Test("leaving an open store closes nothing")

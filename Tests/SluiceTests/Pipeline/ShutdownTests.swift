@@ -1,3 +1,4 @@
+import Dispatch
 import Sluice
 import SluiceMemory
 import SluiceTesting
@@ -125,6 +126,78 @@ import Testing
         // A cancelled send is not a failed one.
         #expect(ledger.routes[0].failedAttempts == 0)
         #expect(diagnosed.withLock(\.self).isEmpty)
+    }
+
+    /// Blocks threads until the test lets them continue.
+    private final class Barrier: Sendable {
+        private let entered = DispatchSemaphore(value: 0)
+        private let permitted = DispatchSemaphore(value: 0)
+
+        func block() {
+            entered.signal()
+            permitted.wait()
+        }
+
+        func waitForBlock() async {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async { [entered] in
+                    entered.wait()
+                    continuation.resume()
+                }
+            }
+        }
+
+        func permit() { permitted.signal() }
+    }
+
+    private struct BlockingTransport: Transport {
+        let barrier = Barrier()
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            barrier.block()
+            return .all(.accepted)
+        }
+    }
+
+    private struct BlockingStore: StoreWrapper {
+        let base = MemoryStore()
+        let barrier = Barrier()
+
+        func synchronize() throws(SluiceError) { barrier.block() }
+    }
+
+    @Test("transports that block their threads delay neither the host's tasks nor the shutdown beyond its deadline")
+    func blockingTransportsDelayNoTask() async throws {
+        let time = VirtualTime()
+        let transports = (0..<64).map { _ in BlockingTransport() }
+        let pipelines = try transports.map { transport in
+            try Pipeline(environment: Bench.environment(time)) {
+                MemoryStore()
+                transport
+            }
+        }
+        for pipeline in pipelines { pipeline.track("Event", priority: .critical) }
+        let ends = pipelines.map { pipeline in Task { await pipeline.shutdown(deadline: .seconds(5)) } }
+        for transport in transports { await transport.barrier.waitForBlock() }
+        time.advance(by: .seconds(5))
+        for end in ends { #expect(await end.value.routes[0].waiting == 1) }
+        for transport in transports { transport.barrier.permit() }
+    }
+
+    @Test("a disk that hangs delays the shutdown by a tenth of a second, and the store is closed later")
+    func hangingDiskDelaysByGrace() async throws {
+        let store = BlockingStore()
+        let bench = try Bench(store: store)
+        let end = Task { await bench.pipeline.shutdown(deadline: .seconds(5)) }
+        await store.barrier.waitForBlock()
+        await bench.sleeps(until: 5)
+        bench.time.advance(by: .seconds(5))
+        await bench.sleeps(until: 5.1)
+        bench.time.advance(by: .milliseconds(100))
+        _ = await end.value
+        #expect(bench.diagnostics.map(\.kind) == [.store])
+        #expect(throws: Never.self) { try store.base.append(EventLine(bytes: [0x7B, 0x7D], priority: .normal)) }
+        store.barrier.permit()
     }
 
     @Test("a shutdown waits for a back-off only if it ends before the deadline")
