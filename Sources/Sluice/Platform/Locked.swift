@@ -1,13 +1,3 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
-
 /// One lock around one state.
 ///
 /// It is `os_unfair_lock` on Apple's platforms and a pthread mutex elsewhere. `Synchronization.Mutex` would need
@@ -17,34 +7,17 @@
 // @usableFromInline: the compiler doesn't inline the methods of a package class into other modules without it.
 @usableFromInline
 package final class Locked<State>: @unchecked Sendable {
-    #if canImport(Darwin)
-        private typealias Primitive = os_unfair_lock
-    #else
-        private typealias Primitive = pthread_mutex_t
-    #endif
-
-    // A lock needs a stable address.
-    private let primitive: UnsafeMutablePointer<Primitive>
+    private let mutex: ProcessMutex
     // Unchecked, because the lock makes every access exclusive.
     @usableFromInline @exclusivity(unchecked)
     var state: State
 
     package init(_ state: State) {
         self.state = state
-        primitive = .allocate(capacity: 1)
-        primitive.initialize(to: Primitive())
-        #if !canImport(Darwin)
-            pthread_mutex_init(primitive, nil)
-        #endif
+        mutex = ProcessMutex()
     }
 
-    deinit {
-        #if !canImport(Darwin)
-            pthread_mutex_destroy(primitive)
-        #endif
-        primitive.deinitialize(count: 1)
-        primitive.deallocate()
-    }
+    deinit { mutex.destroy() }
 
     /// Runs `body` with exclusive access to the state.
     // Inlined into callers, because calling an opaque closure costs as much as the lock.
@@ -58,20 +31,8 @@ package final class Locked<State>: @unchecked Sendable {
     }
 
     @usableFromInline
-    func lock() {
-        #if canImport(Darwin)
-            os_unfair_lock_lock(primitive)
-        #else
-            pthread_mutex_lock(primitive)
-        #endif
-    }
+    func lock() { mutex.lock() }
 
     @usableFromInline
-    func unlock() {
-        #if canImport(Darwin)
-            os_unfair_lock_unlock(primitive)
-        #else
-            pthread_mutex_unlock(primitive)
-        #endif
-    }
+    func unlock() { mutex.unlock() }
 }

@@ -63,15 +63,11 @@ package final class CurrentProcess: Sendable {
     }
 
     // nonisolated(unsafe): written only in the child of a fork, which has a single thread at that time.
-    nonisolated(unsafe) private static var instance: CurrentProcess = {
-        pthread_atfork(nil, nil) {
-            // A new object, because another thread of the parent may have held the lock of the old one.
-            CurrentProcess.instance = CurrentProcess()
-        }
-        return CurrentProcess()
-    }()
+    nonisolated(unsafe) private static var instance = CurrentProcess()
 
     package static var current: CurrentProcess { instance }
+
+    static func resetAfterFork() { instance = CurrentProcess() }
 
     /// Returns 64 bits of the system's secure generator. Each is returned only once.
     func random() -> UInt64 {

@@ -1,4 +1,6 @@
 import Foundation
+import SluiceMemory
+import SluiceTesting
 import Testing
 
 @testable import Sluice
@@ -54,5 +56,45 @@ import Testing
         #expect(CurrentProcess.current.id == getpid())
         #expect(Set(words.dropFirst()).count == words.count - 1)
         #expect(mine.isDisjoint(with: words))
+    }
+
+    @Test(
+        "the child of a process whose other threads track can track",
+        .disabled(if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+    func childOfTrackingProcessCanTrack() throws {
+        let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
+        let fork = unsafeBitCast(symbol, to: Fork.self)
+        let pipeline = try Pipeline {
+            MemoryStore(capacity: 1_000)
+            ScriptedTransport()
+        }
+        pipeline.pauseDelivery()
+        let isOver = Locked(false)
+        let threads = (0..<4).map { _ in
+            let thread = Thread { while !isOver.withLock(\.self) { pipeline.track("Event", ["key": "value"]) } }
+            thread.start()
+            return thread
+        }
+        defer { isOver.withLock { $0 = true } }
+        #expect(threads.count == 4)
+        for _ in 0..<100 {
+            var ends: [Int32] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            let child = fork()
+            if child == 0 {
+                pipeline.track("Child")
+                _ = write(ends[1], "+", 1)
+                _exit(0)
+            }
+            try #require(child > 0)
+            close(ends[1])
+            defer { close(ends[0]) }
+            var answer = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+            let hasAnswered = poll(&answer, 1, 20_000) == 1
+            if !hasAnswered { kill(child, SIGKILL) }
+            var status: Int32 = 0
+            waitpid(child, &status, 0)
+            try #require(hasAnswered && status == 0)
+        }
     }
 }
