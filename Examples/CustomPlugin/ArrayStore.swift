@@ -35,10 +35,6 @@ final class ArrayStore: Store {
 
     func settle(_ batch: Batch.ID) throws(SluiceError) { lock.withLock { taken[batch] = nil } }
 
-    func release(_ batch: Batch.ID) {
-        lock.withLock { waiting = (taken.removeValue(forKey: batch) ?? []) + waiting }
-    }
-
     var backlog: Backlog {
         let all = lock.withLock { waiting + taken.values.joined() }
         return Backlog(events: all.count, bytes: all.reduce(0) { $0 + $1.bytes.count })

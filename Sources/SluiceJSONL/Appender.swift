@@ -20,6 +20,14 @@ struct Appender {
 
     var bufferedBytes: Int { buffered.fileBytes }
 
+    /// The open segment, if a loss of power could still take some of it.
+    var unsynchronized: PendingSynchronization.Item? {
+        guard let writer, !writer.isSynchronized else { return nil }
+        return PendingSynchronization.Item(
+            path: writer.path, isDirectory: false, version: writer.usage.fileBytes,
+            lane: Int(priority.rawValue))
+    }
+
     private func isFull(before size: Int, at now: Duration, _ limits: BatchSize) -> Bool {
         let usage = usage
         guard usage.events > 0 else { return false }
@@ -67,7 +75,9 @@ struct Appender {
                 // mutant: do-not-synchronize-file
                 try writer.file.synchronize()
                 // mutant: do-not-synchronize-directory
-                if writer.usage.fileBytes == 0 { try directories.synchronizeEntries() }
+                if writer.usage.fileBytes == 0 {
+                    try directories.synchronization.synchronizeEntries(in: directories.files)
+                }
             }
         } catch {
             writer.cutBack()

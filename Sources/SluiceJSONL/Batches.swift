@@ -3,16 +3,10 @@ internal import SluiceFiles
 
 /// The batches that are handed out, and the segments that can't be read.
 struct Batches {
-    private struct HandedOut {
-        let segment: Segment
-        /// The events that became dead letters since the segment was handed out.
-        var rejected = Usage()
-    }
-
     private static let readAttempts = 3
     private static let unreadableInterval = Duration.seconds(60)
 
-    private var handedOut: [Batch.ID: HandedOut] = [:]
+    private var handedOut: [Batch.ID: Segment] = [:]
     private var lastBatch: UInt64 = 0
     /// They were given up, and are tried again from time to time.
     private var unreadable: [Segment] = []
@@ -26,14 +20,11 @@ struct Batches {
     ) -> Batch? {
         segment.readFailures = 0
         unreadable.removeAll { $0 === segment }
-        // Events that this process has counted are dead letters only if they were rejected from this segment.
+        // An earlier process may have rejected some of its events, and ended before it settled the batch.
         let isCounted = segment.events != nil
         var lines = contents.lines
-        if !segment.rejected.isEmpty || (!isCounted && stored.deadLetters.count > 0) {
-            lines.removeAll { line in
-                guard let id = line.id else { return false }
-                return segment.rejected.contains(id) || (!isCounted && stored.deadLetters.contains(id))
-            }
+        if !isCounted, stored.deadLetters.count > 0 {
+            lines.removeAll { $0.id.map(stored.deadLetters.contains) ?? false }
         }
         let damaged = segment.events.map { max(0, $0 - lines.count) } ?? contents.damaged
         if !isCounted { stored.observer.recovered(lines.count + damaged) }
@@ -48,7 +39,7 @@ struct Batches {
         }
         lastBatch += 1
         let batch = Batch(id: Batch.ID(rawValue: lastBatch), events: lines)
-        handedOut[batch.id] = HandedOut(segment: segment)
+        handedOut[batch.id] = segment
         return batch
     }
 
@@ -58,7 +49,7 @@ struct Batches {
     mutating func couldNotRead(
         _ segment: Segment, _ failure: SegmentReader.Failure, in stored: inout StoredFiles, at now: Duration
     ) throws(SluiceError) {
-        stored.index.release(segment)
+        stored.index.takeBack(segment)
         let cause: any Error
         switch failure {
         case .file(.noSuchFile), .file(.notADirectory):
@@ -104,38 +95,20 @@ struct Batches {
     mutating func reject(
         _ events: [RejectedEvent], of batch: Batch.ID, in stored: inout StoredFiles, at date: Timestamp
     ) {
-        guard let segment = handedOut[batch]?.segment else { return }
+        guard let segment = handedOut[batch] else { return }
         stored.deadLetters.add(events, of: segment, at: date)
-        for event in events {
-            guard let id = event.line.id, segment.rejected.insert(id).inserted else { continue }
-            handedOut[batch]?.rejected.events += 1
-            handedOut[batch]?.rejected.eventBytes += event.line.bytes.count
-        }
     }
 
     /// Takes a batch out of the backlog for good.
     ///
     /// - Returns: the segment whose file must be removed, or nil if it must stay until its dead letters are written.
     mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> Segment? {
-        guard let segment = handedOut.removeValue(forKey: batch)?.segment else {
+        guard let segment = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch.rawValue) is not handed out: settle each batch once")
         }
         stored.retire(segment)
         guard stored.deadLetters.isPending(segment) else { return segment }
         stored.unremoved.append(segment)
         return nil
-    }
-
-    mutating func release(_ batch: Batch.ID, in stored: inout StoredFiles) {
-        guard let released = handedOut.removeValue(forKey: batch) else { return }
-        let segment = released.segment
-        stored.index.release(segment)
-        guard released.rejected.events > 0, let events = segment.events else { return }
-        stored.index.setContents(
-            of: segment, events: max(0, events - released.rejected.events),
-            eventBytes: segment.eventBytes - released.rejected.eventBytes)
-        guard segment.events == 0 else { return }
-        stored.retire(segment)
-        stored.remove(segment)
     }
 }

@@ -148,14 +148,16 @@ struct DeadLetters {
             let sequence = isTaken ? directories.makeSequence() : file.sequence
             let path = "\(own.rejectedPath)/\(DeadLetterFile.name(sequence))"
             try directories.files.rename(file.path, to: path)
-            directories.entriesChanged(in: own.rejectedPath)
+            directories.synchronization.addEntries(of: own.rejectedPath)
             file.path = path
             file.directory = own.path
         }
     }
 
     private func makeDirectory(_ own: InstanceDirectory, _ directories: inout Directories) throws(FileError) {
-        if try directories.files.makeDirectoryIfMissing(own.rejectedPath) { directories.entriesChanged(in: own.path) }
+        if try directories.files.makeDirectoryIfMissing(own.rejectedPath) {
+            directories.synchronization.addEntries(of: own.path)
+        }
     }
 
     // MARK: Writing
@@ -174,9 +176,7 @@ struct DeadLetters {
     }
 
     /// Writes the pending letters that are encoded, in their order.
-    mutating func write(
-        to directories: inout Directories, _ synchronization: inout PendingSynchronization
-    ) throws(FileError) {
+    mutating func write(to directories: inout Directories) throws(FileError) {
         while let line = pending.first?.line {
             let (file, writer) = try currentFile(for: line.count, &directories)
             var chunk: [UInt8] = []
@@ -198,9 +198,7 @@ struct DeadLetters {
             file.bytes += chunk.count
             bytes += chunk.count
             storedCount += letters.count
-            if !directories.configuration.survivesPowerLoss {
-                synchronization.add(file.path, bytes: file.bytes, file: nil)
-            }
+            if !directories.configuration.survivesPowerLoss { directories.synchronization.add(file.path) }
         }
     }
 
@@ -212,7 +210,7 @@ struct DeadLetters {
         try makeDirectory(own, &directories)
         let file = DeadLetterFile(in: own, directories.makeSequence(), bytes: 0, letters: [])
         let writer = try OpenFile(file.path, [.write, .append, .create, .exclusive], in: directories.files)
-        directories.entriesChanged(in: own.rejectedPath)
+        directories.synchronization.addEntries(of: own.rejectedPath)
         files.append(file)
         current = (file, writer)
         return (file, writer)
@@ -227,7 +225,7 @@ struct DeadLetters {
             // The events may have been safe for long. Their segment is removed soon.
             guard directories.configuration.survivesPowerLoss else { return }
             try writer.synchronize()
-            try directories.synchronizeEntries()
+            try directories.synchronization.synchronizeEntries(in: directories.files)
         } catch {
             current = nil
             do throws(FileError) {

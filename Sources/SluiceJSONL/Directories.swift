@@ -16,9 +16,7 @@ struct Directories {
     /// They belong to processes that may end, or are too large to adopt now.
     private var otherDirectories: [String] = []
     private var nextSequence: UInt64 = 0
-    /// Directories whose new entries a loss of power could undo, with the number of the last change to each.
-    private(set) var unsynchronized: [String: Int] = [:]
-    private var lastChange = 0
+    var synchronization = PendingSynchronization()
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
@@ -144,7 +142,9 @@ struct Directories {
     private mutating func makeOwn(_ directory: InstanceDirectory) {
         ownDirectory = directory
         claimed[directory.path] = directory
-        for path in [directory.path] + FilePath.ancestors(of: directory.path) { entriesChanged(in: path) }
+        for path in [directory.path] + FilePath.ancestors(of: directory.path) {
+            synchronization.addEntries(of: path)
+        }
     }
 
     /// Forgets the own directory if someone has deleted it. Returns whether that is so.
@@ -163,7 +163,7 @@ struct Directories {
             do throws(FileError) {
                 let writer = try SegmentWriter(
                     name, created: clock.now, in: directory, until: now + configuration.segmentAge, files: files)
-                entriesChanged(in: directory.path)
+                synchronization.addEntries(of: directory.path)
                 directory.segments += 1
                 return writer
             } catch {
@@ -204,37 +204,5 @@ struct Directories {
         if let ownDirectory, ownDirectory.segments == 0 { ownDirectory.removeIfEmpty() }
         ownDirectory = nil
         claimed = [:]
-    }
-
-    // MARK: Entries
-
-    /// Notes that an entry was created in a directory.
-    mutating func entriesChanged(in path: String) {
-        lastChange += 1
-        unsynchronized[path] = lastChange
-    }
-
-    mutating func synchronizeEntries() throws(FileError) {
-        for path in unsynchronized.keys.sorted() {
-            try files.synchronizeEntries(path)
-            unsynchronized[path] = nil
-        }
-    }
-
-    /// Notes that the entries of a directory are safe up to a change.
-    mutating func synchronized(_ path: String, upTo change: Int) {
-        if unsynchronized[path] == change { unsynchronized[path] = nil }
-    }
-}
-
-extension FileSystem {
-    /// Synchronizes a directory. Ignores a directory that is gone, and one above the root that this user may not read:
-    /// someone else has created its entries.
-    func synchronizeEntries(_ path: String) throws(FileError) {
-        do throws(FileError) {
-            try synchronizeDirectory(path)
-        } catch {
-            guard error == .noSuchFile || error == .accessDenied || error == .notPermitted else { throw error }
-        }
     }
 }

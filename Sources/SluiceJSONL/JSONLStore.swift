@@ -126,7 +126,7 @@ public final class JSONLStore: Store {
             try state.append(stored, line.priority)
             return state.scheduleSynchronization()
         }
-        if isDue { startSynchronization() }
+        if isDue { startSynchronization(since: configuration.environment.time.continuousTime()) }
     }
 
     /// Hands out the oldest segment of the highest priority as one batch. If only the open segment is left, it is closed.
@@ -188,30 +188,41 @@ public final class JSONLStore: Store {
         }
     }
 
-    /// Takes a batch back. It is the next one of its priority, without the events that were rejected.
-    public func release(_ batch: Batch.ID) {
-        use { $0.batches.release(batch, in: &$0.stored) }
-    }
-
     /// The number and size of the waiting events. Events of earlier processes count as the size of their files until they
     /// are read.
     public var backlog: Backlog {
         state.withLock { $0.backlog }
     }
 
-    /// Writes buffered events, and waits until the drive has everything that this process has written.
+    /// Writes buffered events, and waits until the drive has everything that this process has written: one file after
+    /// another, the oldest first. Other threads can append meanwhile.
     ///
+    /// - Parameter mayContinue: returns whether there is time for another file. The next call continues with the rest.
     /// - Throws: ``SluiceError/Code/inputOutput`` if events may still be lost with the power.
-    public func synchronize() throws(SluiceError) {
+    public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
         finishDeadLetters()
-        if let failure = try synchronizeWritten() {
+        if let failure = try synchronizeWritten(while: mayContinue) {
             throw SluiceError(.inputOutput, "events may not survive a loss of power", cause: failure)
         }
     }
 
     /// Writes buffered events, and leaves all events to the next process.
+    ///
+    /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, so that a shutdown keeps its
+    /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(deadline:)`` does.
     public func close() {
         finishDeadLetters()
+        if configuration.interval != nil {
+            var rest = 8
+            do throws(SluiceError) {
+                _ = try synchronizeWritten {
+                    rest -= 1
+                    return rest >= 0
+                }
+            } catch {
+                // It is closed, or can't write, which closing it reports.
+            }
+        }
         use { $0.close() }
     }
 
@@ -251,42 +262,59 @@ public final class JSONLStore: Store {
 
     // MARK: Synchronizing
 
-    private func synchronizeWritten() throws(SluiceError) -> FileError? {
-        var work = try perform { state throws(SluiceError) in
+    private func synchronizeWritten(while mayContinue: () -> Bool) throws(SluiceError) -> FileError? {
+        let items = try perform { state throws(SluiceError) in
             try state.flushAll()
-            return state.stored.synchronization.work(state.appenders, state.stored.directories)
+            return state.unsynchronized
         }
-        work.run(in: files)
-        use { [work] in $0.finish(work) }
-        return work.failure
+        var failure: FileError?
+        for item in items {
+            guard mayContinue() else { break }
+            var hasFailed = false
+            // Without the lock: callers of append must not wait for the drive.
+            do throws(FileError) {
+                try item.synchronize(in: files)
+            } catch {
+                failure = error
+                hasFailed = true
+            }
+            use { [hasFailed] in $0.finish(item, hasFailed: hasFailed) }
+        }
+        if let failure { use { $0.stored.notes.append("events may not survive a loss of power: \(failure)") } }
+        return failure
     }
 
-    private func startSynchronization() {
+    /// - Parameter start: when the oldest of the events that are not safe may have been stored.
+    private func startSynchronization(since start: Duration) {
         guard let interval = configuration.interval else { return }
         let time = configuration.environment.time
-        let deadline = time.continuousTime() + interval
         Task { [weak self] in
             do {
-                try await time.sleep(until: deadline)
-                _ = try self?.synchronizeWritten()
+                try await time.sleep(until: start + interval)
+            } catch {
+                // Only a cancelled task is woken early, and nobody cancels this one.
+            }
+            let now = time.continuousTime()
+            do throws(SluiceError) {
+                _ = try self?.synchronizeWritten { true }
             } catch {
                 // The store was closed. A failure of the drive has been reported.
             }
-            self?.endSynchronization()
+            self?.endSynchronization(begun: now)
         }
     }
 
     /// Whether no synchronization is scheduled.
     var isIdle: Bool {
-        state.withLock { !$0.stored.synchronization.isScheduled }
+        state.withLock { !$0.stored.directories.synchronization.isScheduled }
     }
 
-    private func endSynchronization() {
+    private func endSynchronization(begun start: Duration) {
         let isDue = use { state in
-            state.stored.synchronization.isScheduled = false  // mutant: synchronize-once
+            state.stored.directories.synchronization.isScheduled = false  // mutant: synchronize-once
             return state.phase == .open && state.scheduleSynchronization()
         }
-        if isDue { startSynchronization() }
+        if isDue { startSynchronization(since: start) }
     }
 
     // MARK: Dead letters
@@ -338,7 +366,7 @@ public final class JSONLStore: Store {
             // Events that would survive a loss of power as dead letters must survive it as waiting ones.
             if configuration.interval != nil {
                 do throws(SluiceError) {
-                    _ = try synchronizeWritten()
+                    _ = try synchronizeWritten { true }
                 } catch {
                     break  // It has been reported, and the events wait again.
                 }

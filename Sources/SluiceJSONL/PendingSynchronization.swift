@@ -1,108 +1,81 @@
 internal import Sluice
 internal import SluiceFiles
 
-/// Written files that a loss of power could still take, apart from the open segments.
+/// Written files, and directories with new entries, that a loss of power could still take. It keeps no file open.
+///
+/// The open segments are not among them: their writers know it.
 struct PendingSynchronization {
-    private struct Written {
-        var bytes: Int
-        /// Kept open if a synchronization is due soon.
-        var file: OpenFile?
-    }
+    /// A file or a directory to synchronize while the lock is free.
+    struct Item {
+        let path: String
+        let isDirectory: Bool
+        /// The number of the last change, or the size of an open segment.
+        let version: Int
+        /// The priority whose open segment it is.
+        var lane: Int?
 
-    /// Files and directories to synchronize while the lock is free.
-    struct Work {
-        fileprivate struct Item {
-            var path: String
-            var bytes: Int
-            var file: OpenFile?
-            /// The priority whose open segment it is.
-            var lane: Int?
+        /// Takes as long as the drive takes. A file that is gone needs no synchronization: its batch was settled.
+        func synchronize(in files: any FileSystem) throws(FileError) {
+            if isDirectory { return try files.synchronizeEntries(path) }
+            do throws(FileError) {
+                try OpenFile(path, [], in: files).synchronize()
+            } catch {
+                if error != .noSuchFile { throw error }
+            }
         }
-
-        fileprivate var items: [Item] = []
-        fileprivate var directories: [String: Int] = [:]
-        fileprivate var failedPaths: Set<String> = []
-        private(set) var failure: FileError?
     }
 
-    /// By path.
-    private var files: [String: Written] = [:]
+    private var items: [String: Item] = [:]
+    private var lastChange = 0
     /// Whether a task waits for the end of the interval.
     var isScheduled = false
 
-    var isEmpty: Bool { files.isEmpty }
+    var isEmpty: Bool { items.isEmpty }
 
-    /// Adds a file, or corrects its size.
-    mutating func add(_ path: String, bytes: Int, file: OpenFile?) {
-        files[path] = Written(bytes: bytes, file: file)
+    /// Adds a file that was written and closed.
+    mutating func add(_ path: String) { add(path, isDirectory: false) }
+
+    /// Adds a directory in which an entry was created.
+    mutating func addEntries(of path: String) { add(path, isDirectory: true) }
+
+    private mutating func add(_ path: String, isDirectory: Bool) {
+        lastChange += 1
+        items[path] = Item(path: path, isDirectory: isDirectory, version: lastChange)
     }
 
     mutating func remove(_ path: String) {
-        files[path] = nil
+        items[path] = nil
     }
 
-    func work(_ appenders: [Appender], _ directories: Directories) -> Work {
-        var work = Work()
-        for (lane, appender) in appenders.enumerated() {
-            guard let writer = appender.writer, !writer.isSynchronized else { continue }
-            work.items.append(
-                Work.Item(path: writer.path, bytes: writer.usage.fileBytes, file: writer.file, lane: lane))
-        }
-        for (path, file) in files.sorted(by: { $0.key < $1.key }) {
-            work.items.append(Work.Item(path: path, bytes: file.bytes, file: file.file))
-        }
-        work.directories = directories.unsynchronized
-        return work
+    /// The oldest change first, and the open segments last.
+    func work(_ appenders: [Appender]) -> [Item] {
+        items.values.sorted { $0.version < $1.version } + appenders.indices.compactMap { appenders[$0].unsynchronized }
     }
 
-    /// Notes which files are safe. A file whose synchronization failed is not tried again: the system may have dropped the
-    /// bytes and would report a success.
-    ///
-    /// - Returns: the priorities whose open segments must be closed.
-    mutating func finish(_ work: Work, _ appenders: [Appender], _ directories: inout Directories) -> [Int] {
-        var failedLanes: [Int] = []
-        for item in work.items {
-            let hasFailed = work.failedPaths.contains(item.path)
-            if let lane = item.lane, let writer = appenders[lane].writer, writer.path == item.path {
-                if hasFailed || writer.usage.fileBytes == item.bytes { writer.isSynchronized = true }
-                if hasFailed { failedLanes.append(lane) }
-            } else if hasFailed || files[item.path]?.bytes == item.bytes {
-                remove(item.path)
-            }
+    /// Notes that an item is safe, unless it has changed meanwhile. A file whose synchronization failed is not tried
+    /// again: the system may have dropped the bytes and would report a success.
+    mutating func finish(_ item: Item, hasFailed: Bool) {
+        let isDone = hasFailed ? !item.isDirectory : items[item.path]?.version == item.version
+        if isDone { remove(item.path) }
+    }
+
+    /// Synchronizes the directories.
+    mutating func synchronizeEntries(in files: any FileSystem) throws(FileError) {
+        for item in items.values.sorted(by: { $0.version < $1.version }) where item.isDirectory {
+            try item.synchronize(in: files)
+            remove(item.path)
         }
-        for (path, change) in work.directories where !work.failedPaths.contains(path) {
-            directories.synchronized(path, upTo: change)
-        }
-        return failedLanes
     }
 }
 
-extension PendingSynchronization.Work {
-    /// Takes as long as the drive takes. It touches only the files.
-    mutating func run(in files: any FileSystem) {
-        for item in items {
-            attempt(item.path) { () throws(FileError) in
-                if let file = item.file { return try file.synchronize() }
-                try OpenFile(item.path, [], in: files).synchronize()
-            }
-        }
-        for path in directories.keys.sorted() {
-            attempt(path) { () throws(FileError) in try files.synchronizeEntries(path) }
-        }
-    }
-
-    private mutating func attempt(_ path: String, _ body: () throws(FileError) -> Void) {
+extension FileSystem {
+    /// Synchronizes a directory. Ignores a directory that is gone, and one above the root that this user may not read:
+    /// someone else has created its entries.
+    fileprivate func synchronizeEntries(_ path: String) throws(FileError) {
         do throws(FileError) {
-            try body()
+            try synchronizeDirectory(path)
         } catch {
-            // The batch was settled meanwhile.
-            if error == .noSuchFile { return }
-            failedPaths.insert(path)
-            failure = error
+            guard error == .noSuchFile || error == .accessDenied || error == .notPermitted else { throw error }
         }
     }
-}
-
-extension SegmentWriter {
-    fileprivate var path: String { directory.path(of: name) }
 }

@@ -17,8 +17,6 @@ final class Segment {
     let fileBytes: Int
     /// Whether the age limit applies: only if its age can be told from its name.
     var hasPlausibleAge: Bool
-    /// Events that became dead letters while this process had handed out the segment.
-    var rejected: Set<EventID> = []
     var readFailures = 0
     fileprivate(set) var condition = Condition.waiting
     /// Nil until someone has read a segment of an earlier process.
@@ -131,7 +129,8 @@ struct SegmentIndex {
         segment.condition = .handedOut
     }
 
-    mutating func release(_ segment: Segment) {
+    /// Lets a segment wait again that could not be read.
+    mutating func takeBack(_ segment: Segment) {
         lanes[segment.lane].waitingBytes += segment.fileBytes
         segment.condition = .waiting
     }

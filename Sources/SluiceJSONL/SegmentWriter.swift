@@ -25,6 +25,8 @@ final class SegmentWriter {
         file = try OpenFile(directory.path(of: name), [.write, .append, .create, .exclusive], in: files)
     }
 
+    var path: String { directory.path(of: name) }
+
     /// Removes lines that were written but not accepted. Nothing more may be written to the file.
     func cutBack() {
         do throws(FileError) {

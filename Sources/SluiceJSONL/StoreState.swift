@@ -107,15 +107,10 @@ struct StoreState {
                 stored.observer.dropped(appenders[lane].takeBuffered().events, .storeFailed)
             }
         }
-        if configuration.interval != nil {
-            var work = stored.synchronization.work(appenders, stored.directories)
-            work.run(in: files)
-            finish(work)
-        }
         stored.removeUnremoved()
         stored.deadLetters.close()
         stored.directories.close()
-        stored.synchronization = PendingSynchronization()
+        stored.directories.synchronization = PendingSynchronization()
         batches = Batches()
         stored.unremoved = []
         phase = .closed
@@ -205,27 +200,29 @@ struct StoreState {
         let segment = Segment(closing: writer)
         guard writer.usage.events > 0 else { return stored.remove(segment) }
         stored.index.insertSorted(segment)
-        guard !writer.isSynchronized else { return }
-        let file = configuration.interval == nil ? nil : writer.file
-        stored.synchronization.add(segment.path, bytes: segment.fileBytes, file: file)
+        if !writer.isSynchronized { stored.directories.synchronization.add(segment.path) }
     }
 
     // MARK: Synchronizing
 
-    mutating func finish(_ work: PendingSynchronization.Work) {
-        for lane in stored.synchronization.finish(work, appenders, &stored.directories) { closeWriter(lane) }
-        if let failure = work.failure {
-            stored.notes.append("events may not survive a loss of power: \(failure)")
+    /// The files and directories that a loss of power could still take.
+    var unsynchronized: [PendingSynchronization.Item] { stored.directories.synchronization.work(appenders) }
+
+    mutating func finish(_ item: PendingSynchronization.Item, hasFailed: Bool) {
+        if let lane = item.lane, let writer = appenders[lane].writer, writer.path == item.path {
+            if hasFailed || writer.usage.fileBytes == item.version { writer.isSynchronized = true }
+            if hasFailed { closeWriter(lane) }
+        } else {
+            stored.directories.synchronization.finish(item, hasFailed: hasFailed)
         }
     }
 
     /// Returns whether the caller must synchronize, one interval from now.
     mutating func scheduleSynchronization() -> Bool {
-        guard configuration.interval != nil, !stored.synchronization.isScheduled else { return false }
-        stored.synchronization.isScheduled =
-            !stored.synchronization.isEmpty || !stored.directories.unsynchronized.isEmpty
-            || appenders.contains { $0.writer.map { !$0.isSynchronized } ?? false }
-        return stored.synchronization.isScheduled
+        guard configuration.interval != nil, !stored.directories.synchronization.isScheduled else { return false }
+        let isDue = !stored.directories.synchronization.isEmpty || appenders.contains { $0.unsynchronized != nil }
+        stored.directories.synchronization.isScheduled = isDue
+        return isDue
     }
 
     // MARK: Dead letters
@@ -236,7 +233,7 @@ struct StoreState {
         var attempts = 8
         while phase == .open, stored.deadLetters.isUnfinished {
             do throws(FileError) {
-                try stored.deadLetters.write(to: &stored.directories, &stored.synchronization)
+                try stored.deadLetters.write(to: &stored.directories)
                 if stored.deadLetters.hasRemovedLines {
                     // The replayed events must be in a file before.
                     for lane in appenders.indices { try flush(lane, at: now) }

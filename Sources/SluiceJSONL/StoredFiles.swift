@@ -11,7 +11,6 @@ struct StoredFiles {
     var directories: Directories
     var index = SegmentIndex()
     var deadLetters = DeadLetters()
-    var synchronization = PendingSynchronization()
     /// Segments that are accounted for, but whose files could not be removed yet.
     var unremoved: [Segment] = []
 
@@ -45,7 +44,7 @@ struct StoredFiles {
         while fileBytes > limit, let file = deadLetters.files.first {
             do throws(FileError) {
                 observer.deadLettersDropped(try deadLetters.evict(file, files), .evicted)
-                synchronization.remove(file.path)
+                directories.synchronization.remove(file.path)
             } catch {
                 return
             }
@@ -124,7 +123,7 @@ struct StoredFiles {
 
     mutating func retire(_ segment: Segment) {
         index.retire(segment)
-        synchronization.remove(segment.path)
+        directories.synchronization.remove(segment.path)
     }
 
     /// Removes a retired segment's file now, or as soon as possible.

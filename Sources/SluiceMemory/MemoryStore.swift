@@ -9,13 +9,12 @@ public import Sluice
 ///
 /// You can call all methods from any thread.
 public final class MemoryStore: Store {
-    fileprivate struct State {
+    private struct State {
         var observer: StoreObserver?
         var isClosed = false
         /// The waiting events by priority, oldest first.
         var waiting = Event.Priority.allCases.map { _ in Queue<EventLine>() }
         var handedOut: [Batch.ID: Batch] = [:]
-        var rejected: [Batch.ID: Set<EventID>] = [:]
         var deadLetters = Queue<DeadLetter>()
         var events = 0
         var bytes = 0
@@ -126,7 +125,6 @@ public final class MemoryStore: Store {
                     DeadLetter(
                         id: DeadLetter.ID(rawValue: state.lastDeadLetter), line: event.line, reason: event.reason,
                         date: date, refusalsInARow: event.refusalsInARow))
-                if let id = event.line.id { state.rejected[batch, default: []].insert(id) }
             }
         }
     }
@@ -135,21 +133,10 @@ public final class MemoryStore: Store {
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         state.withLock { state in
             guard let batch = state.handedOut.removeValue(forKey: batch) else { return }
-            state.rejected[batch.id] = nil
-            state.remove(batch.events)
+            state.events -= batch.events.count
+            state.bytes -= batch.events.reduce(0) { $0 + $1.size }
             // The dead letters of the batch were counted twice until now.
             evictDeadLetters(downTo: capacity, in: &state)
-        }
-    }
-
-    /// Takes a batch back.
-    public func release(_ batch: Batch.ID) {
-        state.withLock { state in
-            guard let batch = state.handedOut.removeValue(forKey: batch), let first = batch.events.first else { return }
-            let rejected = state.rejected.removeValue(forKey: batch.id) ?? []
-            let (gone, waiting) = batch.events.partitioned { $0.id.map(rejected.contains) ?? false }
-            state.remove(gone)
-            state.waiting[Int(first.priority.rawValue)].prepend(waiting)
         }
     }
 
@@ -186,18 +173,5 @@ public final class MemoryStore: Store {
     /// Deletes dead letters.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         state.withLock { $0.deadLetters.removeAll { ids.contains($0.id) }.count }
-    }
-}
-
-extension MemoryStore.State {
-    fileprivate mutating func remove(_ lines: [EventLine]) {
-        events -= lines.count
-        bytes -= lines.reduce(0) { $0 + $1.size }
-    }
-}
-
-extension [EventLine] {
-    fileprivate func partitioned(_ isFirst: (EventLine) -> Bool) -> ([EventLine], [EventLine]) {
-        (filter(isFirst), filter { !isFirst($0) })
     }
 }

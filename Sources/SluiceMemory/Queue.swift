@@ -33,13 +33,6 @@ struct Queue<Element: Sized> {
         bytes += element.size
     }
 
-    /// Inserts elements before the first one, in their order.
-    mutating func prepend(_ others: [Element]) {
-        elements.replaceSubrange(0..<head, with: others)
-        head = 0
-        bytes += others.reduce(0) { $0 + $1.size }
-    }
-
     mutating func popFirst() -> Element? {
         guard let element = first else { return nil }
         // The bytes are freed now, not when the gap is closed.

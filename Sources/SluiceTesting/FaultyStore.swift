@@ -103,16 +103,13 @@ public final class FaultyStore: Store {
         try base.settle(batch)
     }
 
-    /// Passes a batch back to the base store.
-    public func release(_ batch: Batch.ID) { base.release(batch) }
-
     /// The backlog of the base store.
     public var backlog: Backlog { base.backlog }
 
     /// Synchronizes the base store, or throws the fault.
-    public func synchronize() throws(SluiceError) {
+    public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
         try note(.synchronize)
-        try base.synchronize()
+        try base.synchronize(while: mayContinue)
     }
 
     /// Closes the base store.

@@ -50,8 +50,6 @@ final class KeepingStore: Store {
     func append(_ line: EventLine) throws(SluiceError) { lines.withLock { $0.append(line) } }
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { nil }
     func settle(_ batch: Batch.ID) throws(SluiceError) {}
-    func release(_ batch: Batch.ID) {}
     var backlog: Backlog { lines.withLock { Backlog(events: $0.count, bytes: 0) } }
-    func synchronize() throws(SluiceError) {}
     func close() {}
 }

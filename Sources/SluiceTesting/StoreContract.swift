@@ -16,7 +16,6 @@ public enum StoreContract {
         try StoreCheck(make()).opensOnce()
         try StoreCheck(make()).keepsOrderAndBytes()
         try StoreCheck(make()).keepsBatchesApart()
-        try StoreCheck(make()).takesBackToItsPlace()
         try StoreCheck(make()).keepsTheSize()
         try StoreCheck(make()).keepsDeadLetters()
         try await StoreCheck(make()).accountsForEveryEvent()
@@ -117,41 +116,9 @@ struct StoreCheck {
         try require(Set(batches.map(\.id)).count == batches.count, "two batches have the same id")
         try requireBacklog(100, "with all batches in flight,")
 
-        store.release(batches[0].id)
-        let again = try store.nextBatch(size)
-        try require(again?.events == batches[0].events, "a released batch must be returned again, unchanged")
-        try require(try store.nextBatch(size) == nil, "a batch that was not released was returned again")
-        if let again { try store.settle(again.id) }
-        for batch in batches.dropFirst() { try store.settle(batch.id) }
+        for batch in batches { try store.settle(batch.id) }
         try requireBacklog(0, "after all batches were settled,")
         try require(try store.nextBatch(size) == nil, "a settled batch was returned again")
-        store.close()
-    }
-
-    func takesBackToItsPlace() throws {
-        try open()
-        for line in try Samples.lines(0..<60) { try store.append(line) }
-        let size = BatchSize(events: 20, bytes: .max)
-        guard let first = try store.nextBatch(size) else {
-            throw SluiceError(.brokenContract, "60 events were stored, and no batch was returned")
-        }
-        for line in try Samples.lines(60..<120) { try store.append(line) }
-        let urgent = try Samples.line(120, priority: .critical)
-        try store.append(urgent)
-        store.release(first.id)
-
-        var batches: [Batch] = []
-        for _ in 0..<2 {
-            guard let batch = try store.nextBatch(size) else { break }
-            batches.append(batch)
-            try store.settle(batch.id)
-        }
-        try require(
-            batches.first?.events == [urgent], "an event of a higher priority must come before a released batch")
-        try require(
-            batches.last?.events == first.events, "a released batch must be returned before the rest of its priority")
-        let rest = try takeAll(size, settling: true).flatMap(\.events)
-        try require(first.events + rest == (try Samples.lines(0..<120)), "a release changed the order")
         store.close()
     }
 
@@ -184,11 +151,8 @@ struct StoreCheck {
             try requireBacklog(0, "after the batch was settled,")
             return store.close()
         }
-        store.release(batch.id)
-        let rest = try takeAll(size, settling: true).flatMap(\.events)
-        try require(
-            rest == [1, 2, 4, 5].map { lines[$0] }, "rejected events must not be returned again, and others must be")
-        try requireBacklog(0, "after all batches were settled,")
+        try store.settle(batch.id)
+        try requireBacklog(0, "after the batch was settled,")
         try require(letters.map(\.line) == [lines[0], lines[3]], "dead letters must be the rejected events, in order")
         try require(
             letters.map(\.reason) == ["sample 0", "sample 3"] && letters.map(\.refusalsInARow) == [0, 3],

@@ -161,11 +161,6 @@ final class Books: Sendable {
         }
     }
 
-    func released(_ batch: Batch.ID, in life: Int) {
-        if isVerbose { print("  \(batch.rawValue) given back") }
-        state.withLock { _ = $0.handedOut[life]?.removeValue(forKey: batch.rawValue) }
-    }
-
     func rejects(_ events: [RejectedEvent], _ batch: Batch.ID, in life: Int) {
         state.withLock { state in
             for serial in events.compactMap({ Books.serial($0.line.bytes) }) {

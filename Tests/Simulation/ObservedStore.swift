@@ -97,14 +97,9 @@ final class ObservedStore: Store {
         books.settled(batch, in: life, isGone: !process.isDead)
     }
 
-    func release(_ batch: Batch.ID) {
-        books.released(batch, in: life)
-        base.release(batch)
-    }
-
     var backlog: Backlog { base.backlog }
 
-    func synchronize() throws(SluiceError) { try base.synchronize() }
+    func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try base.synchronize(while: mayContinue) }
 
     func close() { base.close() }
 }

@@ -110,7 +110,7 @@ struct DurabilityTests {
     func failedSynchronizationIsReported() async throws {
         let store = try opened(.interval(milliseconds: 10))
         try store.append(EventLine(0))
-        files.fail(.synchronize, with: .inputOutput, times: 1)
+        files.fail(.synchronize, with: .inputOutput, after: directories, times: 1)
         try await passInterval()
         await until { store.notes.count == 1 }
         try store.append(EventLine(1))
@@ -133,6 +133,42 @@ struct DurabilityTests {
         #expect(throws: SluiceError.self) { try store.store.synchronize() }
         files.heal()
         #expect(try store.drain() == texts(0...1_200))
+    }
+
+    @Test("synchronize(while:) stops between two files, and the next call continues with the rest")
+    func synchronizationStopsBetweenFiles() throws {
+        let store = try opened(.process)
+        for number in 0..<5_000 { try store.append(EventLine(number)) }
+        var rest = 3
+        try store.store.synchronize {
+            rest -= 1
+            return rest >= 0
+        }
+        #expect(files.calls(.synchronize) == 3)
+        try store.store.synchronize()
+        #expect(files.calls(.synchronize) == 10 + directories)
+    }
+
+    @Test("a synchronization opens one file after another, and lets events be stored meanwhile")
+    func synchronizationHoldsNoLock() throws {
+        let store = try opened(.interval(milliseconds: 10_000))
+        for number in 0..<5_000 { try store.append(EventLine(number)) }
+        var number = 5_000
+        var failure: (any Error)?
+        try store.store.synchronize {
+            do {
+                // It would not return if the lock were held.
+                try store.append(EventLine(number))
+                number += 1
+            } catch {
+                failure = error
+            }
+            return true
+        }
+        #expect(failure == nil)
+        #expect(number == 5_000 + 10 + directories)
+        #expect(files.mostOpenFiles <= 4)
+        #expect(try store.drain() == texts(0..<number))
     }
 
     private func passInterval() async throws {

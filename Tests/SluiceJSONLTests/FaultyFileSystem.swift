@@ -23,6 +23,8 @@ final class FaultyFileSystem: FileSystem {
         var processID: Int32?
         var userID: UInt32?
         var beforeLock: (@Sendable () -> Void)?
+        var openFiles = 0
+        var mostOpenFiles = 0
     }
 
     private let base = SystemFileSystem()
@@ -65,6 +67,9 @@ final class FaultyFileSystem: FileSystem {
         state.withLock { $0.calls[operation, default: 0] }
     }
 
+    /// The largest number of files that were open at the same time.
+    var mostOpenFiles: Int { state.withLock(\.mostOpenFiles) }
+
     private func count(_ operation: Operation) throws(FileError) {
         let error: FileError? = state.withLock { state in
             state.calls[operation, default: 0] += 1
@@ -84,7 +89,12 @@ final class FaultyFileSystem: FileSystem {
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
         try count(.open)
         if options.contains(.create), isMissing(path) { try count(.create) }
-        return try base.openFile(path, options, mode: mode)
+        let file = try base.openFile(path, options, mode: mode)
+        state.withLock { state in
+            state.openFiles += 1
+            state.mostOpenFiles = max(state.mostOpenFiles, state.openFiles)
+        }
+        return file
     }
 
     private func isMissing(_ path: String) -> Bool {
@@ -98,6 +108,7 @@ final class FaultyFileSystem: FileSystem {
 
     func closeFile(_ file: FileDescriptor) {
         base.closeFile(file)
+        state.withLock { $0.openFiles -= 1 }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {

@@ -67,7 +67,7 @@ struct SegmentIndexTests {
                 model.handedOut.append(chosen)
             case 4:
                 guard let chosen = model.handedOut.randomElement(using: &random) else { continue }
-                index.release(chosen)
+                index.takeBack(chosen)
                 model.handedOut.removeAll { $0 === chosen }
                 model.waiting.append(chosen)
             case 5:

@@ -47,9 +47,9 @@ import Testing
 /// Breaks one promise, and keeps the others as well as a MemoryStore does.
 final class BrokenStore: Store {
     enum Defect: CaseIterable {
-        case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, forgetsReleased, neverForgets
+        case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, neverForgets
         case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
-        case repeatsIDs, ignoresSmallSizes, keepsRejected, releasesToTheBack, releasesBeforeUrgent, emptiesOnClose
+        case repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
     }
 
     private let defect: Defect
@@ -59,8 +59,6 @@ final class BrokenStore: Store {
         var appended = 0
         var isClosed = false
         var last: Batch?
-        var lent: [Batch.ID: Batch] = [:]
-        var released: [Batch] = []
         var handedOut = 0
         var rejected = 0
     }
@@ -102,14 +100,11 @@ final class BrokenStore: Store {
             return state.last
         }
         if defect == .handsOutAgain, let last { return last }
-        if defect == .releasesBeforeUrgent, let batch = takeReleased() { return batch }
         guard let batch = try base.nextBatch(size) else {
-            if let batch = takeReleased() { return batch }
             return defect == .givesEmptyBatches ? Batch(id: Batch.ID(rawValue: 0), events: []) : nil
         }
         state.withLock { state in
             state.last = batch
-            state.lent[batch.id] = batch
             state.handedOut += batch.events.count
         }
         switch defect {
@@ -125,22 +120,9 @@ final class BrokenStore: Store {
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
-        if defect == .neverForgets { return base.release(batch) }
+        if defect == .neverForgets { return }
         try base.settle(batch)
     }
-
-    func release(_ batch: Batch.ID) {
-        switch defect {
-        case .forgetsReleased: break
-        case .releasesToTheBack, .releasesBeforeUrgent:
-            state.withLock { state in
-                if let batch = state.lent[batch] { state.released.append(batch) }
-            }
-        default: base.release(batch)
-        }
-    }
-
-    private func takeReleased() -> Batch? { state.withLock { $0.released.popLast() } }
 
     var backlog: Backlog {
         var backlog = base.backlog
@@ -150,8 +132,6 @@ final class BrokenStore: Store {
         if defect == .overlooksHandedOut { backlog.events = max(0, backlog.events - state.withLock { $0.handedOut }) }
         return backlog
     }
-
-    func synchronize() throws(SluiceError) {}
 
     func close() {
         state.withLock { $0.isClosed = true }
@@ -194,8 +174,6 @@ final class LastingStore: Store {
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         try base.settle(batch)
     }
-    func release(_ batch: Batch.ID) { base.release(batch) }
     var backlog: Backlog { base.backlog }
-    func synchronize() throws(SluiceError) {}
     func close() { base.close() }
 }

@@ -1,15 +1,16 @@
 /// Keeps encoded events until a transport has delivered them.
 ///
 /// ## Conforming
-/// - Write ``append(_:)``, ``nextBatch(_:)``, ``settle(_:)``, ``release(_:)`` and ``backlog`` first. Every other
-///   requirement has a default for a store in memory without dead letters. Implement ``open(_:)`` and ``close()`` too if
-///   two pipelines must not share the store.
+/// - Write ``append(_:)``, ``nextBatch(_:)``, ``settle(_:)`` and ``backlog`` first. Every other requirement has a default
+///   for a store in memory without dead letters. Implement ``open(_:)`` and ``close()`` too if two pipelines must not share
+///   the store.
 /// - ``open(_:)`` is called once before anything else, and ``close()`` last. In between, ``append(_:)`` is called from any
 ///   number of threads. The other methods can be called from any thread, too: by up to three workers of a route, and by
 ///   the host for dead letters.
 /// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
 ///   priority. If an accepted event is lost, report it to the ``StoreObserver``.
-/// - Keep a batch with its taker until ``settle(_:)`` or ``release(_:)``: don't return it again and don't evict it.
+/// - Keep a batch with its taker until ``settle(_:)``: don't return it again and don't evict it. If the store is closed
+///   before, the events of the batch still wait.
 /// - Document which failures an accepted event survives.
 /// - Check your store with `StoreContract` of SluiceTesting.
 public protocol Store: Sendable {
@@ -36,7 +37,7 @@ public protocol Store: Sendable {
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
 
     /// Turns events of a batch that is handed out into dead letters. ``nextBatch(_:)`` must not return them again, even
-    /// after ``release(_:)`` or a restart. They count in ``backlog`` until the batch is settled.
+    /// after a restart. They count in ``backlog`` until the batch is settled.
     ///
     /// Dead letters share the store's capacity and are evicted before any waiting event. If the store can't write them,
     /// it keeps the batch's events on its medium instead, so that nothing is lost. The default keeps no dead letters.
@@ -46,9 +47,6 @@ public protocol Store: Sendable {
     ///
     /// - Throws: an error if the batch could not be removed. The store must still not return it again in this process.
     func settle(_ batch: Batch.ID) throws(SluiceError)
-
-    /// Takes a batch back. ``nextBatch(_:)`` returns it again, before younger events of its priority.
-    func release(_ batch: Batch.ID)
 
     /// The number and size of the waiting events, including batches that are handed out. Also valid after ``close()``.
     var backlog: Backlog { get }
@@ -73,8 +71,10 @@ public protocol Store: Sendable {
 
     /// Makes all accepted events as safe as the medium allows, whatever the store's usual durability is.
     ///
-    /// - Throws: an error if that failed.
-    func synchronize() throws(SluiceError)
+    /// - Parameter mayContinue: returns whether there is time for more. Call it between two files or requests, so that a
+    ///   shutdown can keep its deadline, and return if it is false. The next call continues with the rest.
+    /// - Throws: an error if that failed. Running out of time is not an error.
+    func synchronize(while mayContinue: () -> Bool) throws(SluiceError)
 
     /// Closes the store. Waiting events stay if the store outlives its process. Later appends throw
     /// ``SluiceError/Code/shutDown``. A second call does nothing.
@@ -93,9 +93,14 @@ extension Store {
     /// Returns 0.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { 0 }
     /// Does nothing.
-    public func synchronize() throws(SluiceError) {}
+    public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {}
     /// Does nothing.
     public func close() {}
+
+    /// Calls ``synchronize(while:)`` without a limit in time.
+    ///
+    /// - Throws: an error if accepted events may still be lost.
+    public func synchronize() throws(SluiceError) { try synchronize { true } }
 }
 
 /// The number and size of the events in a store.

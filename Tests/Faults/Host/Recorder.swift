@@ -98,8 +98,7 @@ final class RecordingStore: Store {
     }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try store.nextBatch(size) }
-    func release(_ batch: Batch.ID) { store.release(batch) }
     var backlog: Backlog { store.backlog }
-    func synchronize() throws(SluiceError) { try store.synchronize() }
+    func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try store.synchronize(while: mayContinue) }
     func close() { store.close() }
 }

@@ -52,13 +52,7 @@ final class WatchedStore: StoreWrapper {
         try base.settle(batch)
     }
 
-    func release(_ batch: Batch.ID) {
-        enter("release")
-        base.release(batch)
-        leave("release")
-    }
-
-    func synchronize() throws(SluiceError) {
+    func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
         state.withLock { state in
             if !state.isOpen || state.isClosed { state.offences.append("synchronize on a store that is not open") }
         }

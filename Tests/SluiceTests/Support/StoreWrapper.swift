@@ -12,11 +12,10 @@ extension StoreWrapper {
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
     func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
     func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
-    func release(_ batch: Batch.ID) { base.release(batch) }
     var backlog: Backlog { base.backlog }
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
-    func synchronize() throws(SluiceError) { try base.synchronize() }
+    func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try base.synchronize(while: mayContinue) }
     func close() { base.close() }
 }
