@@ -13,10 +13,13 @@ struct Directories {
     private var root: RootDirectory
     /// The own directory and the adopted ones. With the last reference to a directory its lock is released.
     private var claimed: [String: InstanceDirectory] = [:]
-    /// They belong to processes that may end, or are too large to adopt now.
+    /// They belong to processes that may end, or are too large or too many to adopt now.
     private var otherDirectories: [String] = []
     private var nextSequence: UInt64 = 0
     var synchronization = PendingSynchronization()
+
+    /// Each adopted directory keeps two files open.
+    private static let mostAdopted = 3
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
@@ -48,6 +51,10 @@ struct Directories {
         var newest: Timestamp?
         for path in instances {
             do throws(FileError) {
+                guard claimed.count <= Directories.mostAdopted else {
+                    otherDirectories.append(path)
+                    continue
+                }
                 guard let directory = try InstanceDirectory.claim(path, files: files) else {
                     otherDirectories.append(path)
                     continue
@@ -75,9 +82,16 @@ struct Directories {
         return (claims, foreign)
     }
 
+    /// Whether no more directories can be adopted, although there are more.
+    var isFull: Bool { claimed.count > Directories.mostAdopted && !otherDirectories.isEmpty }
+
+    /// The adopted directory at this path.
+    func adopted(_ path: String) -> InstanceDirectory? { path == ownDirectory?.path ? nil : claimed[path] }
+
     /// Claims another directory whose process has ended, or for which there was no room before. Its segments take at most
     /// `room` bytes.
     mutating func claimAnother(room: Int) -> Claim? {
+        if isFull { return nil }
         for path in otherDirectories {
             do throws(FileError) {
                 guard let directory = try InstanceDirectory.claim(path, files: files) else { continue }
@@ -98,24 +112,33 @@ struct Directories {
     private mutating func continueSequence(after listing: InstanceDirectory.Listing) {
         let segments = listing.segments.lazy.map(\.name.sequence)
         for sequence in listing.deadLetters.map(\.sequence) + segments {
+            // Nobody has counted up to a higher one. After it, later processes could not read our names.
+            guard sequence < SegmentName.maximumSequence / 2 else { continue }
             nextSequence = max(nextSequence, sequence + 1)  // mutant: restart-sequence
         }
     }
 
-    /// Finds out when the store is opened, not with the first event, whether files can be created.
+    /// Finds out when the store is opened, not with the first event, whether files can be created and synchronized.
     ///
     /// - Returns: an error that may pass. Stored events can be delivered meanwhile.
     mutating func checkOwnDirectory() throws(SluiceError) -> FileError? {
         do throws(FileError) {
             let directory = try makeOwnDirectory()
             let probe = SegmentName(priority: .normal, sequence: nextSequence, created: clock.stamp)
-            _ = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
+            let file = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
+            let result = Result { () throws(FileError) in
+                guard configuration.survivesPowerLoss else { return }
+                try file.synchronize()
+                try synchronization.synchronizeEntries(in: files)
+            }
             try files.removeFile(directory.path(of: probe))
+            try result.get()
             return nil
         } catch {
             switch error {
             case .noSpace, .quotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .inputOutput:
                 return error
+            case .exists: return nil  // So files can be created.
             default: throw root.unavailable(error)
             }
         }
@@ -142,14 +165,12 @@ struct Directories {
     private mutating func makeOwn(_ directory: InstanceDirectory) {
         ownDirectory = directory
         claimed[directory.path] = directory
-        for path in [directory.path] + FilePath.ancestors(of: directory.path) {
-            synchronization.addEntries(of: path)
-        }
+        for path in [directory.path] + root.synchronizedDirectories { synchronization.addEntries(of: path) }
     }
 
     /// Forgets the own directory if someone has deleted it. Returns whether that is so.
     mutating func dropDeletedDirectory() -> Bool {
-        guard let directory = ownDirectory, !directory.isPresent else { return false }
+        guard let directory = ownDirectory, !directory.checkPresence() else { return false }
         ownDirectory = nil
         claimed[directory.path] = nil
         return true

@@ -66,6 +66,7 @@ struct StoreState {
         for segment in stored.index.segments where stored.isExpired(segment) { stored.expire(segment) }
         // mutant: ignore-capacity-at-open
         evict(downTo: configuration.capacity, for: .critical)
+        findMoreIfEmpty()
     }
 
     /// Checks that the store is open, and notices a `fork`. Call it first in every use.
