@@ -225,7 +225,7 @@ struct DeadLetters {
             // The events may have been safe for long. Their segment is removed soon.
             guard directories.configuration.survivesPowerLoss else { return }
             try writer.synchronize()
-            try directories.synchronization.synchronizeEntries(in: directories.files)
+            try directories.synchronizeEntries()
         } catch {
             current = nil
             do throws(FileError) {

@@ -129,7 +129,7 @@ struct Directories {
             let result = Result { () throws(FileError) in
                 guard configuration.survivesPowerLoss else { return }
                 try file.synchronize()
-                try synchronization.synchronizeEntries(in: files)
+                try synchronizeEntries()
             }
             try files.removeFile(directory.path(of: probe))
             try result.get()
@@ -183,7 +183,8 @@ struct Directories {
             let name = SegmentName(priority: priority, sequence: makeSequence(), created: clock.stamp)
             do throws(FileError) {
                 let writer = try SegmentWriter(
-                    name, created: clock.now, in: directory, until: now + configuration.segmentAge, files: files)
+                    name, created: clock.now, in: directory, until: now + configuration.segmentAge,
+                    synchronizesEachWrite: configuration.isFull, files: files)
                 synchronization.addEntries(of: directory.path)
                 directory.segments += 1
                 return writer
@@ -192,6 +193,11 @@ struct Directories {
             }
         }
         throw .exists
+    }
+
+    /// Synchronizes the directories with new entries.
+    mutating func synchronizeEntries() throws(FileError) {
+        try synchronization.synchronizeEntries(in: files)
     }
 
     mutating func makeSequence() -> UInt64 {

@@ -22,12 +22,13 @@ public final class JSONLStore: Store {
         /// The end of the process for any reason: `kill -9`, a trap, out of memory. A loss of power or a crash of the
         /// system can lose the events that the system had not written, usually those of the last 5 to 30 seconds.
         case process
-        /// The same as ``process``, and a loss of power loses at most the events of the last `milliseconds` and of the
-        /// time that the drive takes to synchronize. Callers don't wait: a task synchronizes the files. Use at least
-        /// 1 ms. More than a day counts as a day.
+        /// The same as ``process``, and a loss of power loses at most the events of the last `milliseconds`, or of two
+        /// synchronizations if they take longer. A task synchronizes one file after another, and callers don't wait for
+        /// it, so a busy drive prolongs the time. Use at least 1 ms. More than a day counts as a day.
         case interval(milliseconds: Int)
         /// A loss of power, as far as the drive is honest. Each event waits for a synchronization (0.2 to 20 ms). On
-        /// Apple's platforms it is `F_FULLFSYNC`.
+        /// Apple's platforms it is `F_FULLFSYNC`. Directories are synchronized if their file system can do that, which CIFS
+        /// and some FUSE drives can't.
         case full
     }
 
@@ -93,10 +94,13 @@ public final class JSONLStore: Store {
     /// Opens the store and takes over the events of earlier processes. It reads directories and dead letters, but no events,
     /// except to count those that it must evict or expire immediately.
     ///
+    /// It takes over three directories at a time, and the next ones when nothing waits.
+    ///
     /// A full disk is not an error: stored events can be delivered.
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
-    ///   file or a symbolic link, or belongs to someone else. ``SluiceError/Code/invalidPipeline`` if this store was opened
+    ///   file or a symbolic link, or belongs to someone else, or if its files can't be synchronized and the durability
+    ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
     ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
         try configuration.validate()
@@ -121,7 +125,7 @@ public final class JSONLStore: Store {
         guard LineFormat.canStore(line.bytes) else {
             throw SluiceError(.malformedLine, "an event must be one JSON object without a newline")
         }
-        let stored = try StoredLine(line, configuration.encryption)
+        let stored = try StoredLine(line.bytes, configuration.encryption)
         let isDue = try perform { state throws(SluiceError) in
             try state.append(stored, line.priority)
             return state.scheduleSynchronization()
@@ -133,7 +137,8 @@ public final class JSONLStore: Store {
     /// Later segments get the requested size, between 20 and 500 events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
-    ///   and tried again when nothing else waits.
+    ///   so that it doesn't block later events, and its events count as ``DropReason/storeFailed``. It is tried again
+    ///   when nothing else waits. If that succeeds, its events count as recovered and come after later ones.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         while true {
             let segment = try perform { state throws(SluiceError) in
@@ -189,7 +194,7 @@ public final class JSONLStore: Store {
     }
 
     /// The number and size of the waiting events. Events of earlier processes count as the size of their files until they
-    /// are read.
+    /// are read, and don't count until their directory is taken over.
     public var backlog: Backlog {
         state.withLock { $0.backlog }
     }
@@ -244,20 +249,17 @@ public final class JSONLStore: Store {
     private func use<Result, Failure: Error>(
         _ body: (inout StoreState) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        var notes: [String] = []
-        var observer: StoreObserver?
-        defer {
-            for note in notes { observer?.note(note) }
-        }
+        var hasNotes = false
+        defer { if hasNotes { reportNotes() } }
         return try state.withLock { state throws(Failure) in
-            defer {
-                if !state.stored.notes.isEmpty {
-                    notes = state.stored.takeNotes()
-                    observer = state.stored.observer
-                }
-            }
+            defer { hasNotes = !state.stored.notes.isEmpty }
             return try body(&state)
         }
+    }
+
+    private func reportNotes() {
+        let (notes, observer) = state.withLock { ($0.stored.takeNotes(), $0.stored.observer) }
+        for note in notes { observer.note(note) }
     }
 
     // MARK: Synchronizing
@@ -352,7 +354,7 @@ public final class JSONLStore: Store {
         var replayed = 0
         for group in try letters(ids) {
             let lines = try group.map { letter throws(SluiceError) in
-                (letter.id, try StoredLine(letter.line, configuration.encryption), letter.line.priority)
+                (letter.id, try StoredLine(letter.line.bytes, configuration.encryption), letter.line.priority)
             }
             defer { finishDeadLetters() }
             let count: Int
