@@ -203,6 +203,19 @@ struct DurabilityTests {
         #expect(files.calls(.synchronize) == 10 + directories)
     }
 
+    @Test("with .interval closing synchronizes at most eight files, and nothing without new events")
+    func closingSynchronizesFewFiles() throws {
+        let store = try opened(.interval(milliseconds: 10_000))
+        for number in 0..<10_000 { try store.append(EventLine(number)) }
+        let before = files.calls(.synchronize)
+        store.store.close()
+        #expect(files.calls(.synchronize) == before + 8)
+        let next = try opened(.interval(milliseconds: 10_000))
+        let opened = files.calls(.synchronize)
+        next.store.close()
+        #expect(files.calls(.synchronize) == opened)
+    }
+
     @Test("a synchronization opens one file after another, and lets events be stored meanwhile")
     func synchronizationHoldsNoLock() throws {
         let store = try opened(.interval(milliseconds: 10_000))
