@@ -15,6 +15,8 @@ struct Directories {
     private var claimed: [String: InstanceDirectory] = [:]
     /// They belong to processes that may end, or are too large or too many to adopt now.
     private var otherDirectories: [String] = []
+    /// The paths of files that don't belong to this store, and that nobody has been told of.
+    private var foreign: [String] = []
     private var nextSequence: UInt64 = 0
     var synchronization = PendingSynchronization()
 
@@ -36,50 +38,22 @@ struct Directories {
     ///
     /// One of them becomes the own directory, so that a host which is started often doesn't leave one each time. No file
     /// is read.
-    ///
-    /// - Returns: the claimed directories, and the paths that don't belong to this store.
-    mutating func claimAll() throws(SluiceError) -> (claims: [Claim], foreign: [String]) {
-        let instances: [String]
-        var foreign: [String]
+    mutating func claimAll() throws(SluiceError) -> [Claim] {
         do throws(FileError) {
-            (instances, foreign) = try root.list()
+            (otherDirectories, foreign) = try root.list()
         } catch {
             throw root.unavailable(error)
         }
         var claims: [Claim] = []
-        var bytes = 0
-        var newest: Timestamp?
-        for path in instances {
-            do throws(FileError) {
-                guard claimed.count <= Directories.mostAdopted else {
-                    otherDirectories.append(path)
-                    continue
-                }
-                guard let directory = try InstanceDirectory.claim(path, files: files) else {
-                    otherDirectories.append(path)
-                    continue
-                }
-                let listing = try directory.listing(largest: configuration.largestSegment)
-                foreign += listing.foreign.map { "\(path)/\($0)" }
-                continueSequence(after: listing)
-                for case let created in listing.segments.map(\.name.created) where created != SegmentName.unknownTime {
-                    newest = max(newest ?? created, created)
-                }
-                if ownDirectory == nil {
-                    makeOwn(directory)  // mutant: trust-adopted-entry
-                } else if bytes + listing.bytes > configuration.capacity {
-                    otherDirectories.append(path)
-                    continue
-                }
-                bytes += listing.bytes
-                claimed[path] = directory
-                claims.append((directory, listing))
-            } catch {
-                if error != .noSuchFile { foreign.append(path) }
-            }
+        var room = Int.max
+        while let claim = claimAnother(room: room) {
+            claims.append(claim)
+            room = min(room, configuration.capacity) - claim.listing.bytes
         }
-        clock = StoreClock(configuration.environment.time, newest: newest, maximumAge: configuration.maximumAge)
-        return (claims, foreign)
+        let created = claims.flatMap(\.listing.segments).map(\.name.created).filter { $0 != SegmentName.unknownTime }
+        clock = StoreClock(
+            configuration.environment.time, newest: created.max(), maximumAge: configuration.maximumAge)
+        return claims
     }
 
     /// Whether no more directories can be adopted, although there are more.
@@ -98,14 +72,24 @@ struct Directories {
                 let listing = try directory.listing(largest: configuration.largestSegment)
                 guard listing.bytes <= room else { continue }
                 otherDirectories.removeAll { $0 == path }
+                foreign += listing.foreign.map { "\(path)/\($0)" }
                 continueSequence(after: listing)
                 claimed[path] = directory
+                if ownDirectory == nil { makeOwn(directory) }  // mutant: trust-adopted-entry
                 return (directory, listing)
             } catch {
                 otherDirectories.removeAll { $0 == path }
+                if error != .noSuchFile { foreign.append(path) }
             }
         }
         return nil
+    }
+
+    /// Returns a message about the files that this store can't use, once.
+    mutating func takeForeignNote() -> String? {
+        guard let first = foreign.first else { return nil }
+        defer { foreign = [] }
+        return "\(foreign.count) files that this store can't use are left alone, such as \(first)"
     }
 
     /// New files must come after all known ones.
