@@ -31,6 +31,7 @@ package struct FileError: Error, Sendable, Hashable {
     package static let tooManyOpenFilesInSystem = FileError(ENFILE)
     package static let noMemory = FileError(ENOMEM)
     package static let invalidArgument = FileError(EINVAL)
+    package static let notSupported = FileError(ENOTSUP)
 }
 
 extension FileError: CustomStringConvertible {

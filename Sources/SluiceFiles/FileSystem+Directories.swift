@@ -34,6 +34,8 @@ extension FileSystem {
     }
 
     /// Replaces a file as a whole. If this throws, the old bytes are still there.
+    ///
+    /// - Throws: ``FileError/exists`` if another process has taken the temporary file for an abandoned one.
     package func replaceFile(
         _ path: String, by bytes: [UInt8], through temporary: String
     ) throws(FileError) {
@@ -41,6 +43,7 @@ extension FileSystem {
         discardFile(temporary)
         do throws(FileError) {
             let file = try OpenFile(temporary, [.write, .create, .exclusive], in: self)
+            guard file.tryLock() else { throw .exists }
             try file.write(bytes)
             try file.synchronize()
             try rename(temporary, to: path)
@@ -64,9 +67,16 @@ extension FileSystem {
         } catch {}
     }
 
-    /// Makes creations, renames and removals in a directory survive a loss of power.
+    /// Makes creations, renames and removals in a directory survive a loss of power. Follows a symbolic link.
+    ///
+    /// It does nothing if the file system can't synchronize directories, as CIFS and some FUSE drives can't.
     package func synchronizeDirectory(_ path: String) throws(FileError) {
-        try OpenFile(path, .directory, in: self).synchronize()
+        let directory = try OpenFile("\(path)/.", .directory, in: self)
+        do throws(FileError) {
+            try directory.synchronize()
+        } catch {
+            guard error == .invalidArgument || error == .notSupported else { throw error }
+        }
     }
 }
 

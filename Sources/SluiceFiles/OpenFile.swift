@@ -70,4 +70,15 @@ package final class OpenFile: Sendable {
     package func lock() throws(FileError) -> Bool {
         try fileSystem.lock(descriptor)
     }
+
+    /// Locks the file if its file system can do that. Returns false if another opening holds the lock, or if someone has
+    /// removed the file.
+    package func tryLock() -> Bool {
+        do throws(FileError) {
+            guard try lock() else { return false }
+            return try status().links > 0
+        } catch {
+            return true
+        }
+    }
 }

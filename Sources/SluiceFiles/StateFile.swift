@@ -24,10 +24,13 @@ package struct StateFile: Sendable {
         self.init(path: directory.isEmpty ? "" : "\(directory)/\(name)")
     }
 
-    /// The bytes that were written last; nil if there is no such file.
+    /// The bytes that were written last; nil if there is no such file. Removes temporary files that processes left which
+    /// were killed while they wrote.
     package func read() throws(SluiceError) -> [UInt8]? {
         do throws(FileError) {
-            let file = try OpenFile(try normalizedPath(), [], in: fileSystem)
+            let path = try normalizedPath()
+            discardAbandonedFiles(of: path)
+            let file = try OpenFile(path, [], in: fileSystem)
             let status = try file.status()
             guard status.kind == .file else { throw .invalidArgument }
             let bytes = try file.read(upTo: min(status.size, StateFile.maximumBytes) + 1)
@@ -39,7 +42,8 @@ package struct StateFile: Sendable {
         }
     }
 
-    /// Replaces the bytes. If this throws, the old ones are still there.
+    /// Replaces the bytes. If this throws, the old ones are still there. If the directory can't be synchronized, the new
+    /// ones are in place, but a loss of power can bring the old ones back.
     package func write(_ bytes: [UInt8]) throws(SluiceError) {
         guard bytes.count <= StateFile.maximumBytes else {
             throw SluiceError(
@@ -51,14 +55,60 @@ package struct StateFile: Sendable {
             if let status = try fileSystem.statusIfPresent(of: path), status.kind != .file { throw .tooManyLinks }
             let directory = FilePath.parent(of: path)
             try fileSystem.makeDirectories(directory)
+            try replace(path, by: bytes)
+            synchronize(directory)
+        } catch {
+            throw failure("cannot be written", error)
+        }
+    }
+
+    private func replace(_ path: String, by bytes: [UInt8]) throws(FileError) {
+        var attempts = 8
+        while true {
             let number = StateFile.writes.withLock { count in
                 count += 1
                 return count
             }
-            try fileSystem.replaceFile(path, by: bytes, through: "\(path).\(fileSystem.processID)-\(number).tmp")
+            do throws(FileError) {
+                return try fileSystem.replaceFile(
+                    path, by: bytes, through: "\(path).\(fileSystem.processID)-\(number).tmp")
+            } catch {
+                attempts -= 1
+                guard error == .exists, attempts > 0 else { throw error }
+            }
+        }
+    }
+
+    private func synchronize(_ directory: String) {
+        do throws(FileError) {
             try fileSystem.synchronizeDirectory(directory)
         } catch {
-            throw failure("cannot be written", error)
+            // The new bytes are in place, so the write must not be reported as failed.
+        }
+    }
+
+    /// Removes the temporary files that no living process has locked. They may contain ids of users.
+    private func discardAbandonedFiles(of path: String) {
+        let directory = FilePath.parent(of: path)
+        let prefix = path.dropFirst(directory == "/" ? 1 : directory.count + 1) + "."
+        do throws(FileError) {
+            // With the dot, it follows a symbolic link.
+            for name in try fileSystem.list("\(directory)/.") where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
+                let number = name.dropFirst(prefix.count).dropLast(4)
+                guard number.contains("-"), number.allSatisfy({ $0 == "-" || $0.isNumber }) else { continue }
+                discardIfAbandoned("\(directory)/\(name)")
+            }
+        } catch {
+            // The directory is missing, or can only be searched. Reading the file finds out.
+        }
+    }
+
+    private func discardIfAbandoned(_ temporary: String) {
+        do throws(FileError) {
+            let file = try OpenFile(temporary, .write, in: fileSystem)
+            if try file.lock() { fileSystem.discardFile(temporary) }
+        } catch {
+            // It is gone, or not ours.
         }
     }
 

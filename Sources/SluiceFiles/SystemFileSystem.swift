@@ -22,7 +22,11 @@ package struct SystemFileSystem: FileSystem {
         if options.contains(.create) { flags |= O_CREAT }
         if options.contains(.exclusive) { flags |= O_EXCL }
         if options.contains(.directory) { flags |= O_DIRECTORY }
-        return FileDescriptor(rawValue: try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) })
+        let file = try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) }
+        guard file <= STDERR_FILENO else { return FileDescriptor(rawValue: file) }
+        // The host was started with this standard descriptor closed. Whoever prints would write into our file.
+        defer { _ = close(file) }
+        return FileDescriptor(rawValue: try checked { fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) })
     }
 
     package func closeFile(_ file: FileDescriptor) {

@@ -60,30 +60,8 @@ struct Appender {
     /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
     mutating func flush(to directories: inout Directories, at now: Duration) throws(FileError) {
         guard buffered.fileBytes > 0 else { return }
-        let writer: SegmentWriter
-        if let current = self.writer {
-            writer = current
-        } else {
-            writer = try directories.makeSegment(priority, at: now)
-        }
-        self.writer = writer
-        let isFull = directories.configuration.isFull
-        do throws(FileError) {
-            try writer.file.write(buffer)
-            if writer.directory.isDeleted(at: now) { throw .noSuchFile }
-            if isFull {
-                // mutant: do-not-synchronize-file
-                try writer.file.synchronize()
-                // mutant: do-not-synchronize-directory
-                if writer.usage.fileBytes == 0 {
-                    try directories.synchronization.synchronizeEntries(in: directories.files)
-                }
-            }
-        } catch {
-            writer.cutBack()
-            throw error
-        }
-        writer.accept(buffered, isSynchronized: isFull)
+        if writer == nil { writer = try directories.makeSegment(priority, at: now) }
+        try writer?.write(buffer, buffered, at: now, &directories)
         buffer.removeAll(keepingCapacity: true)
         buffered = Usage()
     }

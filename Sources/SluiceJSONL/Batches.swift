@@ -91,6 +91,21 @@ struct Batches {
         return true
     }
 
+    /// Leaves an adopted directory to a later process if only unreadable segments are left in it.
+    ///
+    /// - Returns: whether there was one.
+    mutating func leaveUnreadableDirectory(in stored: inout StoredFiles) -> Bool {
+        for path in Set(unreadable.map(\.directory)).sorted() {
+            guard let directory = stored.directories.adopted(path),
+                directory.segments == unreadable.count(where: { $0.directory == path })
+            else { continue }
+            unreadable.removeAll { $0.directory == path }
+            stored.clearAway(directory)
+            return true
+        }
+        return false
+    }
+
     /// Turns events of a batch into dead letters that must be written.
     mutating func reject(
         _ events: [RejectedEvent], of batch: Batch.ID, in stored: inout StoredFiles, at date: Timestamp

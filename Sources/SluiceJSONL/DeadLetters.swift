@@ -40,6 +40,27 @@ final class DeadLetterFile {
         else { return nil }
         return number
     }
+
+    /// Replaces the file by one without the removed lines, or removes it if none is left.
+    fileprivate func removeLines(_ fileSystem: any FileSystem) throws(FileError) {
+        var lines = try OpenFile(path, [], in: fileSystem).read(upTo: bytes)
+        for range in removed.sorted(by: { $0.lowerBound > $1.lowerBound }) {
+            lines.removeSubrange(range.clamped(to: 0..<lines.count))
+        }
+        if lines.isEmpty {
+            try fileSystem.removeFile(path)
+        } else {
+            // It synchronizes, because the remaining letters may have been safe for long.
+            try fileSystem.replaceFile(path, by: lines, through: path + DeadLetterFile.incompleteSuffix)
+        }
+        letters = letters?.map { letter in
+            let shift = removed.reduce(0) { $0 + ($1.lowerBound < letter.range.lowerBound ? $1.count : 0) }
+            let range = letter.range.lowerBound - shift..<letter.range.upperBound - shift
+            return Letter(id: letter.id, eventID: letter.eventID, range: range)
+        }
+        bytes = lines.count
+        removed = []
+    }
 }
 
 /// The dead letters of a store: files of at most 64 KiB, and letters that could not be written yet.
@@ -225,7 +246,7 @@ struct DeadLetters {
             // The events may have been safe for long. Their segment is removed soon.
             guard directories.configuration.survivesPowerLoss else { return }
             try writer.synchronize()
-            try directories.synchronization.synchronizeEntries(in: directories.files)
+            try directories.synchronizeEntries()
         } catch {
             current = nil
             do throws(FileError) {
@@ -298,35 +319,15 @@ struct DeadLetters {
         for file in files where !file.removed.isEmpty {
             if current?.file === file { current = nil }
             do throws(FileError) {
-                try removeLines(of: file, fileSystem)
+                let before = file.bytes
+                try file.removeLines(fileSystem)
+                bytes -= before - file.bytes
+                if file.bytes == 0 { _ = forget(file) }
             } catch {
                 if error != .noSuchFile { throw error }
                 lost += forget(file)
             }
         }
         return lost
-    }
-
-    /// Replaces a file by one with the remaining lines.
-    private mutating func removeLines(of file: DeadLetterFile, _ fileSystem: any FileSystem) throws(FileError) {
-        var lines = try OpenFile(file.path, [], in: fileSystem).read(upTo: file.bytes)
-        for range in file.removed.sorted(by: { $0.lowerBound > $1.lowerBound }) {
-            lines.removeSubrange(range.clamped(to: 0..<lines.count))
-        }
-        if lines.isEmpty {
-            try fileSystem.removeFile(file.path)
-            _ = forget(file)
-            return
-        }
-        // It synchronizes, because the remaining letters may have been safe for long.
-        try fileSystem.replaceFile(file.path, by: lines, through: file.path + DeadLetterFile.incompleteSuffix)
-        file.letters = file.letters?.map { letter in
-            let shift = file.removed.reduce(0) { $0 + ($1.lowerBound < letter.range.lowerBound ? $1.count : 0) }
-            let range = letter.range.lowerBound - shift..<letter.range.upperBound - shift
-            return DeadLetterFile.Letter(id: letter.id, eventID: letter.eventID, range: range)
-        }
-        bytes -= file.bytes - lines.count
-        file.bytes = lines.count
-        file.removed = []
     }
 }

@@ -13,10 +13,15 @@ struct Directories {
     private var root: RootDirectory
     /// The own directory and the adopted ones. With the last reference to a directory its lock is released.
     private var claimed: [String: InstanceDirectory] = [:]
-    /// They belong to processes that may end, or are too large to adopt now.
+    /// They belong to processes that may end, or are too large or too many to adopt now.
     private var otherDirectories: [String] = []
+    /// The paths of files that don't belong to this store, and that nobody has been told of.
+    private var foreign: [String] = []
     private var nextSequence: UInt64 = 0
     var synchronization = PendingSynchronization()
+
+    /// Each adopted directory keeps two files open.
+    private static let mostAdopted = 3
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
@@ -33,89 +38,91 @@ struct Directories {
     ///
     /// One of them becomes the own directory, so that a host which is started often doesn't leave one each time. No file
     /// is read.
-    ///
-    /// - Returns: the claimed directories, and the paths that don't belong to this store.
-    mutating func claimAll() throws(SluiceError) -> (claims: [Claim], foreign: [String]) {
-        let instances: [String]
-        var foreign: [String]
+    mutating func claimAll() throws(SluiceError) -> [Claim] {
         do throws(FileError) {
-            (instances, foreign) = try root.list()
+            (otherDirectories, foreign) = try root.list()
         } catch {
             throw root.unavailable(error)
         }
         var claims: [Claim] = []
-        var bytes = 0
-        var newest: Timestamp?
-        for path in instances {
-            do throws(FileError) {
-                guard let directory = try InstanceDirectory.claim(path, files: files) else {
-                    otherDirectories.append(path)
-                    continue
-                }
-                let listing = try directory.listing(largest: configuration.largestSegment)
-                foreign += listing.foreign.map { "\(path)/\($0)" }
-                continueSequence(after: listing)
-                for case let created in listing.segments.map(\.name.created) where created != SegmentName.unknownTime {
-                    newest = max(newest ?? created, created)
-                }
-                if ownDirectory == nil {
-                    makeOwn(directory)  // mutant: trust-adopted-entry
-                } else if bytes + listing.bytes > configuration.capacity {
-                    otherDirectories.append(path)
-                    continue
-                }
-                bytes += listing.bytes
-                claimed[path] = directory
-                claims.append((directory, listing))
-            } catch {
-                if error != .noSuchFile { foreign.append(path) }
-            }
+        var room = Int.max
+        while let claim = claimAnother(room: room) {
+            claims.append(claim)
+            room = min(room, configuration.capacity) - claim.listing.bytes
         }
-        clock = StoreClock(configuration.environment.time, newest: newest, maximumAge: configuration.maximumAge)
-        return (claims, foreign)
+        let created = claims.flatMap(\.listing.segments).map(\.name.created).filter { $0 != SegmentName.unknownTime }
+        clock = StoreClock(
+            configuration.environment.time, newest: created.max(), maximumAge: configuration.maximumAge)
+        return claims
     }
+
+    /// Whether no more directories can be adopted, although there are more.
+    var isFull: Bool { claimed.count > Directories.mostAdopted && !otherDirectories.isEmpty }
+
+    /// The adopted directory at this path.
+    func adopted(_ path: String) -> InstanceDirectory? { path == ownDirectory?.path ? nil : claimed[path] }
 
     /// Claims another directory whose process has ended, or for which there was no room before. Its segments take at most
     /// `room` bytes.
     mutating func claimAnother(room: Int) -> Claim? {
+        if isFull { return nil }
         for path in otherDirectories {
             do throws(FileError) {
                 guard let directory = try InstanceDirectory.claim(path, files: files) else { continue }
                 let listing = try directory.listing(largest: configuration.largestSegment)
                 guard listing.bytes <= room else { continue }
                 otherDirectories.removeAll { $0 == path }
+                foreign += listing.foreign.map { "\(path)/\($0)" }
                 continueSequence(after: listing)
                 claimed[path] = directory
+                if ownDirectory == nil { makeOwn(directory) }  // mutant: trust-adopted-entry
                 return (directory, listing)
             } catch {
                 otherDirectories.removeAll { $0 == path }
+                if error != .noSuchFile { foreign.append(path) }
             }
         }
         return nil
+    }
+
+    /// Returns a message about the files that this store can't use, once.
+    mutating func takeForeignNote() -> String? {
+        guard let first = foreign.first else { return nil }
+        defer { foreign = [] }
+        return "\(foreign.count) files that this store can't use are left alone, such as \(first)"
     }
 
     /// New files must come after all known ones.
     private mutating func continueSequence(after listing: InstanceDirectory.Listing) {
         let segments = listing.segments.lazy.map(\.name.sequence)
         for sequence in listing.deadLetters.map(\.sequence) + segments {
+            // Nobody has counted up to a higher one. After it, later processes could not read our names.
+            guard sequence < SegmentName.maximumSequence / 2 else { continue }
             nextSequence = max(nextSequence, sequence + 1)  // mutant: restart-sequence
         }
     }
 
-    /// Finds out when the store is opened, not with the first event, whether files can be created.
+    /// Finds out when the store is opened, not with the first event, whether files can be created and synchronized.
     ///
     /// - Returns: an error that may pass. Stored events can be delivered meanwhile.
     mutating func checkOwnDirectory() throws(SluiceError) -> FileError? {
         do throws(FileError) {
             let directory = try makeOwnDirectory()
             let probe = SegmentName(priority: .normal, sequence: nextSequence, created: clock.stamp)
-            _ = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
+            let file = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
+            let result = Result { () throws(FileError) in
+                guard configuration.survivesPowerLoss else { return }
+                try file.synchronize()
+                try synchronizeEntries()
+            }
             try files.removeFile(directory.path(of: probe))
+            try result.get()
             return nil
         } catch {
             switch error {
             case .noSpace, .quotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .inputOutput:
                 return error
+            case .exists: return nil  // So files can be created.
             default: throw root.unavailable(error)
             }
         }
@@ -142,14 +149,12 @@ struct Directories {
     private mutating func makeOwn(_ directory: InstanceDirectory) {
         ownDirectory = directory
         claimed[directory.path] = directory
-        for path in [directory.path] + FilePath.ancestors(of: directory.path) {
-            synchronization.addEntries(of: path)
-        }
+        for path in [directory.path] + root.synchronizedDirectories { synchronization.addEntries(of: path) }
     }
 
     /// Forgets the own directory if someone has deleted it. Returns whether that is so.
     mutating func dropDeletedDirectory() -> Bool {
-        guard let directory = ownDirectory, !directory.isPresent else { return false }
+        guard let directory = ownDirectory, !directory.checkPresence() else { return false }
         ownDirectory = nil
         claimed[directory.path] = nil
         return true
@@ -162,7 +167,8 @@ struct Directories {
             let name = SegmentName(priority: priority, sequence: makeSequence(), created: clock.stamp)
             do throws(FileError) {
                 let writer = try SegmentWriter(
-                    name, created: clock.now, in: directory, until: now + configuration.segmentAge, files: files)
+                    name, created: clock.now, in: directory, until: now + configuration.segmentAge,
+                    synchronizesEachWrite: configuration.isFull, files: files)
                 synchronization.addEntries(of: directory.path)
                 directory.segments += 1
                 return writer
@@ -171,6 +177,11 @@ struct Directories {
             }
         }
         throw .exists
+    }
+
+    /// Synchronizes the directories with new entries.
+    mutating func synchronizeEntries() throws(FileError) {
+        try synchronization.synchronizeEntries(in: files)
     }
 
     mutating func makeSequence() -> UInt64 {

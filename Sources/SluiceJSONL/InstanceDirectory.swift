@@ -1,13 +1,15 @@
 internal import Sluice
 internal import SluiceFiles
 
-/// The directory of one process at a time: the one that holds the lock on the file `lock` in it.
+/// The directory of one process at a time: the one that holds the locks on it and on the file `lock` in it.
 ///
-/// The system releases the lock when the process ends, for whatever reason. The directory then belongs to the first
-/// process that takes the lock.
+/// The system releases the locks when the process ends, for whatever reason. The directory then belongs to the first
+/// process that takes them. The file can be removed by others while it is locked, and some network drives can't lock
+/// directories; so there are two locks.
 final class InstanceDirectory {
     let path: String
-    private let lock: OpenFile
+    private let handle: OpenFile
+    private var lock: OpenFile
     private let files: any FileSystem
     private var lastCheck = Duration.seconds(-1)
     /// The number of its segments that the store knows.
@@ -16,8 +18,9 @@ final class InstanceDirectory {
     static let lockName = "lock"
     static let rejectedName = "rejected"
 
-    private init(path: String, lock: OpenFile, files: any FileSystem) {
+    private init(path: String, handle: OpenFile, lock: OpenFile, files: any FileSystem) {
         self.path = path
+        self.handle = handle
         self.lock = lock
         self.files = files
     }
@@ -64,17 +67,22 @@ final class InstanceDirectory {
         let status = try files.status(of: path)
         guard status.kind == .directory else { throw .notADirectory }
         guard status.owner == files.userID else { throw .notPermitted }
-        let lockPath = "\(path)/\(lockName)"
-        let lock = try OpenFile(lockPath, [.write, .create], in: files)
-        guard try lock.status().kind == .file else { throw .invalidArgument }
+        let handle = try OpenFile(path, .directory, in: files)
         // mutant: adopt-the-living
+        guard handle.tryLock(), let lock = try lockFile(in: path, files: files) else { return nil }
+        return InstanceDirectory(path: path, handle: handle, lock: lock, files: files)
+    }
+
+    private static func lockFile(in directory: String, files: any FileSystem) throws(FileError) -> OpenFile? {
+        let path = "\(directory)/\(lockName)"
+        let lock = try OpenFile(path, [.write, .create], in: files)
+        guard try lock.status().kind == .file else { throw .invalidArgument }
         guard try lock.lock() else { return nil }
         // The previous owner may have removed the file, and another process may have created and locked a new one.
         let held = try lock.status()
-        guard let named = try files.statusIfPresent(of: lockPath), named.inode == held.inode,
-            named.device == held.device
+        guard let named = try files.statusIfPresent(of: path), named.inode == held.inode, named.device == held.device
         else { return nil }
-        return InstanceDirectory(path: path, lock: lock, files: files)
+        return lock
     }
 
     /// Whether someone has deleted the directory's contents. It is called after every write and checks again after 10 µs.
@@ -96,11 +104,14 @@ final class InstanceDirectory {
         }
     }
 
-    /// Whether the directory is still where it was created.
-    var isPresent: Bool {
+    /// Whether the directory is still where it was created. If someone has removed only its lock file, it is created again.
+    func checkPresence() -> Bool {
         do throws(FileError) {
-            guard try lock.status().links > 0 else { return false }
-            return try files.status(of: path).kind == .directory
+            let (held, named) = (try handle.status(), try files.status(of: path))
+            guard named.inode == held.inode, named.device == held.device else { return false }
+            guard try lock.status().links == 0 else { return true }
+            lock = try OpenFile("\(path)/\(InstanceDirectory.lockName)", [.write, .create, .exclusive], in: files)
+            return try lock.lock()
         } catch {
             return false
         }

@@ -22,18 +22,21 @@ public final class JSONLStore: Store {
         /// The end of the process for any reason: `kill -9`, a trap, out of memory. A loss of power or a crash of the
         /// system can lose the events that the system had not written, usually those of the last 5 to 30 seconds.
         case process
-        /// The same as ``process``, and a loss of power loses at most the events of the last `milliseconds` and of the
-        /// time that the drive takes to synchronize. Callers don't wait: a task synchronizes the files. Use at least
-        /// 1 ms. More than a day counts as a day.
+        /// The same as ``process``, and a loss of power loses at most the events of the last `milliseconds`, or of two
+        /// synchronizations if they take longer. A task synchronizes one file after another, and callers don't wait for
+        /// it, so a busy drive prolongs the time. Use at least 1 ms. More than a day counts as a day.
         case interval(milliseconds: Int)
         /// A loss of power, as far as the drive is honest. Each event waits for a synchronization (0.2 to 20 ms). On
-        /// Apple's platforms it is `F_FULLFSYNC`.
+        /// Apple's platforms it is `F_FULLFSYNC`. Directories are synchronized if their file system can do that, which CIFS
+        /// and some FUSE drives can't.
         case full
     }
 
-    private let configuration: Configuration
-    private let files: any FileSystem
-    private let state: Locked<StoreState>
+    private let access: StateAccess
+    private let synchronizer: Synchronizer
+    private let letters: DeadLetterAccess
+
+    private var configuration: Configuration { access.configuration }
 
     /// Creates a store. A pipeline opens it.
     ///
@@ -75,13 +78,14 @@ public final class JSONLStore: Store {
         environment: PipelineEnvironment = PipelineEnvironment(),
         files: any FileSystem
     ) {
-        configuration = Configuration(
+        let configuration = Configuration(
             directory: directory, durability: durability, capacity: capacity,
             maximumAge: min(maximumAge, Configuration.longestAge),
             maximumEventBytes: min(maximumEventBytes, 1 << 29),
             encryption: encryption, environment: environment)
-        self.files = files
-        state = Locked(StoreState(configuration, files: files))
+        access = StateAccess(configuration, files: files)
+        synchronizer = Synchronizer(access)
+        letters = DeadLetterAccess(access, synchronizer)
     }
 
     deinit {
@@ -93,16 +97,19 @@ public final class JSONLStore: Store {
     /// Opens the store and takes over the events of earlier processes. It reads directories and dead letters, but no events,
     /// except to count those that it must evict or expire immediately.
     ///
+    /// It takes over three directories at a time, and the next ones when nothing waits.
+    ///
     /// A full disk is not an error: stored events can be delivered.
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
-    ///   file or a symbolic link, or belongs to someone else. ``SluiceError/Code/invalidPipeline`` if this store was opened
+    ///   file or a symbolic link, or belongs to someone else, or if its files can't be synchronized and the durability
+    ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
     ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
         try configuration.validate()
-        try use { state throws(SluiceError) in try state.open(observer) }
-        readDeadLetters()
-        use { $0.enforceLimits() }
+        try access.use { state throws(SluiceError) in try state.open(observer) }
+        letters.readFiles()
+        access.use { $0.enforceLimits() }
     }
 
     /// Writes one event to the end of its segment. You can call this method from any thread.
@@ -121,33 +128,34 @@ public final class JSONLStore: Store {
         guard LineFormat.canStore(line.bytes) else {
             throw SluiceError(.malformedLine, "an event must be one JSON object without a newline")
         }
-        let stored = try StoredLine(line, configuration.encryption)
-        let isDue = try perform { state throws(SluiceError) in
+        let stored = try StoredLine(line.bytes, configuration.encryption)
+        let isDue = try access.perform { state throws(SluiceError) in
             try state.append(stored, line.priority)
             return state.scheduleSynchronization()
         }
-        if isDue { startSynchronization(since: configuration.environment.time.continuousTime()) }
+        if isDue { synchronizer.start() }
     }
 
     /// Hands out the oldest segment of the highest priority as one batch. If only the open segment is left, it is closed.
     /// Later segments get the requested size, between 20 and 500 events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
-    ///   and tried again when nothing else waits.
+    ///   so that it doesn't block later events, and its events count as ``DropReason/storeFailed``. It is tried again
+    ///   when nothing else waits. If that succeeds, its events count as recovered and come after later ones.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         while true {
-            let segment = try perform { state throws(SluiceError) in
+            let segment = try access.perform { state throws(SluiceError) in
                 state.setTarget(size)
                 return try state.takeSegment()
             }
             guard let segment else { return nil }
             // Some of the segment's events may be dead letters.
-            readDeadLetters()
+            letters.readFiles()
             // Without the lock: callers of append must not wait for a file to be read.
             let result = Result { () throws(SegmentReader.Failure) in
-                try reader.read(segment.path, limit: segment.fileBytes, priority: segment.name.priority)
+                try access.reader.read(segment.path, limit: segment.fileBytes, priority: segment.name.priority)
             }
-            let batch = try perform { state throws(SluiceError) -> Batch? in
+            let batch = try access.perform { state throws(SluiceError) -> Batch? in
                 switch result {
                 case .success(let contents): return state.batches.batch(from: segment, contents, in: &state.stored)
                 case .failure(let failure):
@@ -165,19 +173,19 @@ public final class JSONLStore: Store {
     ///   batch can't be written. Removing it is tried again. Its events are not handed out again in this process, but may
     ///   be in a later one.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
-        finishDeadLetters()
-        let segment = try perform { state throws(SluiceError) in
+        letters.finish()
+        let segment = try access.perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
             return try state.batches.settle(batch, in: &state.stored)
         }
         guard let segment else {
-            use { $0.settled() }
+            access.use { $0.settled() }
             throw SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
         }
         // Without the lock: it takes a while to free a file's blocks.
         let path = segment.path
-        let removal = Result { () throws(FileError) in try files.removeFile(path) }
-        try use { state throws(SluiceError) in
+        let removal = Result { () throws(FileError) in try access.files.removeFile(path) }
+        try access.use { state throws(SluiceError) in
             defer { state.settled() }
             do throws(FileError) {
                 try state.stored.removed(segment, removal)
@@ -189,9 +197,9 @@ public final class JSONLStore: Store {
     }
 
     /// The number and size of the waiting events. Events of earlier processes count as the size of their files until they
-    /// are read.
+    /// are read, and don't count until their directory is taken over.
     public var backlog: Backlog {
-        state.withLock { $0.backlog }
+        access.read { $0.backlog }
     }
 
     /// Writes buffered events, and waits until the drive has everything that this process has written: one file after
@@ -200,8 +208,8 @@ public final class JSONLStore: Store {
     /// - Parameter mayContinue: returns whether there is time for another file. The next call continues with the rest.
     /// - Throws: ``SluiceError/Code/inputOutput`` if events may still be lost with the power.
     public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
-        finishDeadLetters()
-        if let failure = try synchronizeWritten(while: mayContinue) {
+        letters.finish()
+        if let failure = try synchronizer.run(while: mayContinue) {
             throw SluiceError(.inputOutput, "events may not survive a loss of power", cause: failure)
         }
     }
@@ -211,111 +219,13 @@ public final class JSONLStore: Store {
     /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, so that a shutdown keeps its
     /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(deadline:)`` does.
     public func close() {
-        finishDeadLetters()
-        if configuration.interval != nil {
-            var rest = 8
-            do throws(SluiceError) {
-                _ = try synchronizeWritten {
-                    rest -= 1
-                    return rest >= 0
-                }
-            } catch {
-                // It is closed, or can't write, which closing it reports.
-            }
-        }
-        use { $0.close() }
-    }
-
-    // MARK: Helpers
-
-    private var reader: SegmentReader { SegmentReader(files: files, encryption: configuration.encryption) }
-
-    /// Runs `body` on the open store.
-    private func perform<Result>(
-        _ body: (inout StoreState) throws(SluiceError) -> Result
-    ) throws(SluiceError) -> Result {
-        try use { state throws(SluiceError) in
-            try state.enter()
-            return try body(&state)
-        }
-    }
-
-    /// Runs `body` with the lock held, and reports its notes afterwards.
-    private func use<Result, Failure: Error>(
-        _ body: (inout StoreState) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        var notes: [String] = []
-        var observer: StoreObserver?
-        defer {
-            for note in notes { observer?.note(note) }
-        }
-        return try state.withLock { state throws(Failure) in
-            defer {
-                if !state.stored.notes.isEmpty {
-                    notes = state.stored.takeNotes()
-                    observer = state.stored.observer
-                }
-            }
-            return try body(&state)
-        }
-    }
-
-    // MARK: Synchronizing
-
-    private func synchronizeWritten(while mayContinue: () -> Bool) throws(SluiceError) -> FileError? {
-        let items = try perform { state throws(SluiceError) in
-            try state.flushAll()
-            return state.unsynchronized
-        }
-        var failure: FileError?
-        for item in items {
-            guard mayContinue() else { break }
-            var hasFailed = false
-            // Without the lock: callers of append must not wait for the drive.
-            do throws(FileError) {
-                try item.synchronize(in: files)
-            } catch {
-                failure = error
-                hasFailed = true
-            }
-            use { [hasFailed] in $0.finish(item, hasFailed: hasFailed) }
-        }
-        if let failure { use { $0.stored.notes.append("events may not survive a loss of power: \(failure)") } }
-        return failure
-    }
-
-    /// - Parameter start: when the oldest of the events that are not safe may have been stored.
-    private func startSynchronization(since start: Duration) {
-        guard let interval = configuration.interval else { return }
-        let time = configuration.environment.time
-        Task { [weak self] in
-            do {
-                try await time.sleep(until: start + interval)
-            } catch {
-                // Only a cancelled task is woken early, and nobody cancels this one.
-            }
-            let now = time.continuousTime()
-            do throws(SluiceError) {
-                _ = try self?.synchronizeWritten { true }
-            } catch {
-                // The store was closed. A failure of the drive has been reported.
-            }
-            self?.endSynchronization(begun: now)
-        }
+        letters.finish()
+        if configuration.interval != nil { synchronizer.runBriefly() }
+        access.use { $0.close() }
     }
 
     /// Whether no synchronization is scheduled.
-    var isIdle: Bool {
-        state.withLock { !$0.stored.directories.synchronization.isScheduled }
-    }
-
-    private func endSynchronization(begun start: Duration) {
-        let isDue = use { state in
-            state.stored.directories.synchronization.isScheduled = false  // mutant: synchronize-once
-            return state.phase == .open && state.scheduleSynchronization()
-        }
-        if isDue { startSynchronization(since: start) }
-    }
+    var isIdle: Bool { synchronizer.isIdle }
 
     // MARK: Dead letters
 
@@ -324,20 +234,14 @@ public final class JSONLStore: Store {
     /// If they can't be written, they are kept in memory and tried again, and the file of their batch stays on disk. An
     /// event that is a dead letter already is ignored.
     public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        let date = configuration.environment.time.wallTime()
-        do throws(SluiceError) {
-            try perform { $0.batches.reject(events, of: batch, in: &$0.stored, at: date) }
-        } catch {
-            // A closed store keeps the events, because it keeps their batch.
-        }
-        finishDeadLetters()
+        letters.reject(events, in: batch)
     }
 
     /// Reads all dead letters, oldest first, including those of earlier processes. Damaged lines are skipped and reported.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] {
-        try letters(nil).flatMap(\.self)
+        try letters.letters(nil).flatMap(\.self)
     }
 
     /// Appends the events of dead letters to the waiting events, and removes the dead letters.
@@ -349,31 +253,7 @@ public final class JSONLStore: Store {
     ///   remaining ones stay dead letters.
     /// - Throws: ``SluiceError/Code/inputOutput`` if no event can be read or written.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        var replayed = 0
-        for group in try letters(ids) {
-            let lines = try group.map { letter throws(SluiceError) in
-                (letter.id, try StoredLine(letter.line, configuration.encryption), letter.line.priority)
-            }
-            defer { finishDeadLetters() }
-            let count: Int
-            do throws(SluiceError) {
-                count = try perform { state throws(SluiceError) in try state.replay(lines) }
-            } catch {
-                if replayed == 0 { throw error }
-                break
-            }
-            replayed += count
-            // Events that would survive a loss of power as dead letters must survive it as waiting ones.
-            if configuration.interval != nil {
-                do throws(SluiceError) {
-                    _ = try synchronizeWritten { true }
-                } catch {
-                    break  // It has been reported, and the events wait again.
-                }
-            }
-            if count < lines.count { break }
-        }
-        return replayed
+        try letters.replay(ids)
     }
 
     /// Deletes dead letters.
@@ -382,74 +262,7 @@ public final class JSONLStore: Store {
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. This is tried again, and the dead letters are
     ///   not listed any more, but a later process may find them.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        readDeadLetters()
-        let count = try perform { $0.stored.deadLetters.remove(ids) }
-        finishDeadLetters()
-        guard state.withLock({ !$0.stored.deadLetters.hasRemovedLines }) else {
-            throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
-        }
-        return count
-    }
-
-    /// Encodes and writes pending dead letters, and removes the lines of replayed ones. Failures are reported once.
-    private func finishDeadLetters() {
-        guard state.withLock({ $0.stored.deadLetters.isUnfinished }) else { return }
-        var lines: [(DeadLetter.ID, [UInt8])] = []
-        var failure: SluiceError?
-        for entry in state.withLock({ $0.stored.deadLetters.pending }) where entry.line == nil && failure == nil {
-            do throws(SluiceError) {
-                lines.append((entry.id, try entry.letter.encoded(configuration.encryption)))
-            } catch {
-                failure = error
-            }
-        }
-        use { [lines] state in
-            for (id, line) in lines { state.stored.deadLetters.setLine(line, of: id) }
-            state.finishDeadLetters()
-            if let failure { state.deadLettersFailed(failure) }
-        }
-    }
-
-    /// Reads the dead letters of earlier processes that nobody has read.
-    private func readDeadLetters() {
-        for file in state.withLock({ $0.stored.deadLetters.unreadFiles }) {
-            let contents = Result { () throws(SegmentReader.Failure) in
-                DeadLetterLine.lines(
-                    in: try reader.bytes(of: file.path, limit: file.bytes), configuration.encryption)
-            }
-            use { $0.stored.setContents(of: file, contents) }
-        }
-    }
-
-    /// Reads dead letters, by file.
-    private func letters(_ ids: Set<DeadLetter.ID>?) throws(SluiceError) -> [[DeadLetter]] {
-        readDeadLetters()
-        let (stored, pending) = try perform { state throws(SluiceError) in
-            (
-                state.stored.deadLetters.letters(ids),
-                state.stored.deadLetters.pending.filter { ids?.contains($0.id) ?? true }
-            )
-        }
-        var groups: [[DeadLetter]] = []
-        for file in stored {
-            do throws(SegmentReader.Failure) {
-                let bytes = try reader.bytes(of: file.path, limit: file.bytes)
-                groups.append(
-                    file.letters.compactMap { letter in
-                        guard letter.range.upperBound <= bytes.count else { return nil }
-                        return DeadLetterLine(bytes[letter.range].dropLast(), configuration.encryption).map {
-                            $0.letter(letter.id)
-                        }
-                    })
-                let damaged = file.letters.count - (groups.last?.count ?? 0)
-                if damaged > 0 { use { $0.stored.notes.append(StoredFiles.damagedNote(damaged, file.path)) } }
-            } catch {
-                if case .file(.noSuchFile) = error { continue }
-                throw SluiceError(
-                    .inputOutput, "a file of dead letters could not be read: \(file.path)", cause: error)
-            }
-        }
-        return groups + [pending.map { $0.letter.letter($0.id) }]
+        try letters.discard(ids)
     }
 }
 

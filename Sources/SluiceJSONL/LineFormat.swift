@@ -26,10 +26,10 @@ struct StoredLine {
     let eventBytes: Int
 
     /// - Throws: the error of the encryption.
-    init(_ line: EventLine, _ encryption: LineEncryption?) throws(SluiceError) {
-        bytes = try encryption?.encrypted(line.bytes) ?? line.bytes
+    init(_ event: ArraySlice<UInt8>, _ encryption: LineEncryption?) throws(SluiceError) {
+        eventBytes = event.count
+        if let encryption { bytes = try encryption.encrypted(event) } else { bytes = event }
         checksum = Checksum.of(bytes)
-        eventBytes = line.bytes.count
     }
 
     /// The length in the file.

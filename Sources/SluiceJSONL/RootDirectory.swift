@@ -50,6 +50,21 @@ struct RootDirectory {
         }
     }
 
+    /// The directories with an entry that a process of this user may have created, and that leads to the events. That
+    /// process may have ended before the entry was safe.
+    var synchronizedDirectories: [String] {
+        var directories = [path]
+        do throws(FileError) {
+            for parent in FilePath.ancestors(of: path) {
+                guard let last = directories.last, try files.status(of: last).owner == files.userID else { break }
+                directories.append(parent)
+            }
+        } catch {
+            // The rest is above a directory that this user may not even look at.
+        }
+        return directories
+    }
+
     func unavailable(_ error: FileError) -> SluiceError {
         let advice =
             switch error {
@@ -57,6 +72,8 @@ struct RootDirectory {
             case .readOnly: "is on a read-only file system: use a directory elsewhere"
             case .notADirectory: "has a file among its parents: use a path that consists of directories"
             case .tooManyLinks: "contains a symbolic link: use the directory that it leads to"
+            case .invalidArgument, .notSupported:
+                "can't be synchronized there: use a local directory, or another durability"
             case .noSpace, .quotaExceeded: "is on a full file system: free some space"
             default: "can't be used: use a local directory that this user can write to"
             }

@@ -16,7 +16,7 @@ struct SegmentName: Hashable {
 
     private static let suffix = ".jsonl"
     /// Leaves room for numbers after the highest one that was read.
-    private static let maximumSequence = UInt64.max >> 1
+    static let maximumSequence = UInt64.max >> 1
     private static let maximumMilliseconds: Int64 = 1_000_000_000_000_000
 
     init(priority: Event.Priority, sequence: UInt64, created: Timestamp) {

@@ -7,40 +7,59 @@ final class SegmentWriter {
     /// In the time of ``StoreClock``.
     let created: Timestamp
     let directory: InstanceDirectory
-    let file: OpenFile
+    private let file: OpenFile
     /// When the last event may be appended, by the continuous clock.
     let deadline: Duration
+    private let synchronizesEachWrite: Bool
     /// The complete lines in the file.
     private(set) var usage = Usage()
     var isSynchronized = true
 
     init(
         _ name: SegmentName, created: Timestamp, in directory: InstanceDirectory, until deadline: Duration,
-        files: any FileSystem
+        synchronizesEachWrite: Bool, files: any FileSystem
     ) throws(FileError) {
         self.name = name
         self.created = created
         self.directory = directory
         self.deadline = deadline
+        self.synchronizesEachWrite = synchronizesEachWrite
         file = try OpenFile(directory.path(of: name), [.write, .append, .create, .exclusive], in: files)
     }
 
     var path: String { directory.path(of: name) }
 
+    /// Writes lines to the end of the file. If this throws, none of them counts.
+    ///
+    /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
+    func write(
+        _ lines: [UInt8], _ lineUsage: Usage, at now: Duration, _ directories: inout Directories
+    ) throws(FileError) {
+        do throws(FileError) {
+            try file.write(lines)
+            if directory.isDeleted(at: now) { throw .noSuchFile }
+            if synchronizesEachWrite {
+                // mutant: do-not-synchronize-file
+                try file.synchronize()
+                // mutant: do-not-synchronize-directory
+                if usage.fileBytes == 0 { try directories.synchronizeEntries() }
+            }
+        } catch {
+            cutBack()
+            throw error
+        }
+        usage = usage + lineUsage
+        isSynchronized = synchronizesEachWrite
+    }
+
     /// Removes lines that were written but not accepted. Nothing more may be written to the file.
-    func cutBack() {
+    private func cutBack() {
         do throws(FileError) {
             // mutant: keep-short-write
             try file.truncate(to: usage.fileBytes)
         } catch {
             // This process reads the file only up to its usage. The next process finds a torn line and counts it.
         }
-    }
-
-    /// Counts lines that were written.
-    func accept(_ lines: Usage, isSynchronized: Bool) {
-        usage = usage + lines
-        self.isSynchronized = isSynchronized
     }
 
     /// Whether someone has deleted the file. Writing to it still succeeds, without effect.

@@ -44,14 +44,16 @@ extension StoreState {
     ///
     /// - Returns: whether there is something to deliver now.
     mutating func findMore() -> Bool {
-        while let claim = stored.directories.claimAnother(
-            room: usage.fileBytes == 0 ? .max : configuration.capacity - usage.fileBytes)
-        {
-            stored.take([claim])
-            stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
-            evict(downTo: configuration.capacity, for: .critical)
-            if stored.index.usage.unreadBytes > 0 { return true }
-        }
+        repeat {
+            while let claim = stored.directories.claimAnother(
+                room: usage.fileBytes == 0 ? .max : configuration.capacity - usage.fileBytes)
+            {
+                stored.take([claim])
+                stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
+                evict(downTo: configuration.capacity, for: .critical)
+                if stored.index.usage.unreadBytes > 0 { return true }
+            }
+        } while stored.directories.isFull && batches.leaveUnreadableDirectory(in: &stored)
         return batches.retryUnreadable(in: &stored, at: now)
     }
 
@@ -60,6 +62,10 @@ extension StoreState {
         guard phase == .open else { return }
         // The dead letters of the batch were counted twice until now.
         stored.evictDeadLetters(downTo: configuration.capacity - openBytes)
+        findMoreIfEmpty()
+    }
+
+    mutating func findMoreIfEmpty() {
         if usage.events == 0, usage.unreadBytes == 0 { _ = findMore() }
     }
 
@@ -142,8 +148,8 @@ extension StoreState {
             stored.observer.deadLettersDropped(stored.deadLetters.forget(file), .vanished)
         }
         stored.removeUnremoved()
-        guard stored.directories.dropDeletedDirectory() else { return }
         for lane in appenders.indices { closeWriter(lane) }
+        guard stored.directories.dropDeletedDirectory() else { return }
         stored.notes.append("someone has deleted the store's directory: its events are lost, and a new one is created")
     }
 }

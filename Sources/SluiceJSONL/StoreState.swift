@@ -45,11 +45,7 @@ struct StoreState {
         processID = files.processID
         do throws(SluiceError) {
             try stored.directories.prepareRoot()
-            let (claims, foreign) = try stored.directories.claimAll()
-            if let first = foreign.first {
-                stored.notes.append("\(foreign.count) files that this store can't use are left alone, such as \(first)")
-            }
-            stored.take(claims)
+            stored.take(try stored.directories.claimAll())
             if let error = try stored.directories.checkOwnDirectory() {
                 stored.notes.append("events can't be stored at present: \(error)")
             }
@@ -66,6 +62,7 @@ struct StoreState {
         for segment in stored.index.segments where stored.isExpired(segment) { stored.expire(segment) }
         // mutant: ignore-capacity-at-open
         evict(downTo: configuration.capacity, for: .critical)
+        findMoreIfEmpty()
     }
 
     /// Checks that the store is open, and notices a `fork`. Call it first in every use.

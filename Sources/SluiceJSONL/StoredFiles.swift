@@ -37,6 +37,7 @@ struct StoredFiles {
             if listing.segments.isEmpty, directory !== directories.ownDirectory { clearAway(directory) }
         }
         for segment in segments.sorted(by: { $0.precedes($1) }) { index.insertSorted(segment) }
+        if let note = directories.takeForeignNote() { notes.append(note) }
     }
 
     /// Evicts whole files of dead letters, the oldest first, until at most `limit` bytes are left.

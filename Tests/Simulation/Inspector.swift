@@ -78,9 +78,7 @@ extension SimulatedDisk {
 
     /// Whether a process holds the lock of the folder that a file lies in.
     private mutating func isOwner(_ process: Int32, of path: String) -> Bool {
-        guard let node = node(SimulatedDisk.split(path).parent + "/lock"), case .file(let lock)? = nodes[node] else {
-            return false
-        }
-        return lock.locker.flatMap { descriptors[CInt($0)] }?.process == process
+        guard let lock = node(SimulatedDisk.split(path).parent + "/lock") else { return false }
+        return lockers[lock].flatMap { descriptors[$0] }?.process == process
     }
 }

@@ -19,7 +19,6 @@ struct SimulatedDisk {
         var unsafeChanges: [Change] = []
         /// A synchronisation has failed: the system has dropped the pages, and later ones succeed without effect.
         var isForsaken = false
-        var locker: Int?
         /// Names that lead to it.
         var links = 0
     }
@@ -45,6 +44,8 @@ struct SimulatedDisk {
 
     var nodes: [Int: Node] = [0: .directory(Directory())]
     var descriptors: [CInt: Descriptor] = [:]
+    /// The descriptors that hold locks, by node.
+    var lockers: [Int: CInt] = [:]
     /// Paths that were looked for, until a name changes.
     private var known: [String: Int] = [:]
     private var lastNode = 0
@@ -61,7 +62,7 @@ struct SimulatedDisk {
 
     private func look(for path: String) -> Int? {
         var node = 0
-        for part in path.split(separator: "/") {
+        for part in path.split(separator: "/") where part != "." {
             guard case .directory(let directory)? = nodes[node], let next = directory.entries[String(part)] else {
                 return nil
             }
@@ -156,7 +157,7 @@ struct SimulatedDisk {
 
     mutating func close(_ descriptor: FileDescriptor) {
         guard let closed = descriptors.removeValue(forKey: descriptor.rawValue) else { return }
-        change(file: closed.node) { if $0.locker == Int(descriptor.rawValue) { $0.locker = nil } }
+        if lockers[closed.node] == descriptor.rawValue { lockers[closed.node] = nil }
     }
 
     mutating func synchronize(_ node: Int) {
@@ -187,6 +188,7 @@ struct SimulatedDisk {
     /// All that was not synchronised is kept up to some point, differently for every file and directory.
     mutating func losePower(_ random: inout SeededRandom) {
         descriptors = [:]
+        lockers = [:]
         known = [:]
         for id in nodes.keys.sorted() {
             switch nodes[id] {
@@ -237,6 +239,5 @@ extension SimulatedDisk.File {
         safe = result
         unsafeChanges = []
         isForsaken = false
-        locker = nil
     }
 }

@@ -285,12 +285,9 @@ final class SimulatedProcess: FileSystem {
     func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
         try perform(.lock) { disk throws(FileError) in
             guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
-            var isTaken = true
-            disk.change(file: descriptor.node) { contents in
-                isTaken = contents.locker.map { $0 != Int(file.rawValue) } ?? false
-                if !isTaken { contents.locker = Int(file.rawValue) }
-            }
-            return !isTaken
+            let locker = disk.lockers[descriptor.node] ?? file.rawValue
+            disk.lockers[descriptor.node] = locker
+            return locker == file.rawValue
         }
     }
 

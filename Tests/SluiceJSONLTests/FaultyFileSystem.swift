@@ -5,6 +5,8 @@ import SluiceFiles
 final class FaultyFileSystem: FileSystem {
     enum Operation: Hashable, CaseIterable {
         case open, create, write, read, synchronize, truncate, status, removeFile, makeDirectory, list, rename, lock
+        /// Also counted as ``synchronize``.
+        case synchronizeDirectory
     }
 
     private struct Fault {
@@ -22,7 +24,7 @@ final class FaultyFileSystem: FileSystem {
         var calls: [Operation: Int] = [:]
         var processID: Int32?
         var userID: UInt32?
-        var beforeLock: (@Sendable () -> Void)?
+        var beforeLock: (skip: Int, body: @Sendable () -> Void)?
         var openFiles = 0
         var mostOpenFiles = 0
     }
@@ -58,9 +60,9 @@ final class FaultyFileSystem: FileSystem {
         state.withLock { $0.userID = userID }
     }
 
-    /// Runs `body` like another process, just before the next lock is taken.
-    func beforeNextLock(_ body: @escaping @Sendable () -> Void) {
-        state.withLock { $0.beforeLock = body }
+    /// Runs `body` like another process, just before a lock is taken: the next one, or a later one.
+    func beforeLock(skipping skip: Int = 0, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeLock = (skip, body) }
     }
 
     func calls(_ operation: Operation) -> Int {
@@ -129,6 +131,7 @@ final class FaultyFileSystem: FileSystem {
 
     func synchronize(_ file: FileDescriptor) throws(FileError) {
         // These tests can't see whether the drive has the bytes.
+        if try base.status(of: file).kind == .directory { try count(.synchronizeDirectory) }
         try count(.synchronize)
     }
 
@@ -174,8 +177,9 @@ final class FaultyFileSystem: FileSystem {
     func lock(_ file: FileDescriptor) throws(FileError) -> Bool {
         try count(.lock)
         let beforeLock = state.withLock { state in
-            defer { state.beforeLock = nil }
-            return state.beforeLock
+            guard let (skip, body) = state.beforeLock else { return nil as (@Sendable () -> Void)? }
+            state.beforeLock = skip > 0 ? (skip - 1, body) : nil
+            return skip > 0 ? nil : body
         }
         beforeLock?()
         return try base.lock(file)

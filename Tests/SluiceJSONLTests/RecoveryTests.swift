@@ -116,12 +116,16 @@ struct RecoveryTests {
         try directory.leave([EventLine(0)])
         let files = FaultyFileSystem()
         let root = directory.path
-        files.beforeNextLock {
+        let other = Locked<OpenFile?>(nil)
+        // After the lock of the directory.
+        files.beforeLock(skipping: 1) {
             do {
                 let system = SystemFileSystem()
                 let lock = "\(root)/\(try system.list(root)[0])/lock"
                 try system.removeFile(lock)
-                _ = try OpenFile(lock, [.write, .create], in: system)
+                let file = try OpenFile(lock, [.write, .create], in: system)
+                #expect(try file.lock())
+                other.withLock { $0 = file }
             } catch {
                 Issue.record(error)
             }
@@ -129,6 +133,8 @@ struct RecoveryTests {
         let store = try TestedStore.opened(JSONLStore(at: root, files: files))
         #expect(store.store.backlog.isEmpty)
         #expect(try SystemFileSystem().list(root).count == 2)
+        #expect(try store.drain().isEmpty)
+        other.withLock { $0 = nil }
         #expect(try store.drain() == texts([0]))
     }
 
@@ -195,6 +201,38 @@ struct RecoveryTests {
         #expect(try directory.segments().count == 1)
         #expect(try store.drain() == texts([0]))
         #expect(store.dropped.isEmpty)
+    }
+
+    @Test("a living process keeps its directory, although someone has removed its lock file")
+    func livingProcessKeepsDirectoryWithoutLockFile() throws {
+        let first = try TestedStore.opened(JSONLStore(at: directory.path))
+        for number in 0..<400 { try first.append(EventLine(number)) }
+        let name = try #require(try SystemFileSystem().list(directory.path).first)
+        try SystemFileSystem().removeFile("\(directory.path)/\(name)/lock")
+        let second = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try second.drain().isEmpty)
+        try first.append(EventLine(400))
+        #expect(try second.drain().isEmpty)
+        #expect(try first.drain() == texts(0...400))
+        #expect(first.dropped.isEmpty)
+        first.store.close()
+        second.store.close()
+        #expect(try SystemFileSystem().list(directory.path).isEmpty)
+    }
+
+    @Test("a planted segment with the highest sequence number strands no later event")
+    func highestSequenceStrandsNothing() throws {
+        try directory.leave([EventLine(0)])
+        let name = try directory.segments()[0]
+        let home = FilePath.parent(of: name)
+        for number in ["3ffffffffffffffe", "7fffffffffffffff"] {
+            try directory.write(try directory.read(name), to: "\(home)/normal-\(number)-5.jsonl")
+        }
+        try directory.leave([EventLine(1)])
+        try directory.leave([EventLine(2)])
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.drain().filter { $0 != EventLine(0).text } == texts([1, 2]))
+        #expect(store.notes.isEmpty)
     }
 
     @Test("a directory without its lock is adopted too")

@@ -73,6 +73,52 @@ struct StateFileTests {
         }
     }
 
+    @Test("a write whose bytes are in place succeeds, although its directory can't be synchronized")
+    func writeInPlaceSucceeds() throws {
+        try files.makeDirectory("\(directory.path)/target", mode: 0o700)
+        symlink("\(directory.path)/target", "\(directory.path)/link")
+        let linked = StateFile(path: "\(directory.path)/link/state")
+        try linked.write([1])
+        #expect(try linked.read() == [1])
+        let faulty = FaultyFileSystem()
+        faulty.fail(.synchronizeDirectory, with: .inputOutput)
+        let file = StateFile(path: "\(directory.path)/state", fileSystem: faulty)
+        try file.write([2])
+        #expect(try file.read() == [2])
+    }
+
+    @Test("the temporary files of processes that were killed are removed, and those of living ones are not")
+    func abandonedTemporaryFilesAreRemoved() throws {
+        let names = ["state.1-1.tmp", "state.2-7.tmp", "state.3-1.tmp"]
+        for name in names { try directory.write([1], to: name) }
+        for name in ["state.tmp", "state2.1-1.tmp", "state.x.tmp"] { try directory.write([1], to: name) }
+        let living = try OpenFile("\(directory.path)/state.3-1.tmp", [.write], in: files)
+        #expect(try living.lock())
+        let file = StateFile(path: "\(directory.path)/state")
+        #expect(try file.read() == nil)
+        #expect(directory.names == ["state.3-1.tmp", "state.tmp", "state.x.tmp", "state2.1-1.tmp"])
+        try file.write([1])
+        #expect(try file.read() == [1])
+    }
+
+    @Test("a temporary file that another process takes for an abandoned one is written again")
+    func stolenTemporaryFileIsWrittenAgain() throws {
+        let faulty = FaultyFileSystem()
+        let path = "\(directory.path)/state"
+        faulty.beforeLock {
+            // Before the new file is locked, another process reads the state, and cleans up.
+            do {
+                _ = try StateFile(path: path).read()
+            } catch {
+                Issue.record(error)
+            }
+        }
+        let file = StateFile(path: path, fileSystem: faulty)
+        try file.write([1])
+        #expect(try file.read() == [1])
+        #expect(directory.names == ["state"])
+    }
+
     @Test("short writes are continued")
     func shortWritesAreContinued() throws {
         let faulty = FaultyFileSystem()

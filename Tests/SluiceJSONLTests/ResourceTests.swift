@@ -1,0 +1,160 @@
+import Sluice
+import SluiceFiles
+import SluiceTesting
+import Testing
+
+@testable import SluiceJSONL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
+/// The host's limits: descriptors, closed standard descriptors.
+struct ResourceTests {
+    private let directory: TemporaryDirectory
+    private let files = FaultyFileSystem()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Leaves directories of processes that ran at the same time, each with events and a dead letter.
+    private func leaveDirectories(_ count: Int, from first: Int = 0, encryption: LineEncryption? = nil) throws {
+        let places = try (0..<count).map { _ in try TemporaryDirectory() }
+        for (index, place) in places.enumerated() {
+            let number = first + 3 * index
+            let store = try TestedStore.opened(JSONLStore(at: place.path, encryption: encryption))
+            try store.append(.canonical(number))
+            let batch = try #require(try store.nextBatch())
+            try store.settle(batch, rejected: batch.rejected("bad"))
+            try store.append(.canonical(number + 1))
+            try store.append(.canonical(number + 2, .critical))
+            store.store.close()
+            let name = try #require(try SystemFileSystem().list(place.path).first)
+            try SystemFileSystem().rename("\(place.path)/\(name)", to: "\(directory.path)/\(name)")
+        }
+    }
+
+    @Test(
+        "a store has at most 16 files open, whatever it does",
+        arguments: [.buffered, .process, .interval(milliseconds: 10_000), .full] as [JSONLStore.Durability])
+    func atMost16FilesAreOpen(durability: JSONLStore.Durability) throws {
+        try leaveDirectories(40)
+        let store = try TestedStore.opened(
+            JSONLStore(at: directory.path, durability: durability, capacity: 1 << 30, files: files))
+        for number in 1_000..<31_000 { try store.append(.canonical(number, number % 9 == 0 ? .critical : .normal)) }
+        try store.store.synchronize()
+        var delivered = 0
+        var batches: [Batch] = []
+        while let batch = try store.nextBatch() {
+            delivered += batch.events.count
+            batches.append(batch)
+            // Three workers.
+            guard batches.count == 3 else { continue }
+            for batch in batches { try store.settle(batch, rejected: Array(batch.rejected("bad").prefix(1))) }
+            batches = []
+        }
+        for batch in batches { try store.settle(batch) }
+        #expect(delivered == 30_080)
+        let letters = try store.store.deadLetters()
+        #expect(letters.count > 40)
+        _ = try store.store.replayDeadLetters(Set(letters.prefix(50).map(\.id)))
+        _ = try store.store.discardDeadLetters(Set(letters.dropFirst(50).map(\.id)))
+        try store.store.synchronize()
+        #expect(try store.drain().count == 50)
+        store.store.close()
+        #expect(store.notes.isEmpty)
+        #expect(store.waiting == -50, "replayed events are not counted as stored")
+        #expect(files.mostOpenFiles <= 16)
+        #expect(try directory.files().isEmpty)
+    }
+
+    @Test("the events of more processes than a store adopts at the same time are delivered once, without new events")
+    func manyDirectoriesAreAdopted() throws {
+        try leaveDirectories(60)
+        for name in try SystemFileSystem().list(directory.path).sorted().prefix(30) {
+            // Nothing waits in the first ones.
+            for file in try SystemFileSystem().list("\(directory.path)/\(name)") where file.hasSuffix(".jsonl") {
+                try SystemFileSystem().removeFile("\(directory.path)/\(name)/\(file)")
+            }
+        }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        #expect(!store.store.backlog.isEmpty)
+        var delivered: [Int?] = []
+        // As delivery does: an empty backlog is not asked for a batch.
+        while !store.store.backlog.isEmpty, let batch = try store.nextBatch() {
+            delivered += batch.numbers
+            try store.settle(batch)
+        }
+        #expect(Set(delivered).count == 60)
+        #expect(delivered.count == 60)
+        #expect(try store.store.deadLetters().count == 60)
+        #expect(try SystemFileSystem().list(directory.path).count == 1)
+        #expect(files.mostOpenFiles <= 16)
+    }
+
+    @Test("directories whose segments can't be read don't keep others from being adopted")
+    func unreadableDirectoriesDoNotBlockOthers() throws {
+        try leaveDirectories(25, encryption: .toy(7))
+        try leaveDirectories(5, from: 100)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        var delivered: Set<Int> = []
+        for _ in 0..<1_000 {
+            do {
+                guard let batch = try store.nextBatch() else { break }
+                delivered.formUnion(batch.numbers.compactMap(\.self))
+                try store.settle(batch)
+            } catch {
+                continue
+            }
+        }
+        #expect(delivered == Set((0..<15).filter { $0 % 3 != 0 }.map { 100 + $0 }))
+        #expect(files.mostOpenFiles <= 16)
+        store.expectConservation()
+    }
+
+    #if compiler(>=6.2)
+        @Test("no file gets the descriptor of the standard input, output or error of a host that closed it")
+        func standardDescriptorsAreNotUsed() async {
+            await #expect(processExitsWith: .success) {
+                for descriptor in [CInt(0), 1, 2] { close(descriptor) }
+                let directory = try TemporaryDirectory()
+                let store = try TestedStore.opened(JSONLStore(at: directory.path, durability: .full))
+                for number in 0..<1_000 { try store.append(EventLine(number)) }
+                let batch = try #require(try store.nextBatch())
+                try store.settle(batch, rejected: [RejectedEvent(line: batch.events[0], reason: "bad")])
+                try StateFile(path: "\(directory.path)/state").write([1])
+                for descriptor in [CInt(0), 1, 2] {
+                    var status = stat()
+                    guard fstat(descriptor, &status) == 0 else { continue }
+                    // The system's libraries open pipes and the like.
+                    if [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) { exit(1) }
+                }
+            }
+        }
+
+        @Test("under a limit on the size of files, events are refused if the host ignores SIGXFSZ")
+        func fileSizeLimitRefusesEvents() async {
+            await #expect(processExitsWith: .success) {
+                signal(SIGXFSZ, SIG_IGN)
+                #if canImport(Darwin)
+                    var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
+                    setrlimit(RLIMIT_FSIZE, &limit)
+                #else
+                    var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
+                    setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+                #endif
+                let directory = try TemporaryDirectory()
+                let store = try TestedStore.opened(JSONLStore(at: directory.path))
+                for number in 0..<1_000 { try store.append(EventLine(number), isOptional: true) }
+                store.expectConservation()
+                let delivered = try store.drain()
+                #expect(delivered.count > 900)
+                #expect(Set(delivered).count == delivered.count)
+                store.expectConservation()
+            }
+        }
+    #endif
+}
