@@ -55,12 +55,17 @@ struct DeliverySchedule: Sendable {
     private var holds = 0
     /// Events that the current pass still covers; nil between passes.
     private var pass: Int?
+    /// Whether the current pass covers critical events only.
+    private var isCriticalPass = false
     private var mustBeginPass = false
     /// Counts the calls of ``flushRequested()``.
     private(set) var flushes = 0
     /// Events that arrived since the last pass began.
     private var arrived = 0
     private var due: Duration?
+    /// Critical events that arrived since the last pass began, and the time of a pass for them alone.
+    private var criticalArrived = 0
+    private var criticalDue: Duration?
     private var stopDeadline: Duration?
 
     init(policy: DeliveryPolicy) {
@@ -81,8 +86,14 @@ struct DeliverySchedule: Sendable {
 
     /// - Returns: whether a waiting worker must look again.
     mutating func appended(_ priority: Event.Priority, at now: () -> Duration) -> Bool {
+        if priority == .critical, policy.sendsCriticalEventsAlone {
+            criticalArrived += 1
+            guard criticalDue == nil else { return false }
+            criticalDue = now() + policy.criticalInterval
+            return true
+        }
         arrived += 1
-        let isCount = pass == nil ? arrived == policy.flushCount : arrived % policy.batch.events == 0
+        let isCount = pass == nil ? arrived == flushCount : arrived % policy.batch.events == 0
         var isNews = isCount && phase == .ready
         if due == nil || priority == .critical {
             let latest = now() + (priority == .critical ? policy.criticalInterval : policy.flushInterval)
@@ -92,6 +103,11 @@ struct DeliverySchedule: Sendable {
             }
         }
         return isNews
+    }
+
+    private var flushCount: Int {
+        policy.countsAtLongIntervals || policy.flushInterval <= policy.flushIntervals.lowerBound
+            ? policy.flushCount : .max
     }
 
     /// Sends all waiting events now: the host asked for it, or the app enters the background.
@@ -264,7 +280,9 @@ struct DeliverySchedule: Sendable {
 
     /// The size of the next part. A receiver that refuses everything is offered one event at a time.
     func limit(_ size: BatchSize) -> BatchSize {
-        refusals.isHolding ? BatchSize(events: 1, bytes: size.bytes) : size
+        if refusals.isHolding { return BatchSize(events: 1, bytes: size.bytes) }
+        guard isCriticalPass, let pass else { return size }
+        return BatchSize(events: min(size.events, pass), bytes: size.bytes)
     }
 
     mutating func decision(at now: Duration, _ work: Work) -> Decision {
@@ -272,7 +290,7 @@ struct DeliverySchedule: Sendable {
         if let stopDeadline, !hasWork && !work.hasOther || mustWait || now >= stopDeadline { return .stop }
         guard hasWork else {
             // An event whose `appended` has not been called yet still has its time before it.
-            if !work.hasOther { (pass, mustBeginPass, arrived, due) = (nil, false, 0, nil) }
+            if !work.hasOther { beginPass(nil) }
             return .wait(until: nil)
         }
         if mustWait { return .wait(until: nil) }
@@ -282,25 +300,32 @@ struct DeliverySchedule: Sendable {
             return .wait(until: until)
         }
         if work.isHolding || isInPass(work.waiting, at: now) { return .send }
-        return .wait(until: due)
+        return .wait(until: [due, criticalDue].compactMap(\.self).min())
     }
 
     /// Whether events may be taken from the store now. Begins and ends passes.
     private mutating func isInPass(_ waiting: Int, at now: Duration) -> Bool {
         if !mustBeginPass, let pass {
-            if pass > 0 || waiting >= policy.batch.events { return true }
+            if pass > 0 || !isCriticalPass && waiting >= policy.batch.events { return true }
             self.pass = nil
         }
         // Without a time, the store has an event whose `appended` is about to be called. Its interval begins now.
         let latest = due ?? now + policy.flushInterval
         guard
-            mustBeginPass || phase != .ready || stopDeadline != nil || arrived >= policy.flushCount || now >= latest
+            mustBeginPass || phase != .ready || stopDeadline != nil || arrived >= flushCount || now >= latest
         else {
             due = latest
-            return false
+            guard let criticalDue, now >= criticalDue else { return false }
+            beginPass(criticalArrived, isCritical: true)
+            return true
         }
-        (pass, mustBeginPass, arrived, due) = (waiting, false, 0, nil)
+        beginPass(waiting)
         return true
+    }
+
+    private mutating func beginPass(_ events: Int?, isCritical: Bool = false) {
+        (pass, isCriticalPass, criticalArrived, criticalDue) = (events, isCritical, 0, nil)
+        if !isCritical { (mustBeginPass, arrived, due) = (false, 0, nil) }
     }
 
     /// Whether to wait for an input, however long that takes.

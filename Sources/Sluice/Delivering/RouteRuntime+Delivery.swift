@@ -108,13 +108,21 @@ extension RouteRuntime {
     }
 
     private func nextStep(isHolding: Bool, orDelete batch: BatchProgress? = nil) async -> RouteState.Step {
+        var alarm: (deadline: Duration, task: Task<Void, Never>)?
+        defer { alarm?.task.cancel() }
         while true {
             let backlog = store.backlog
             let now = environment.time.continuousTime()
             let step = update { $0.nextStep(isHolding: isHolding, backlog, at: now) }
             switch step {
             case .again: continue
-            case .wait(let deadline, let inputs): await wait(until: deadline, inputs: inputs)
+            case .wait(let deadline, let inputs):
+                // The system keeps a cancelled sleep until its time. So an input doesn't replace one by its like.
+                if deadline != alarm?.deadline {
+                    alarm?.task.cancel()
+                    alarm = deadline.map { ($0, wake(at: $0)) }
+                }
+                _ = await wait(for: .changed, inputs: inputs)
             case .deleteBatch:
                 if let batch { delete(batch) }
                 return step
@@ -123,20 +131,18 @@ extension RouteRuntime {
         }
     }
 
-    /// Waits until an input changes the decision, or until `deadline`.
-    private func wait(until deadline: Duration?, inputs: Int) async {
-        let alarm = deadline.map { deadline in
-            Task { [environment] in
-                do {
+    /// Wakes the workers at `deadline`.
+    private func wake(at deadline: Duration) -> Task<Void, Never> {
+        Task { [environment] in
+            do {
+                repeat {
                     try await environment.time.sleep(until: deadline)
-                } catch {
-                    return  // An input came first.
-                }
-                self.update { $0.changed() }
+                } while environment.time.continuousTime() < deadline
+            } catch {
+                return  // An input came first.
             }
+            self.update { $0.changed() }
         }
-        _ = await wait(for: .changed, inputs: inputs)
-        alarm?.cancel()
     }
 
     /// Takes the next batch from the store. The worker is at the gate.

@@ -202,7 +202,8 @@ final class RouteRuntime: Sendable {
 
     private func synchronizeAtGate() {
         do throws(SluiceError) {
-            try store.synchronize()
+            // Closed or abandoned: a shutdown doesn't wait any longer.
+            try store.synchronize(while: { state.withLock { !$0.gate.isClosed } })
         } catch {
             update { $0.report(.store, "stored events could not be made safe against power loss: \(error)") }
         }

@@ -221,6 +221,7 @@ struct RouteState: Sendable {
 
     /// Ends the wait of a shutdown for a store that is still in use.
     mutating func abandon() {
+        close()
         guard gate.abandon() else { return }
         report(.store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
         end { $0 == .closed }

@@ -124,6 +124,48 @@ import Testing
         #expect(unmetered.time.continuousTime() == .zero)
     }
 
+    @Test("App Center's count starts no delivery with an interval of more than 6 s")
+    func appCenterCountIsIgnoredAtLongInterval() async throws {
+        let bench = try Bench(delivery: .appCenter)
+        bench.pipeline.setFlushInterval(.seconds(60))
+        await bench.drained()
+        bench.track(120)
+        await bench.sends(at: 60)
+        await bench.transport.waitForSends(3)
+        #expect(bench.time.continuousTime() == .seconds(60))
+    }
+
+    @Test("a critical event of App Center leaves the normal ones waiting for their own time")
+    func appCenterCriticalEventsGoAlone() async throws {
+        let bench = try Bench(delivery: .appCenter)
+        bench.track(7)
+        bench.track(2, priority: .critical)
+        await bench.sends(at: 3)
+        await bench.sends(at: 6)
+        #expect(bench.sizes == [2, 7])
+        // Also in the order critical, normal, and again after a pass.
+        bench.track(1, priority: .critical)
+        bench.track(3)
+        await bench.sends(at: 9)
+        await bench.sends(at: 12)
+        #expect(bench.sizes == [2, 7, 1, 3])
+    }
+
+    @Test("a flush, and a count, send critical events of App Center with the normal ones")
+    func appCenterFlushSendsCriticalEvents() async throws {
+        let bench = try Bench(delivery: .appCenter)
+        bench.track(3)
+        bench.track(2, priority: .critical)
+        let report = await bench.pipeline.flush()
+        #expect(report.delivered == 5)
+        bench.track(1, priority: .critical)
+        bench.track(50)
+        await bench.transport.waitForSends(bench.sizes.count + 1)
+        await bench.pipeline.flush()
+        #expect(bench.sizes.reduce(0, +) == 56)
+        #expect(bench.time.continuousTime() == .zero)
+    }
+
     @Test("App Center's back-off takes 5 to 10 s, then 2.5 to 5 min, then 10 to 20 min each time")
     func appCenterBackOffHasSteps() async throws {
         let bench = try Bench(

@@ -66,6 +66,35 @@ import Testing
         #expect(report.delivered == 1)
     }
 
+    /// The system keeps a cancelled sleep in memory until its time.
+    private struct CountingTime: TimeSource {
+        let base = VirtualTime()
+        let sleeps = Locked(0)
+
+        func wallTime() -> Timestamp { base.wallTime() }
+        func suspendingTime() -> Duration { base.suspendingTime() }
+        func continuousTime() -> Duration { base.continuousTime() }
+        func sleep(until deadline: Duration) async throws {
+            sleeps.withLock { $0 += 1 }
+            try await base.sleep(until: deadline)
+        }
+    }
+
+    @Test("flushes during a Retry-After share one sleep")
+    func flushesDuringRetryAfterShareSleep() async throws {
+        let time = CountingTime()
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time, random: { 1 << 63 })) {
+            MemoryStore()
+            ScriptedTransport(then: .answer(.all(.retry(after: .seconds(600)))))
+        }
+        pipeline.track("Event")
+        await pipeline.flush()
+        await time.base.waitForSleeper(within: .seconds(600)...)
+        let before = time.sleeps.withLock(\.self)
+        for _ in 0..<1_000 { await pipeline.flush() }
+        #expect(time.sleeps.withLock(\.self) == before)
+    }
+
     @Test("concurrent flushes all return")
     func concurrentFlushesReturn() async throws {
         let bench = try Bench(ScriptedTransport { send, _ in send % 3 == 1 ? Self.retry : .answer(.all(.accepted)) })

@@ -33,7 +33,8 @@ import Testing
         // The flush waits for the batches in flight. A fourth send would be seen by then.
         bench.transport.release(.all(.accepted))
         await bench.transport.waitForSends(5)
-        #expect(bench.sizes == [10, 10, 10, 10, 5])
+        #expect(bench.sizes.prefix(3) == [10, 10, 10])
+        #expect(bench.sizes.sorted() == [5, 10, 10, 10, 10])
         bench.transport.release(.all(.accepted))
         #expect(await flush.value.waiting == 0)
         #expect(bench.ledger.delivered == 45)

@@ -140,7 +140,7 @@ import Testing
 
         func waitForBlock() async {
             await withCheckedContinuation { continuation in
-                DispatchQueue.global().async { [entered] in
+                DispatchQueue(label: "barrier").async { [entered] in
                     entered.wait()
                     continuation.resume()
                 }
@@ -163,7 +163,7 @@ import Testing
         let base = MemoryStore()
         let barrier = Barrier()
 
-        func synchronize() throws(SluiceError) { barrier.block() }
+        func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { barrier.block() }
     }
 
     @Test("transports that block their threads delay neither the host's tasks nor the shutdown beyond its deadline")
