@@ -13,7 +13,7 @@ let libraries: [Target] = [
     .target(name: "SluiceMemory", dependencies: ["Sluice"]),
     .target(name: "SluiceJSONL", dependencies: ["Sluice", "SluiceFiles", "CSluiceJSONL"]),
     .target(name: "SluiceStdout", dependencies: ["Sluice"]),
-    .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl"]),
+    .target(name: "SluiceHTTP", dependencies: ["Sluice", "SluiceFiles", "CSluiceCurl"]),
     .target(
         name: "SluiceFoundation",
         dependencies: ["Sluice", "SluiceJSONL", "SluiceHTTP"]),

@@ -8,9 +8,21 @@
 #include "exit_gate.h"
 #include "transfer.h"
 
+typedef struct {
+    long local_port;
+    int socket;
+} used_connection;
+
+// More than libcurl keeps.
+#define USED_CONNECTIONS 16
+
 struct sluice_curl_client {
     pthread_mutex_t mutex;
     curl_multi *multi;
+
+    // Of the client's thread: the connections of the last transfers, as a ring.
+    used_connection used[USED_CONNECTIONS];
+    unsigned used_count;
 
     // Under the mutex. Only the client's thread takes transfers out.
     sluice_transfer *transfers;
@@ -58,6 +70,43 @@ static bool end_cancelled(sluice_curl_client *client, bool all, sluice_curl_outc
     return is_released;
 }
 
+static void note_connection(sluice_curl_client *client, curl_easy *easy) {
+    used_connection *used = &client->used[client->used_count % USED_CONNECTIONS];
+    bool is_kept = sluice_curl.easy_getinfo(easy, CURL_INFO_ACTIVE_SOCKET, &used->socket) == CURL_OK &&
+                   sluice_curl.easy_getinfo(easy, CURL_INFO_LOCAL_PORT, &used->local_port) == CURL_OK &&
+                   used->socket >= 0;
+    if (is_kept) client->used_count += 1;
+}
+
+/// False if bytes are waiting, which no request has asked for. libcurl 7.88 would read them as the next response.
+static bool is_clean(const sluice_curl_client *client, long local_port) {
+    for (unsigned age = 1; age <= USED_CONNECTIONS && age <= client->used_count; age += 1) {
+        const used_connection *used = &client->used[(client->used_count - age) % USED_CONNECTIONS];
+        if (used->local_port != local_port) continue;
+        struct pollfd entry = {.fd = used->socket, .events = POLLIN};
+        return poll(&entry, 1, 0) == 0;
+    }
+    return false;
+}
+
+/// Called before a request is sent, and after its connection was chosen.
+static int check_connection(void *context, char *address, char *local_address, int port, int local_port) {
+    (void)address, (void)local_address, (void)port;
+    sluice_transfer *transfer = context;
+    long connects = 0;
+    sluice_curl.easy_getinfo(transfer->easy, CURL_INFO_NUM_CONNECTS, &connects);
+    transfer->connection_is_unclean = connects == 0 && !is_clean(transfer->client, local_port);
+    return transfer->connection_is_unclean ? CURL_PREREQUEST_ABORT : CURL_PREREQUEST_OK;
+}
+
+/// Sends the request over a new connection. Its first one was closed before anything was sent.
+static bool send_again(sluice_curl_client *client, sluice_transfer *transfer) {
+    sluice_curl.multi_remove_handle(client->multi, transfer->easy);
+    transfer->connection_is_unclean = false;
+    return sluice_curl.easy_setopt(transfer->easy, CURL_FRESH_CONNECT, 1L) == CURL_OK &&
+           sluice_curl.multi_add_handle(client->multi, transfer->easy) == CURL_OK;
+}
+
 /// A transfer that was started but not yet added to libcurl.
 static sluice_transfer *next_started(sluice_curl_client *client) {
     pthread_mutex_lock(&client->mutex);
@@ -70,6 +119,9 @@ static sluice_transfer *next_started(sluice_curl_client *client) {
 
 static void add_started(sluice_curl_client *client) {
     for (sluice_transfer *transfer = next_started(client); transfer != NULL; transfer = next_started(client)) {
+        // libcurl lacks these options before 7.80. Those versions close a connection with bytes waiting by themselves.
+        sluice_curl.easy_setopt(transfer->easy, CURL_PREREQUEST_FUNCTION, check_connection);
+        sluice_curl.easy_setopt(transfer->easy, CURL_PREREQUEST_DATA, transfer);
         if (sluice_curl.multi_add_handle(client->multi, transfer->easy) == CURL_OK) continue;
         unlink_transfer(client, transfer);
         sluice_transfer_abandon(transfer, SLUICE_CURL_FAILED, "libcurl refused the transfer");
@@ -87,6 +139,8 @@ static void finish_done(sluice_curl_client *client) {
         int code = message->data.code;
         sluice_transfer *transfer = NULL;
         sluice_curl.easy_getinfo(message->easy, CURL_INFO_PRIVATE, &transfer);
+        if (transfer->connection_is_unclean && send_again(client, transfer)) continue;
+        note_connection(client, transfer->easy);
         unlink_transfer(client, transfer);
         sluice_transfer_complete(transfer, code);
         remove_and_free(client, transfer);
@@ -140,7 +194,9 @@ sluice_curl_client *sluice_curl_client_create(void) {
     sluice_curl_client *client = calloc(1, sizeof *client);
     if (client == NULL) return NULL;
     client->multi = sluice_curl.multi_init();
-    if (client->multi == NULL || pthread_mutex_init(&client->mutex, NULL) != 0) {
+    // Without memory or descriptors for its wake-ups, libcurl would notice a new transfer up to a minute late.
+    bool is_well = client->multi != NULL && sluice_curl.multi_wakeup(client->multi) == CURL_OK;
+    if (!is_well || pthread_mutex_init(&client->mutex, NULL) != 0) {
         if (client->multi != NULL) sluice_curl.multi_cleanup(client->multi);
         free(client);
         return NULL;
@@ -169,6 +225,7 @@ uint64_t sluice_curl_start(
     if (!client->is_released && run_if_needed(client)) {
         number = ++client->last_number;
         transfer->number = number;
+        transfer->client = client;
         transfer->next = client->transfers;
         client->transfers = transfer;
         sluice_curl.multi_wakeup(client->multi);

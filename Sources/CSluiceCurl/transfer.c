@@ -4,8 +4,10 @@
 
 #include "transfer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /// False if memory is short; the bytes are then as they were.
 static bool append(growing_bytes *to, const void *bytes, size_t count) {
@@ -23,57 +25,132 @@ static bool append(growing_bytes *to, const void *bytes, size_t count) {
     return true;
 }
 
-// Any count other than the one offered makes libcurl end the transfer with CURL_WRITE_ERROR.
-static const size_t refusal = 0;
+/// Any count other than the one offered makes libcurl end the transfer with CURL_WRITE_ERROR.
+static size_t refuse(sluice_transfer *transfer, const char *reason) {
+    transfer->refusal = reason;
+    return 0;
+}
+
+static const char *const memory_is_short = "out of memory";
 
 static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 /// `HTTP/1.1 200 …` or `HTTP/2 200`. libcurl reads other lines that begin with HTTP/ as a 200, and events would be lost.
-static bool is_status_line(const char *bytes, size_t count) {
-    if (count < 6 || memcmp(bytes, "HTTP/", 5) != 0 || !is_digit(bytes[5])) return false;
-    size_t status = count > 7 && bytes[6] == '.' && is_digit(bytes[7]) ? 8 : 6;
-    return count > status + 4 && bytes[status] == ' ' && is_digit(bytes[status + 1]) && is_digit(bytes[status + 2]) &&
-           is_digit(bytes[status + 3]) && !is_digit(bytes[status + 4]);
+///
+/// Returns the status, or 0.
+static int status_of_line(const char *bytes, size_t count) {
+    if (count < 6 || memcmp(bytes, "HTTP/", 5) != 0 || !is_digit(bytes[5])) return 0;
+    size_t space = count > 7 && bytes[6] == '.' && is_digit(bytes[7]) ? 8 : 6;
+    if (count <= space + 4 || bytes[space] != ' ' || is_digit(bytes[space + 4])) return 0;
+    int status = 0;
+    for (size_t index = space + 1; index < space + 4; index += 1) {
+        if (!is_digit(bytes[index])) return 0;
+        status = status * 10 + bytes[index] - '0';
+    }
+    return status;
+}
+
+static bool announces_chunks(const char *line, size_t count) {
+    static const char name[] = "transfer-encoding:", coding[] = "chunked";
+    size_t start = sizeof name - 1, length = sizeof coding - 1;
+    if (count < start || strncasecmp(line, name, start) != 0) return false;
+    for (; start + length <= count; start += 1) {
+        if (strncasecmp(line + start, coding, length) == 0) return true;
+    }
+    return false;
+}
+
+/// The connection is kept only after a 2xx that followed the whole request. Bytes that arrive later could otherwise be
+/// taken for the response to the next request.
+static void forbid_reuse(sluice_transfer *transfer, bool forbids) {
+    sluice_curl.easy_setopt(transfer->easy, CURL_FORBID_REUSE, (long)forbids);
 }
 
 static size_t receive_head(const char *bytes, size_t size, size_t count, void *context) {
     sluice_transfer *transfer = context;
     count *= size;
+    transfer->offset_at_response = transfer->request_offset;
+    if (count > SLUICE_CURL_HEAD_LIMIT - transfer->head_total) {
+        return refuse(transfer, "the response's head is too long");
+    }
+    transfer->head_total += count;
+    int status = status_of_line(bytes, count);
     // Trailers arrive here too. They are not used.
-    bool begins_head = is_status_line(bytes, count);
-    if (transfer->head_is_complete && !begins_head) return count;
+    if (transfer->head_is_complete && status == 0) return count;
     if (transfer->head_is_complete) {
         transfer->head.count = 0;
         transfer->head_is_complete = false;
-    } else if (transfer->head.count == 0 && !begins_head) {
-        transfer->head_is_malformed = true;
-        return refusal;
+        transfer->is_chunked = false;
     }
-    if (count > SLUICE_CURL_HEAD_LIMIT - transfer->head.count) {
-        transfer->head_is_too_long = true;
-        return refusal;
+    if (transfer->head.count == 0) {
+        if (status == 0) return refuse(transfer, "the response has no status line");
+        forbid_reuse(transfer, status < 200 || status > 299 || transfer->request_offset < transfer->request_count);
     }
-    if (!append(&transfer->head, bytes, count)) {
-        transfer->memory_is_short = true;
-        return refusal;
-    }
+    if (!append(&transfer->head, bytes, count)) return refuse(transfer, memory_is_short);
+    if (announces_chunks(bytes, count)) transfer->is_chunked = true;
     bool is_empty_line = (count == 1 && bytes[0] == '\n') || (count == 2 && bytes[0] == '\r' && bytes[1] == '\n');
     if (is_empty_line) transfer->head_is_complete = true;
     return count;
 }
 
+/// Keeps bytes of the body. False if that ends the transfer.
+static bool keep(sluice_transfer *transfer, const char *bytes, size_t count) {
+    size_t room = SLUICE_CURL_BODY_LIMIT - transfer->body.count;
+    if (!append(&transfer->body, bytes, count < room ? count : room)) return refuse(transfer, memory_is_short);
+    transfer->body_is_full = count > room;
+    return transfer->body_is_full ? refuse(transfer, "the response's body is too long") : true;
+}
+
+/// Keeps the data of chunks. False if that ends the transfer.
+static bool keep_chunks(sluice_transfer *transfer, const char *bytes, size_t count) {
+    sluice_chunks *chunks = &transfer->chunks;
+    while (count > 0) {
+        size_t taken = 1;
+        if (chunks->state == SLUICE_CHUNK_COMPLETE) {
+            forbid_reuse(transfer, true);
+            return true;
+        }
+        if (chunks->state == SLUICE_CHUNK_DATA) {
+            taken = chunks->size < count ? chunks->size : count;
+            if (!keep(transfer, bytes, taken)) return false;
+            chunks->size -= taken;
+            if (chunks->size == 0) chunks->state = SLUICE_CHUNK_DATA_END;
+        } else {
+            transfer->framing += 1;
+            if (transfer->framing > SLUICE_CURL_FRAMING_LIMIT) {
+                return refuse(transfer, "the response's chunk extensions or trailers are too long");
+            }
+            sluice_chunks_take(chunks, *bytes);
+        }
+        bytes += taken;
+        count -= taken;
+    }
+    return true;
+}
+
 static size_t receive_body(const char *bytes, size_t size, size_t count, void *context) {
     sluice_transfer *transfer = context;
     count *= size;
-    size_t room = SLUICE_CURL_BODY_LIMIT - transfer->body.count;
-    size_t kept = count < room ? count : room;
-    if (!append(&transfer->body, bytes, kept)) {
-        transfer->memory_is_short = true;
-        return refusal;
-    }
-    if (kept == count) return count;
-    transfer->body_is_full = true;
-    return refusal;
+    transfer->offset_at_response = transfer->request_offset;
+    bool goes_on = transfer->is_chunked ? keep_chunks(transfer, bytes, count) : keep(transfer, bytes, count);
+    return goes_on ? count : 0;
+}
+
+static size_t send_body(char *to, size_t size, size_t count, void *context) {
+    sluice_transfer *transfer = context;
+    size_t rest = transfer->request_count - transfer->request_offset;
+    count = size * count < rest ? size * count : rest;
+    if (count > 0) memcpy(to, transfer->request_body + transfer->request_offset, count);
+    transfer->request_offset += count;
+    return count;
+}
+
+/// libcurl sends the body again if a kept connection turns out to be closed.
+static int seek_body(void *context, int64_t offset, int origin) {
+    sluice_transfer *transfer = context;
+    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > transfer->request_count) return CURL_SEEK_FAIL;
+    transfer->request_offset = (size_t)offset;
+    return CURL_SEEK_OK;
 }
 
 static bool set_method(sluice_transfer *transfer, const sluice_curl_request *request) {
@@ -85,10 +162,12 @@ static bool set_method(sluice_transfer *transfer, const sluice_curl_request *req
     if (strcmp(request->method, "GET") == 0 && !has_body) {
         return sluice_curl.easy_setopt(easy, CURL_HTTP_GET, 1L) == CURL_OK;
     }
-    const void *body = has_body ? (const void *)transfer->request_body : "";
     return sluice_curl.easy_setopt(easy, CURL_POST, 1L) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_POST_FIELD_SIZE_LARGE, (int64_t)request->body_count) == CURL_OK &&
-           sluice_curl.easy_setopt(easy, CURL_POST_FIELDS, body) == CURL_OK &&
+           sluice_curl.easy_setopt(easy, CURL_READ_FUNCTION, send_body) == CURL_OK &&
+           sluice_curl.easy_setopt(easy, CURL_READ_DATA, transfer) == CURL_OK &&
+           sluice_curl.easy_setopt(easy, CURL_SEEK_FUNCTION, seek_body) == CURL_OK &&
+           sluice_curl.easy_setopt(easy, CURL_SEEK_DATA, transfer) == CURL_OK &&
            (strcmp(request->method, "POST") == 0 ||
             sluice_curl.easy_setopt(easy, CURL_CUSTOM_REQUEST, request->method) == CURL_OK);
 }
@@ -107,9 +186,8 @@ static bool set_authorities(curl_easy *easy) {
 
 static bool set_options(sluice_transfer *transfer, const sluice_curl_request *request) {
     curl_easy *easy = transfer->easy;
-    // An older or smaller libcurl may lack these options, which are not required: HTTP/2, and ending a transfer without
+    // An older or smaller libcurl may lack these options, which are not required. The first one ends a transfer without
     // waiting for a name server.
-    sluice_curl.easy_setopt(easy, CURL_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
     sluice_curl.easy_setopt(easy, CURL_QUICK_EXIT, 1L);
     sluice_curl.easy_setopt(easy, CURL_HTTP09_ALLOWED, 0L);
     sluice_curl.easy_setopt(easy, CURL_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -119,6 +197,11 @@ static bool set_options(sluice_transfer *transfer, const sluice_curl_request *re
     return sluice_curl.easy_setopt(easy, CURL_NO_SIGNAL, 1L) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_FOLLOW_LOCATION, 0L) == CURL_OK && set_protocols(easy) &&
            set_authorities(easy) &&
+           // A connection has one request at a time, for which HTTP/2 has no use. It would let a server send frames
+           // without an end that no callback sees.
+           sluice_curl.easy_setopt(easy, CURL_HTTP_VERSION, CURL_HTTP_VERSION_1_1) == CURL_OK &&
+           // The body's chunks arrive as they are, so that their extensions and trailers can be limited.
+           sluice_curl.easy_setopt(easy, CURL_HTTP_TRANSFER_DECODING, 0L) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_URL, request->url) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_PRIVATE, transfer) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_CONNECT_TIMEOUT_MS, request->connect_milliseconds) == CURL_OK &&
@@ -158,6 +241,7 @@ static bool prepare(sluice_transfer *transfer, const sluice_curl_request *reques
         transfer->request_body = malloc(request->body_count);
         if (transfer->request_body == NULL) return false;
         memcpy(transfer->request_body, request->body, request->body_count);
+        transfer->request_count = request->body_count;
     }
     // Otherwise libcurl would wait a second for a 100 before each larger body.
     return add_header(transfer, "Expect:") && add_headers(transfer, request->headers) &&
@@ -187,24 +271,33 @@ void sluice_transfer_abandon(sluice_transfer *transfer, sluice_curl_outcome outc
     transfer->completion(transfer->context, &response);
 }
 
-void sluice_transfer_complete(sluice_transfer *transfer, int code) {
-    sluice_curl_outcome outcome = SLUICE_CURL_FAILED;
-    const char *reason = sluice_curl.easy_strerror(code);
-    if (code == CURL_OK && transfer->head_is_complete) {
-        outcome = SLUICE_CURL_COMPLETE;
-    } else if (code == CURL_OK) {
-        reason = "the response has no complete head";
-    } else if (code == CURL_WRITE_ERROR && transfer->body_is_full) {
-        outcome = SLUICE_CURL_CUT_SHORT;
-        reason = "the response's body is too long";
-    } else if (code == CURL_WRITE_ERROR && transfer->head_is_too_long) {
-        reason = "the response's head is too long";
-    } else if (code == CURL_WRITE_ERROR && transfer->head_is_malformed) {
-        reason = "the response has no status line";
-    } else if (code == CURL_WRITE_ERROR && transfer->memory_is_short) {
-        reason = "out of memory";
+/// libcurl's text for these codes would be misleading.
+static const char *reason_for(sluice_transfer *transfer, int code) {
+    if (code == CURL_OUT_OF_MEMORY && !transfer->head_is_complete) {
+        return "a line of the response's head is too long, or the system is out of memory";
     }
-    sluice_transfer_abandon(transfer, outcome, reason);
+    long request_size = 0;
+    sluice_curl.easy_getinfo(transfer->easy, CURL_INFO_REQUEST_SIZE, &request_size);
+    if (code == CURL_UNSUPPORTED_PROTOCOL && request_size > 0) return "the response isn't HTTP";
+    return sluice_curl.easy_strerror(code);
+}
+
+void sluice_transfer_complete(sluice_transfer *transfer, int code) {
+    long status = 0;
+    sluice_curl.easy_getinfo(transfer->easy, CURL_INFO_RESPONSE_CODE, &status);
+    bool is_full = code == CURL_WRITE_ERROR && transfer->body_is_full;
+    if (code == CURL_WRITE_ERROR && !is_full && transfer->refusal != NULL) {
+        sluice_transfer_abandon(transfer, SLUICE_CURL_FAILED, transfer->refusal);
+    } else if (code != CURL_OK && !is_full) {
+        sluice_transfer_abandon(transfer, SLUICE_CURL_FAILED, reason_for(transfer, code));
+    } else if (!transfer->head_is_complete) {
+        sluice_transfer_abandon(transfer, SLUICE_CURL_FAILED, "the response has no complete head");
+    } else if (status < 300 && transfer->offset_at_response < transfer->request_count) {
+        sluice_transfer_abandon(
+            transfer, SLUICE_CURL_FAILED, "the server responded before it had received the whole request");
+    } else {
+        sluice_transfer_abandon(transfer, is_full ? SLUICE_CURL_CUT_SHORT : SLUICE_CURL_COMPLETE, transfer->refusal);
+    }
 }
 
 void sluice_transfer_free(sluice_transfer *transfer) {

@@ -4,6 +4,7 @@
 #if !defined(__APPLE__)
 
 #include "CSluiceCurl.h"
+#include "chunks.h"
 #include "curl_library.h"
 
 typedef struct {
@@ -19,19 +20,34 @@ typedef struct sluice_transfer {
     bool is_cancelled;
     bool is_added;
 
+    sluice_curl_client *client;
     curl_easy *easy;
     curl_list *headers;
-    uint8_t *request_body;
     sluice_curl_completion completion;
     void *context;
 
+    uint8_t *request_body;
+    size_t request_count;
+    /// Bytes of the body that libcurl has taken.
+    size_t request_offset;
+    /// The offset when the last bytes of the response arrived. A response that ends earlier than the request doesn't
+    /// confirm the whole body.
+    size_t offset_at_response;
+
     growing_bytes head;
+    /// Bytes of all heads, interim ones included.
+    size_t head_total;
     growing_bytes body;
+    sluice_chunks chunks;
+    /// Bytes around the chunks.
+    size_t framing;
+    bool is_chunked;
     bool head_is_complete;
-    bool head_is_too_long;
-    bool head_is_malformed;
     bool body_is_full;
-    bool memory_is_short;
+    /// Why a callback has ended the transfer, or NULL.
+    const char *refusal;
+    /// The kept connection has bytes that no request has asked for.
+    bool connection_is_unclean;
 } sluice_transfer;
 
 /// A transfer that is ready for `multi_add_handle`, or NULL.

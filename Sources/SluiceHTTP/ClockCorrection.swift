@@ -1,66 +1,67 @@
 public import Sluice
+import SluiceFiles
 
 /// Corrects the times of events by the server's clock, for devices whose clock is wrong.
 ///
 /// ```swift
-/// let clock = ClockCorrection()
-/// let pipeline = try Pipeline {
-///     clock
-///     JSONLStore(at: directory)
-///     HTTPTransport(to: collector, configuration: .init(clock: clock))
-/// }
+/// HTTPTransport(
+///     to: collector, configuration: .init(clock: ClockCorrection(persistedIn: .file(stateDirectory))))
 /// ```
 ///
-/// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, an event that is
-/// tracked now gets the server's time, measured by the continuous clock: it doesn't matter if the user sets the wall clock.
-/// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second. Several
-/// responses narrow it down.
+/// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, every batch is
+/// sent with the server's time: the times of its events, and ``HTTPRequest/sendTime``. Events from before that response and
+/// from earlier launches are corrected too. Stored events keep their time.
 ///
-/// Events keep their time if they were tracked before the first response, or if you gave them a time in the past. Formats
-/// also send the time of the request, by which a server can correct those events.
+/// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second. The
+/// skew is kept until a response contradicts it, so that a retry usually has the same times. A `Date` outside the years
+/// 2025 to 2099 is ignored.
 ///
 /// A corrected event has the property `$time_correction`, the milliseconds that were added. An event that already has this
-/// property isn't corrected again. List the stage below stages that limit the number of properties.
+/// property isn't corrected: set it to 0 for an event whose time isn't this device's.
+///
+/// The skew is the one at the time of sending. If the wall clock is set between `track` and sending, as by a device that
+/// gets its time from the network after its start, events from before that are sent with a wrong time.
 ///
 /// You can read the skew from ``HTTPTransport/clockSkew`` and use this type from any thread.
-public final class ClockCorrection: Processor {
-    /// An event was tracked now if its time is within this many milliseconds of the wall clock.
-    private static let nearness: Int64 = 1_000
+public final class ClockCorrection: Sendable {
+    /// The servers' times that are believed: 2025-01-01 to 2100-01-01.
+    private static let plausible =
+        Timestamp(milliseconds: 1_735_689_600_000)..<Timestamp(milliseconds: 4_102_444_800_000)
 
     private static let mark = "$time_correction"
 
     private let time: any TimeSource
     private let bounds = Locked<ClockBounds?>(nil)
+    private let kept: PersistedState<ClockSkew>
 
-    /// Creates a correction. The clocks must be those of the pipeline.
-    public init(time: any TimeSource = PipelineEnvironment.systemTime) {
+    /// Creates a correction.
+    ///
+    /// - Parameters:
+    ///   - persistence: Where the skew is kept for the next launch, as the item `clock`.
+    ///   - time: The clocks, which must be those of the pipeline.
+    public init(
+        persistedIn persistence: Persistence = .memory, time: any TimeSource = PipelineEnvironment.systemTime
+    ) {
         self.time = time
-    }
-
-    /// True: a pipeline can have one correction.
-    public static var isUnique: Bool { true }
-
-    /// Adds the skew to the event's time.
-    public func process(_ event: inout Event) -> Disposition {
-        let wall = time.wallTime()
-        guard let skew = skew(at: wall), skew != 0, Timestamp.writable.contains(event.time),
-            abs(event.time.milliseconds - wall.milliseconds) <= ClockCorrection.nearness,
-            event.properties[ClockCorrection.mark] == nil
-        else { return .keep }
-        event.time.milliseconds += skew
-        event.properties[ClockCorrection.mark] = .int(skew)
-        return .keep
+        // The next response replaces a skew that was damaged, so there is no one to report it to.
+        kept = PersistedState("clock", in: persistence, PluginContext()) { ClockSkew() }
     }
 
     /// How far the server's clock is ahead of this system's wall clock. Zero while both may agree, nil before the first
     /// response.
-    public var skew: Duration? {
-        skew(at: time.wallTime()).map { .milliseconds($0) }
-    }
+    public var skew: Duration? { milliseconds.map { .milliseconds($0) } }
 
-    private func skew(at wall: Timestamp) -> Int64? {
-        guard let bounds = bounds.withLock({ $0 }), Timestamp.writable.contains(wall) else { return nil }
-        return bounds.skew(from: wall, at: time.continuousTime())
+    /// The skew in milliseconds. It changes only if the present one is impossible.
+    var milliseconds: Int64? {
+        let (wall, now) = (time.wallTime(), time.continuousTime())
+        let old = kept.value?.milliseconds
+        guard let bounds = bounds.withLock({ $0 }), Timestamp.writable.contains(wall) else { return old }
+        let new = bounds.skew(from: wall, at: now, keeping: old)
+        if new != old {
+            kept.set(ClockSkew(milliseconds: new))
+            kept.saveLater()
+        }
+        return new
     }
 
     /// The continuous time, for ``note(_:since:)``.
@@ -69,11 +70,54 @@ public final class ClockCorrection: Processor {
     /// Learns from the response to a request that was sent at `begin`.
     func note(_ response: HTTPResponse, since begin: Duration) {
         guard (200...299).contains(response.status), let text = response.header("Date"),
-            let date = Timestamp(httpDate: text)
+            let date = Timestamp(httpDate: text), ClockCorrection.plausible.contains(date)
         else { return }
         let found = ClockBounds(date: date, between: begin, and: time.continuousTime())
         bounds.withLock { $0 = $0?.narrowed(by: found) ?? found }
+        _ = milliseconds
     }
+
+    /// Returns when the skew has been written. For tests.
+    func waitForWrites() async { await kept.waitForWrites() }
+
+    /// The batch with corrected times.
+    static func correct(_ batch: Batch, by skew: Int64) -> Batch {
+        guard skew != 0 else { return batch }
+        return Batch(id: batch.id, events: batch.events.map { corrected($0, by: skew) })
+    }
+
+    private static func corrected(_ line: EventLine, by skew: Int64) -> EventLine {
+        do throws(SluiceError) {
+            var event = try line.event()
+            let time = Timestamp(milliseconds: event.time.milliseconds &+ skew)
+            guard event.properties[mark] == nil, Timestamp.writable.contains(time) else { return line }
+            event.time = time
+            event.properties[mark] = .int(skew)
+            return try EventLine(event)
+        } catch {
+            // The format reports lines that can't be read.
+            return line
+        }
+    }
+}
+
+/// The skew that the next launch begins with.
+private struct ClockSkew: PersistedValue {
+    private static let name = "skew"
+
+    /// Nil before the first response.
+    var milliseconds: Int64?
+
+    init(milliseconds: Int64? = nil) {
+        self.milliseconds = milliseconds
+    }
+
+    init?(_ object: Properties) {
+        guard case .int(let milliseconds)? = object[ClockSkew.name] else { return nil }
+        self.init(milliseconds: milliseconds)
+    }
+
+    var object: Properties { milliseconds.map { [ClockSkew.name: .int($0)] } ?? [:] }
 }
 
 /// Bounds, in milliseconds, on how far a server's clock is ahead of this system's continuous clock.
@@ -90,18 +134,23 @@ struct ClockBounds: Equatable {
         highest = date.milliseconds + 999 - Int64(begin.inMilliseconds.rounded(.down))
     }
 
+    /// Clocks drift. Bounds that are narrower than this would soon be contradicted.
+    private static let minimumWidth: Int64 = 200
+
     /// The intersection, or the new bounds if there is no intersection: the server's clock was set, or another server
-    /// responds.
+    /// responds. Unchanged if the intersection is too narrow.
     func narrowed(by new: ClockBounds) -> ClockBounds {
         var both = self
         both.lowest = max(lowest, new.lowest)
         both.highest = min(highest, new.highest)
-        return both.lowest <= both.highest ? both : new
+        if both.lowest > both.highest { return new }
+        return both.highest - both.lowest < ClockBounds.minimumWidth ? self : both
     }
 
-    /// Zero if the wall clock is within the bounds, otherwise the correction to their middle.
-    func skew(from wall: Timestamp, at now: Duration) -> Int64 {
+    /// The old skew if it is within the bounds, otherwise zero if that is, otherwise the middle.
+    func skew(from wall: Timestamp, at now: Duration, keeping old: Int64?) -> Int64 {
         let ahead = wall.milliseconds - Int64(now.inMilliseconds)
-        return (lowest...highest).contains(ahead) ? 0 : lowest + (highest - lowest) / 2 - ahead
+        let range = lowest - ahead...highest - ahead
+        return [old, 0].compactMap { $0 }.first(where: range.contains) ?? lowest + (highest - lowest) / 2 - ahead
     }
 }

@@ -15,7 +15,7 @@ extension HTTPTransport {
         public var client: (any HTTPClient)?
         /// The clocks for ``HTTPRequest/sendTime``.
         public var time: any TimeSource
-        /// Learns the server's time from responses. List it as a processor, too.
+        /// Corrects the times of events by the server's clock.
         public var clock: ClockCorrection?
         /// Changes each request last, for example to add a signature or a token. It sees the body as it is sent. The batch
         /// is retried if it throws.

@@ -13,6 +13,9 @@ public import Sluice
 /// it verifies certificates, and it uses the proxies of the environment or the system. Bodies of more than 1 KiB are
 /// compressed if the format's backend accepts gzip.
 ///
+/// Every request has the header `X-Sent-At`, the time of sending as ``Sluice/Timestamp/description``. A server can subtract
+/// it from its own time to correct the times of events.
+///
 /// Events that the format can't send, because they are too large or unreadable, are `.unsendable`. The other events of the
 /// batch are sent without them.
 ///
@@ -72,7 +75,11 @@ public final class HTTPTransport: Transport {
 
     /// Sends a batch in one request. Throws if there was no complete response.
     public func send(_ batch: Batch) async throws -> Verdicts {
-        let blank = HTTPRequest(url: url, sendTime: configuration.time.wallTime())
+        let skew = configuration.clock?.milliseconds ?? 0
+        let batch = ClockCorrection.correct(batch, by: skew)
+        let wall = configuration.time.wallTime()
+        var blank = HTTPRequest(url: url, sendTime: Timestamp(milliseconds: wall.milliseconds &+ skew))
+        blank.setHeader("X-Sent-At", blank.sendTime.description)
         // Only large events can exceed the limit for one event. The others are encoded once.
         var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > format.maximumEventBytes / 2 }
         var request = encode(batch.without(unsendable.keys), into: blank)

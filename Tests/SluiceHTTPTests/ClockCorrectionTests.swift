@@ -15,13 +15,19 @@ struct ClockCorrectionTests {
         /// The duration of a request.
         var delay = Duration.zero
         var date: String?
+        let received = Arrivals<HTTPRequest>()
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            received.add(request)
             time.advance(by: delay / 2)
-            let shown = VirtualTime().wallTime().milliseconds + ahead + Int64(time.continuousTime() / .milliseconds(1))
+            let shown = Timestamp(milliseconds: now)
             time.advance(by: delay / 2)
-            return HTTPResponse(
-                status: status, headers: [("Date", date ?? Self.httpDate(Timestamp(milliseconds: shown)))])
+            return HTTPResponse(status: status, headers: [("Date", date ?? Self.httpDate(shown))])
+        }
+
+        /// The server's time, which nobody sets.
+        var now: Int64 {
+            VirtualTime().wallTime().milliseconds + ahead + Int64(time.continuousTime() / .milliseconds(1))
         }
 
         /// For the days around the beginning of 2026.
@@ -34,107 +40,169 @@ struct ClockCorrectionTests {
     }
 
     private struct Bench {
-        let time = VirtualTime()
+        let time: VirtualTime
+        let server: TimeServer
         let clock: ClockCorrection
         let transport: HTTPTransport
 
-        init(_ make: (VirtualTime) -> TimeServer) {
-            clock = ClockCorrection(time: time)
+        init(persistedIn persistence: Persistence = .memory, _ make: (VirtualTime) -> TimeServer) {
+            time = VirtualTime()
+            server = make(time)
+            clock = ClockCorrection(persistedIn: persistence, time: time)
             transport = HTTPTransport(
-                to: "https://h", configuration: .init(client: make(time), time: time, clock: clock))
+                to: "https://h", format: .ndjson, configuration: .init(client: server, time: time, clock: clock))
         }
 
-        /// The error, in milliseconds, of the time of an event that is tracked now.
-        func error(ahead: Int64) -> Int64 {
-            var event = Event(id: EventID(high: 0, low: 0), name: "E", time: time.wallTime())
-            _ = clock.process(&event)
-            let passed = Int64(time.continuousTime() / .milliseconds(1))
-            return event.time.milliseconds - (VirtualTime().wallTime().milliseconds + ahead + passed)
+        /// An event that is tracked now, by the wall clock.
+        func event(_ properties: Properties = [:]) -> Event {
+            Event(id: EventID(high: 0, low: 1), name: "E", time: time.wallTime(), properties: properties)
+        }
+
+        /// Sends an event, and returns it as the server got it.
+        func sent(_ event: Event) async throws -> Event {
+            _ = try await transport.send(Batch(id: Batch.ID(rawValue: 1), events: [EventLine(event)]))
+            let body = try #require(server.received.all.last?.body)
+            return try EventLine(bytes: body.dropLast(), priority: .normal).event()
+        }
+
+        /// The error, in milliseconds, of the sent time of an event that is tracked now.
+        func error() async throws -> Int64 {
+            let now = server.now
+            return try await sent(event()).time.milliseconds - now
         }
     }
 
     @Test(
-        "an event gets the server's time within half a second, and closer with every response",
+        "an event is sent with the server's time within half a second, and closer with every response",
         arguments: [86_400_000, -86_400_000, 3_600_500, -7_000, 2_100, -30 * 86_400_000] as [Int64])
     func eventGetsServerTime(ahead: Int64) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(40)) }
-        #expect(bench.error(ahead: ahead) == -ahead, "before the first response")
-        _ = try await bench.transport.send(.small)
-        #expect(abs(bench.error(ahead: ahead)) <= 540)
+        #expect(try await bench.error() == -ahead, "before the first response")
+        #expect(abs(try await bench.error()) <= 540)
         for number in 0..<20 {
             bench.time.advance(by: .milliseconds(1_000 + number * 53))
-            _ = try await bench.transport.send(.small)
+            #expect(abs(try await bench.error()) <= 540)
         }
-        #expect(abs(bench.error(ahead: ahead)) <= 120)
-        #expect(abs(try #require(bench.transport.clockSkew) / .milliseconds(1) - Double(ahead)) <= 120)
+        #expect(abs(try #require(bench.transport.clockSkew) / .milliseconds(1) - Double(ahead)) <= 540)
+    }
+
+    @Test("an event from before the first response, and one from an earlier launch, are corrected")
+    func earlierEventsAreCorrected() async throws {
+        let items = Locked<[String: [UInt8]]>([:])
+        let persistence = Persistence(
+            named: "items", read: { item in items.withLock { $0[item] } },
+            write: { item, bytes in items.withLock { $0[item] = bytes } })
+        let first = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
+        let early = first.event()
+        let now = first.server.now
+        _ = try await first.error()
+        #expect(abs(try await first.sent(early).time.milliseconds - now) <= 540)
+        await first.clock.waitForWrites()
+
+        let second = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
+        #expect(second.clock.skew == first.clock.skew)
+        #expect(abs(try await second.sent(early).time.milliseconds - now) <= 540, "before the first response")
+        #expect(second.clock.skew == first.clock.skew)
+    }
+
+    @Test("damaged state counts as no state", arguments: ["", "{}", #"{"clock":{"skew":5},"checksum":"0"}"#])
+    func damagedStateIsIgnored(text: String) async throws {
+        let persistence = Persistence(named: "items", read: { _ in Array(text.utf8) }, write: { _, _ in })
+        let bench = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
+        #expect(bench.clock.skew == nil)
+        #expect(try await bench.error() == -86_400_000)
+        #expect(abs(try await bench.error()) <= 540)
+    }
+
+    @Test(
+        "retries have the same bytes, unless a response contradicts the skew",
+        arguments: [86_400_123, -2_100] as [Int64])
+    func retriesHaveSameBytes(ahead: Int64) async throws {
+        let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(8)) }
+        let event = bench.event()
+        for number in 0..<500 {
+            _ = try await bench.sent(event)
+            bench.time.advance(by: .milliseconds(1 + number * 137 % 5_000))
+        }
+        // Bounds with a first width of a second are narrowed down to 200 ms.
+        let bodies = bench.server.received.all.map(\.body)
+        #expect(Set(bodies).count <= 5)
+        #expect(Set(bodies.suffix(300)).count == 1)
     }
 
     @Test("a clock that agrees with the server changes nothing", arguments: [0, 300, -300] as [Int64])
     func plausibleClockIsKept(ahead: Int64) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(900)) }
-        _ = try await bench.transport.send(.small)
-        #expect(bench.error(ahead: ahead) == -ahead)
+        for _ in 0..<2 {
+            let event = bench.event()
+            #expect(try await bench.sent(event) == event)
+        }
         #expect(bench.clock.skew == .zero)
     }
 
-    @Test("setting the wall clock afterwards changes nothing")
-    func settingWallClockChangesNothing() async throws {
+    @Test("an event that is tracked after the wall clock was set is corrected")
+    func settingWallClockIsNoticed() async throws {
         let bench = Bench { TimeServer(time: $0, ahead: 5_000) }
-        _ = try await bench.transport.send(.small)
-        bench.time.setWallTime(Timestamp(milliseconds: 0))
-        bench.time.advance(by: .seconds(100))
-        #expect(abs(bench.error(ahead: 5_000)) <= 500)
-    }
-
-    @Test("an event in the past keeps its time")
-    func pastEventKeepsTime() async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: 86_400_000) }
-        _ = try await bench.transport.send(.small)
-        let then = Timestamp(milliseconds: bench.time.wallTime().milliseconds - 1_001)
-        var event = Event(id: EventID(high: 0, low: 0), name: "E", time: then)
-        #expect(bench.clock.process(&event) == .keep)
-        #expect(event.time == then)
-    }
-
-    @Test(
-        "a corrected event records the correction, and is corrected once",
-        arguments: [86_400_000, -7_000, 2_100] as [Int64])
-    func correctedEventIsMarkedOnce(ahead: Int64) async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: ahead) }
-        _ = try await bench.transport.send(.small)
-        let shown = bench.time.wallTime()
-        var event = Event(id: EventID(high: 0, low: 0), name: "E", time: shown, properties: ["a": 1])
-        for _ in 1...2 { #expect(bench.clock.process(&event) == .keep) }
-        let added = event.time.milliseconds - shown.milliseconds
-        #expect(abs(added - ahead) <= 500 && added != 0)
-        #expect(event.properties == ["a": 1, "$time_correction": .int(added)])
-        // A corrected event that passes again, for example after consent, may have a time near the clock's.
-        var again = Event(
-            id: EventID(high: 0, low: 0), name: "E", time: shown, properties: ["$time_correction": .int(added)])
-        #expect(bench.clock.process(&again) == .keep)
-        #expect(again.time == shown)
-    }
-
-    @Test("an event without a correction isn't marked", arguments: [0, 300, -300] as [Int64])
-    func uncorrectedEventIsNotMarked(ahead: Int64) async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(900)) }
-        _ = try await bench.transport.send(.small)
-        for past in [0, 5_000] as [Int64] {
-            let time = Timestamp(milliseconds: bench.time.wallTime().milliseconds - past)
-            var event = Event(id: EventID(high: 0, low: 0), name: "E", time: time)
-            #expect(bench.clock.process(&event) == .keep)
-            #expect(event.properties.isEmpty && event.time == time)
+        _ = try await bench.error()
+        for time in [Timestamp(milliseconds: 0), Timestamp(milliseconds: 4_000_000_000_000)] {
+            bench.time.setWallTime(time)
+            #expect(abs(try await bench.error()) <= 500)
+            bench.time.advance(by: .seconds(100))
+            #expect(abs(try await bench.error()) <= 500)
         }
     }
 
     @Test(
-        "responses other than 2xx with a valid date are ignored",
-        arguments: [(302, nil), (401, nil), (503, nil), (200, "soon"), (200, "")] as [(Int, String?)])
+        "a corrected event records the correction, and an event that records one isn't corrected",
+        arguments: [86_400_000, -7_000, 2_100] as [Int64])
+    func correctedEventIsMarkedOnce(ahead: Int64) async throws {
+        let bench = Bench { TimeServer(time: $0, ahead: ahead) }
+        _ = try await bench.error()
+        let event = bench.event(["a": 1])
+        let sent = try await bench.sent(event)
+        let added = sent.time.milliseconds - event.time.milliseconds
+        #expect(abs(added - ahead) <= 500 && added != 0)
+        #expect(sent.properties == ["a": 1, "$time_correction": .int(added)])
+        #expect(try await bench.sent(sent) == sent)
+        let foreign = bench.event(["$time_correction": 0])
+        #expect(try await bench.sent(foreign) == foreign)
+    }
+
+    @Test("the time of sending is corrected like the events")
+    func sendTimeIsCorrected() async throws {
+        let bench = Bench { TimeServer(time: $0, ahead: 86_400_000) }
+        for expected in [0, 86_400_000] as [Int64] {
+            _ = try await bench.error()
+            let request = try #require(bench.server.received.all.last)
+            let ahead = request.sendTime.milliseconds - bench.time.wallTime().milliseconds
+            #expect(abs(ahead - expected) <= 500)
+            #expect(request.header("X-Sent-At") == request.sendTime.description)
+        }
+    }
+
+    @Test("a line that can't be read, and a time that would leave the calendar, are sent as they are")
+    func otherLinesAreSentAsTheyAre() async throws {
+        let bench = Bench { TimeServer(time: $0, ahead: 86_400_000) }
+        _ = try await bench.error()
+        _ = try await bench.transport.send(.of(#"{"n":1}"#))
+        #expect(bench.server.received.all.last.map { String(decoding: $0.body, as: UTF8.self) } == "{\"n\":1}\n")
+        var event = bench.event()
+        event.time = Timestamp.writable.upperBound
+        #expect(try await bench.sent(event) == event)
+    }
+
+    @Test(
+        "responses other than 2xx with a plausible date are ignored",
+        arguments: [
+            (302, nil), (401, nil), (503, nil), (200, "soon"), (200, ""), (200, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (200, "Sat, 01 Jan 0000 00:00:00 GMT"), (200, "Fri, 31 Dec 9999 23:59:59 GMT"),
+            (200, "Tue, 31 Dec 2024 23:59:59 GMT"), (200, "Fri, 01 Jan 2100 00:00:00 GMT"),
+        ] as [(Int, String?)])
     func otherResponsesAreIgnored(status: Int, date: String?) async throws {
         let bench = Bench { TimeServer(time: $0, ahead: 86_400_000, status: status, date: date) }
-        _ = try await bench.transport.send(.small)
+        let event = bench.event()
+        for _ in 0..<2 { #expect(try await bench.sent(event) == event) }
         #expect(bench.clock.skew == nil)
-        #expect(bench.error(ahead: 0) == 0)
     }
 
     @Test("bounds narrow down, and contradicting ones are replaced")
@@ -147,39 +215,39 @@ struct ClockCorrectionTests {
             date: Timestamp(milliseconds: 11_000), between: .milliseconds(1_000), and: .milliseconds(1_050))
         #expect(first.narrowed(by: second).lowest == 9_950)
         #expect(first.narrowed(by: second).highest == 10_899)
+        let barelyCommon = ClockBounds(
+            date: Timestamp(milliseconds: 11_000), between: .milliseconds(100), and: .milliseconds(300))
+        #expect(first.narrowed(by: barelyCommon) == first, "less than 200 ms wide")
         let other = ClockBounds(date: Timestamp(milliseconds: 99_000), between: .zero, and: .zero)
         #expect(first.narrowed(by: other) == other)
+        let (wall, now) = (Timestamp(milliseconds: 100), Duration.milliseconds(100))
+        #expect(first.skew(from: wall, at: now, keeping: nil) == 10_299)
+        #expect(first.skew(from: wall, at: now, keeping: 9_699) == 10_299)
+        #expect(first.skew(from: wall, at: now, keeping: 9_700) == 9_700)
+        #expect(first.skew(from: wall, at: now, keeping: 10_899) == 10_899)
+        #expect(first.skew(from: Timestamp(milliseconds: 10_500), at: now, keeping: 600) == 0)
     }
 
-    @Test("the transport reports the skew, and events of the pipeline are corrected")
-    func transportReportsSkew() async throws {
-        let time = VirtualTime()
-        let clock = ClockCorrection(time: time)
+    @Test("the events of a pipeline are corrected when they are sent, not in the store")
+    func pipelineSendsCorrectedEvents() async throws {
+        let bench = Bench { TimeServer(time: $0, ahead: 3_600_000) }
         let store = FaultyStore(MemoryStore())
-        let client = TimeServer(time: time, ahead: 3_600_000)
-        let transport = HTTPTransport(
-            to: "https://h", configuration: .init(client: client, time: time, clock: clock))
-        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            clock
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: bench.time)) {
             store
-            transport
+            bench.transport
         }
-        pipeline.track("Before")
-        #expect(transport.clockSkew == nil)
-        await pipeline.flush()
-        pipeline.track("After")
-        let skew = try #require(transport.clockSkew)
-        #expect(abs(skew / .milliseconds(1) - 3_600_000) <= 500)
-        let times = try store.stored().map { $0.time.milliseconds - VirtualTime().wallTime().milliseconds }
-        #expect(times[0] == 0)
-        #expect(abs(times[1] - 3_600_000) <= 500)
-        let marks = try store.stored().map { $0.properties["$time_correction"] }
-        #expect(marks == [nil, .int(times[1])])
+        #expect(bench.transport.clockSkew == nil)
+        for _ in 0..<2 {
+            pipeline.track("Event")
+            await pipeline.flush()
+        }
+        let tracked = bench.time.wallTime().milliseconds
+        #expect(try store.stored().map(\.time.milliseconds) == [tracked, tracked])
+        let times = try bench.server.received.all.map {
+            try EventLine(bytes: $0.body.dropLast(), priority: .normal).event().time.milliseconds - tracked
+        }
+        #expect(times.first == 0)
+        #expect(abs(try #require(times.last) - 3_600_000) <= 500)
         #expect(await pipeline.shutdown().isBalanced)
-    }
-
-    @Test("it keeps the contract of processors")
-    func keepsProcessorContract() async throws {
-        try await ProcessorContract.check { ClockCorrection() }
     }
 }

@@ -82,6 +82,51 @@ struct ConnectionTests {
         }
     }
 
+    @Test("a late response that wasn't requested isn't read as the next response")
+    func lateResponseIsNotNextResponse() async throws {
+        let mayWrite = DispatchSemaphore(value: 0)
+        let written = Arrivals<Bool>()
+        let server = try Server { connection in
+            _ = try connection.readRequest()
+            try connection.write(HTTPResponse.ok)
+            mayWrite.wait()
+            try connection.write(HTTPResponse.ok)
+            written.add(true)
+            while try connection.readRequest() != nil {}
+        }
+        let transport = try openTransport(to: server.url)
+        for number in 0..<10 {
+            #expect(try await transport.send(.small) == .all(.accepted))
+            // Each batch reaches the server over a connection of its own.
+            try #require(server.connectionCount == number + 1)
+            mayWrite.signal()
+            _ = try await written.next()
+        }
+    }
+
+    @Test(
+        "a connection is closed after a response that isn't clean",
+        arguments: [
+            "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 302 Go\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HT",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nHT",
+        ])
+    func uncleanConnectionIsClosed(response: String) async throws {
+        let closed = Arrivals<Bool>()
+        let server = try Server { connection in
+            _ = try connection.readRequest()
+            try connection.write(response)
+            try connection.waitForClose()
+            closed.add(true)
+        }
+        let transport = try openTransport(to: server.url)
+        for number in 0..<3 {
+            _ = try await transport.send(.small)
+            #expect(server.received.all.map(\.connection) == Array(0...number))
+            #expect(try await closed.next())
+        }
+    }
+
     @Test("each of many concurrent sends gets its own response")
     func concurrentSendsGetOwnResponses() async throws {
         let server = try Server { connection in

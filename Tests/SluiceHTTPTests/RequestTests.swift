@@ -42,14 +42,39 @@ struct RequestTests {
             let transport = try openTransport(to: server.url + "?a=%20b", headers: ["X-B": "2", "X-A": "1"])
             _ = try await transport.send(.small)
             let request = try await server.received.next()
+            let sentAt = "X-Sent-At: "
+            #expect(request.header("X-Sent-At").flatMap { Timestamp($0) } != nil)
             #expect(
-                request.lines == [
+                request.lines.filter { !$0.hasPrefix(sentAt) } == [
                     "POST /events?a=%20b HTTP/1.1", "Host: 127.0.0.1:\(server.port)", "Accept: */*",
                     "Content-Type: application/json", "X-A: 1", "X-B: 2", "User-Agent: Sluice", "Content-Length: 9",
                     "", "",
                 ])
         }
     #endif
+
+    @Test("every request has the time of sending in a header", arguments: FormatSample.all)
+    func requestHasSendTime(sample: FormatSample) async throws {
+        let sent = Locked<[String?]>([])
+        let client = FakeClient { request in sent.withLock { $0.append(request.header("X-Sent-At")) } }
+        let time = VirtualTime()
+        let transport = HTTPTransport(
+            to: sample.url, format: sample.format, configuration: .init(client: client, time: time))
+        for _ in 0..<2 {
+            _ = try await transport.send(.numbered(2))
+            time.advance(by: .milliseconds(61_234))
+        }
+        #expect(sent.withLock { $0 } == ["2026-01-01T00:00:00.000Z", "2026-01-01T00:01:01.234Z"])
+    }
+
+    private struct FakeClient: HTTPClient {
+        let note: @Sendable (HTTPRequest) -> Void
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            note(request)
+            return HTTPResponse(status: 200)
+        }
+    }
 
     @Test("a body of several megabytes arrives, without Expect")
     func largeBodyArrives() async throws {
@@ -81,14 +106,15 @@ struct RequestTests {
         #expect(try await server.received.next().values("X-Empty") == [""])
     }
 
-    @Test("a batch that is sent again is the same request")
+    @Test("a batch that is sent again is the same request, except for the time of sending")
     func repeatedBatchIsSameRequest() async throws {
         let server = try Server(responding: "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
         let transport = try openTransport(to: server.url, headers: ["X-C": "3", "X-A": "1", "X-B": "2", "X-D": "4"])
         _ = try await transport.send(.of("{}", "[]"))
         _ = try await transport.send(.of("{}", "[]"))
         let (first, second) = (try await server.received.next(), try await server.received.next())
-        #expect(first.head == second.head)
+        let lines = [first, second].map { $0.lines.filter { !$0.hasPrefix("X-Sent-At") } }
+        #expect(lines[0] == lines[1])
         #expect(first.body == second.body)
     }
 

@@ -236,7 +236,8 @@ def amplitude(case, text, events):
         "event_type": str, "user_id?": str, "device_id?": str, "time": int, "insert_id": UUID, "event_properties": dict,
     }
     body = strict(text)
-    check(body, {"api_key": "s3cr3t-key", "options": {"min_id_length": 1}, "events": [item]})
+    check(body, {"api_key": "s3cr3t-key", "options": {"min_id_length": 1},
+                 "client_upload_time": "2026-01-01T00:01:00.000Z", "events": [item]})
     for row, event in together(body["events"], events):
         assert "user_id" in row or "device_id" in row
         same([row["insert_id"], row["time"], row["event_properties"]], [event["id"], event["time"], event["properties"]])

@@ -10,8 +10,12 @@
 /// Bytes of a response's body that are kept. The transfer ends if there are more.
 #define SLUICE_CURL_BODY_LIMIT 65536
 
-/// Bytes of a response's head. The transfer fails if there are more.
+/// Bytes of a response's head, together with those of interim responses. The transfer fails if there are more.
 #define SLUICE_CURL_HEAD_LIMIT 65536
+
+/// Bytes around the chunks of a response's body: their sizes, their extensions, and the trailers. The transfer fails if
+/// there are more.
+#define SLUICE_CURL_FRAMING_LIMIT 65536
 
 /// Whether the system has a libcurl that is new enough.
 typedef enum {

@@ -1,7 +1,8 @@
 /// A strict reader of JSON (RFC 8259). Any other reader accepts the documents that it accepts, with the same meaning.
 ///
-/// It rejects invalid UTF-8, duplicate names, lone surrogates, integers beyond 64 bits, trailing bytes, and values below
-/// ``PropertyValue/maximumDepth``, which also bounds its recursion.
+/// It rejects invalid UTF-8, duplicate names, lone surrogates, integers beyond 64 bits, trailing bytes, strings in
+/// containers that are longer than ``PropertyValue/maximumStringBytes``, and values below ``PropertyValue/maximumDepth``,
+/// which also bounds its recursion. Names that differ only in Unicode normalization are duplicates.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -62,7 +63,11 @@ package struct JSONReader {
         switch bytes[position] {
         case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
         case UInt8(ascii: "["): return .array(try array(depth: depth + 1))
-        case UInt8(ascii: "\""): return try stringOrDate()
+        case UInt8(ascii: "\""):
+            let value = try stringOrDate()
+            // Properties and arrays would truncate it.
+            guard depth == 0 || value.fitsIntoContainers else { throw error("an overlong string ends") }
+            return value
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
@@ -237,5 +242,12 @@ package struct JSONReader {
             position += 1
         }
         return value
+    }
+}
+
+extension PropertyValue {
+    fileprivate var fitsIntoContainers: Bool {
+        guard case .string(let string) = self else { return true }
+        return string.utf8.count <= PropertyValue.maximumStringBytes
     }
 }

@@ -13,7 +13,9 @@ struct AmplitudeFormat: WireFormat {
         writer.raw(#"{"api_key":"#)
         writer.string(apiKey)
         // Otherwise ids with fewer than 5 characters would be refused.
-        writer.raw(#","options":{"min_id_length":1},"events":["#)
+        writer.raw(#","options":{"min_id_length":1},"client_upload_time":"#)
+        writer.isoTime(request.sendTime)
+        writer.raw(#","events":["#)
         try writer.events(of: batch, Self.write)
         writer.raw("]}")
         request.setJSON(writer)

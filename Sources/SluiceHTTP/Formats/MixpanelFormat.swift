@@ -35,16 +35,17 @@ struct MixpanelFormat: WireFormat {
         case 200...299:
             return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
         case 400:
-            // The other events were accepted. Believe this only if every record has a valid index.
             let records = response.jsonObject?["failed_records"]?.asArray
             let indices = records.map { $0.compactMap { $0.asObject?["index"] } } ?? []
             guard !indices.isEmpty, indices.count == records?.count,
                 indices.allSatisfy({ if case .int(0..<Int64(count)) = $0 { true } else { false } })
             else { return .all(response.verdict) }
-            return .each(
-                (0..<Int64(count)).map {
-                    indices.contains(.int($0)) ? .rejected("Mixpanel refused the event") : .accepted
-                })
+            let failed = (0..<count).map { indices.contains(.int(Int64($0))) }
+            let restCount = failed.count { !$0 }
+            // The other events were accepted only if Mixpanel counts them. Otherwise they are sent again without these.
+            let isAccepted = response.jsonObject?["num_records_imported"]?.asInt == restCount
+            let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
+            return .each(failed.map { $0 ? .rejected("Mixpanel refused the event") : rest })
         default: return .all(response.verdict)
         }
     }

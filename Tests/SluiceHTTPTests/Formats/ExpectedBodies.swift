@@ -106,7 +106,7 @@ enum ExpectedBodies {
         """#
 
     static let amplitude = #"""
-        {"api_key":"s3cr3t-key","options":{"min_id_length":1},"events":[\#
+        {"api_key":"s3cr3t-key","options":{"min_id_length":1},"client_upload_time":"2026-01-01T00:01:00.000Z","events":[\#
         {"event_type":"Kauf \"é😀\"","user_id":"u/1","device_id":"a1","time":1767225600123,\#
         "insert_id":"\#(ids[0])","event_properties":\#(properties)},\#
         {"event_type":"Bare","device_id":"\#(ids[1])","time":1767225600000,"insert_id":"\#(ids[1])",\#

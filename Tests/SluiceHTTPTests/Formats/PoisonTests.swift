@@ -59,10 +59,13 @@ struct PoisonTests {
         (
             "mixpanel",
             { body in
-                let bad = try BackendClient.elements(of: body).enumerated().filter { $0.element.contains("poison") }
+                let events = try BackendClient.elements(of: body)
+                let bad = events.enumerated().filter { $0.element.contains("poison") }
                 guard !bad.isEmpty else { return BackendClient.ok(200, #"{"code":200}"#) }
                 let records = bad.map { #"{"index":\#($0.offset)}"# }.joined(separator: ",")
-                return BackendClient.ok(400, #"{"code":400,"failed_records":[\#(records)]}"#)
+                let imported = events.count - bad.count
+                return BackendClient.ok(
+                    400, #"{"code":400,"num_records_imported":\#(imported),"failed_records":[\#(records)]}"#)
             }
         ),
         (

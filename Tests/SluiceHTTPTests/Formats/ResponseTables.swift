@@ -129,18 +129,24 @@ enum ResponseTables {
         ResponseRow("loki", 429, .retry), ResponseRow("loki", 500, .retry), ResponseRow("loki", 503, .retry),
     ]
 
-    static func failed(_ records: String) -> String {
-        #"{"code":400,"status":"Bad Request","failed_records":["#
-            + records + "]}"
+    static func failed(_ records: String, imported: Int? = nil) -> String {
+        let number = imported.map { #","num_records_imported":\#($0)"# } ?? ""
+        return #"{"code":400,"status":"Bad Request","failed_records":["# + records + "]" + number + "}"
     }
 
     static let mixpanel: [ResponseRow] = [
         ResponseRow("mixpanel", 200, #"{"code":200,"num_records_imported":3,"status":"OK"}"#, .accepted),
         ResponseRow("mixpanel", 200, "1", .retry), ResponseRow("mixpanel", 200, "{}", .retry),
         ResponseRow(
-            "mixpanel", 400, failed(#"{"index":1,"insert_id":"x","field":"properties.time","message":"bad"}"#),
+            "mixpanel", 400,
+            failed(#"{"index":1,"insert_id":"x","field":"properties.time","message":"bad"}"#, imported: 2),
             .accepted, .rejected, .accepted),
-        ResponseRow("mixpanel", 400, failed(#"{"index":0},{"index":2},{"index":2}"#), .rejected, .accepted, .rejected),
+        ResponseRow(
+            "mixpanel", 400, failed(#"{"index":0},{"index":2},{"index":2}"#, imported: 1), .rejected, .accepted,
+            .rejected),
+        ResponseRow("mixpanel", 400, failed(#"{"index":1}"#), .retry, .rejected, .retry),
+        ResponseRow("mixpanel", 400, failed(#"{"index":1}"#, imported: 0), .retry, .rejected, .retry),
+        ResponseRow("mixpanel", 400, failed(#"{"index":1}"#, imported: 3), .retry, .rejected, .retry),
         ResponseRow("mixpanel", 400, failed(#"{"index":0},{"index":1},{"index":2}"#), .rejected),
         ResponseRow("mixpanel", 400, failed(#"{"index":[]}"#), .refused),
         ResponseRow("mixpanel", 400, failed(#"{"index":0},{}"#), .refused),

@@ -69,7 +69,7 @@ extension Server {
 extension Attack {
     static let backOff = Fate.retried(after: 550)
 
-    static let all = silence + breaks + floods + redirects + interim + waits
+    static let all = silence + breaks + floods + framing + redirects + interim + waits
 
     static let silence: [Attack] = [
         Attack("hangs before it reads", backOff, moment: .connection, isTimed: true) { connection, _ in
@@ -145,6 +145,16 @@ extension Attack {
             try connection.write("HTTP/1.1 200 OK\r\n" + String(repeating: "X: xxxxxxxx\r\n", count: 240_000) + "\r\n")
         },
     ]
+
+    /// libcurl takes such responses without a limit.
+    static let framing: [Attack] = [("0\r\n", "X: 1\r\n"), ("2;", "x=y;"), ("0", "0")].map { beginning, piece in
+        Attack("chunks that repeat \(piece.debugDescription) after \(beginning.debugDescription)", backOff) {
+            connection, _ in
+            try connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + beginning)
+            let pieces = String(repeating: piece, count: 4_096)
+            while true { try connection.write(pieces) }
+        }
+    }
 
     static let redirects: [Attack] = [301, 302, 303, 307, 308].flatMap { status in
         [

@@ -127,6 +127,12 @@ final class Connection: Sendable {
         _ = try read(upTo: 16)
     }
 
+    /// Reads and discards this many bytes, or fewer if the client closes.
+    func readRest(of count: Int) throws {
+        var rest = count
+        while rest > 0, let bytes = Optional(try read(upTo: min(rest, 65_536))), !bytes.isEmpty { rest -= bytes.count }
+    }
+
     func write(_ text: String) throws {
         try write(Array(text.utf8))
     }

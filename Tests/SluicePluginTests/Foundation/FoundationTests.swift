@@ -78,9 +78,10 @@ struct FoundationTests {
     @Test("a store at a URL is the store at its path")
     func urlNamesStore() async throws {
         let url = URL(filePath: directory.path).appending(path: "events")
+        let null = try FileHandle(forWritingTo: URL(filePath: "/dev/null"))
         let first = try Pipeline {
             try JSONLStore(at: url)
-            StdoutTransport(descriptor: -1)
+            StdoutTransport(descriptor: null.fileDescriptor)
         }
         first.pauseDelivery()
         first.track("Event")

@@ -59,6 +59,7 @@ import Testing
             "{\"a\":1,}",
             "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":1}", "{null:1}",
             "1/*x*/", "//x\n1", "1 2", "[1]]", "{\"é\":1,\"e\u{301}\":1}",
+            "{\"a\":[{\"é\":1,\"e\u{301}\":2}]}", "{\"é\":1,\"e\\u0301\":1}",
         ]) func invalidPropertyJSONIsRefused(value: String)
     {
         expectRefusal("{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"p\":\(value)}}".utf8)
@@ -78,6 +79,16 @@ import Testing
         expectRefusal(start + bytes + Array("\":1}}".utf8))
         // Half of a string that is read by copying, because of its escape.
         expectRefusal(start + Array("p\":\"\\n".utf8) + bytes + Array("\"}}".utf8))
+    }
+
+    @Test("a string that properties would truncate is refused", arguments: [0, 1])
+    func overlongStringIsRefused(more: Int) throws {
+        let string = String(repeating: "x", count: PropertyValue.maximumStringBytes + more)
+        for (open, close) in [("", ""), ("[", "]"), ("{\"k\":[1,", "]}")] {
+            let bytes = "{\(Self.id),\"event\":\"e\",\"time\":1,\"properties\":{\"p\":\(open)\"\(string)\"\(close)}}"
+                .utf8
+            if more > 0 { expectRefusal(bytes) } else { #expect(try EventLine(read(bytes)).bytes.elementsEqual(bytes)) }
+        }
     }
 
     @Test("nesting below the allowed depth is refused", arguments: [33, 1_000, 1_000_000])

@@ -1,0 +1,153 @@
+import Dispatch
+import Sluice
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    // The C library's `stdout` is a variable, which nothing changes.
+    @preconcurrency import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+
+/// A file with a queue of its own for writes, because they may block for as long as a reader likes.
+final class Output: Sendable {
+    private struct State {
+        /// Our own duplicate of the descriptor.
+        var duplicate: Int32?
+        /// The last write failed after a part of a line.
+        var endsWithinLine = false
+    }
+
+    private let descriptor: Int32
+    private let state = Locked(State())
+    private let queue = DispatchQueue(label: "Sluice.StdoutTransport")
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        // A write that hangs retains this output.
+        if let duplicate = state.withLock(\.duplicate) { close(duplicate) }
+    }
+
+    func opened() throws(SluiceError) -> Int32 {
+        try state.withLock { (state) throws(SluiceError) in
+            if let duplicate = state.duplicate { return duplicate }
+            // Never one of the standard descriptors, which other code expects to be what their names say.
+            let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+            let error = errno
+            guard duplicate >= 0, fcntl(duplicate, F_GETFL) & O_ACCMODE != O_RDONLY else {
+                if duplicate >= 0 { close(duplicate) }
+                let reason = duplicate >= 0 || error == EBADF ? "isn't open for writing" : "has errno \(error)"
+                throw SluiceError(
+                    .invalidArgument, "file descriptor \(descriptor) \(reason); pass one that is open for writing")
+            }
+            state.duplicate = duplicate
+            return duplicate
+        }
+    }
+
+    /// Writes bytes that end with a newline, after those of earlier calls.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled. Bytes that are being written are then written to
+    ///   their end; otherwise they aren't written.
+    func write(_ lines: [UInt8]) async throws {
+        let duplicate = try opened()
+        let write = PendingWrite(lines)
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                guard write.wait(continuation) else { return }
+                queue.async { [self] in
+                    guard let lines = write.begin() else { return }
+                    write.end(Result { try writeNow(lines, to: duplicate) })
+                }
+            }
+        } onCancel: {
+            write.end(.failure(CancellationError()))
+        }
+    }
+
+    /// Called on the queue only.
+    private func writeNow(_ lines: [UInt8], to duplicate: Int32) throws(SluiceError) {
+        // Output that the host printed before must come first.
+        if descriptor == STDOUT_FILENO { fflush(stdout) }
+        if state.withLock(\.endsWithinLine) { try writeAll([UInt8(ascii: "\n")], to: duplicate) }
+        state.withLock { $0.endsWithinLine = false }
+        try writeAll(lines, to: duplicate)
+    }
+
+    private func writeAll(_ bytes: [UInt8], to duplicate: Int32) throws(SluiceError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(duplicate, $0.baseAddress, $0.count) }
+            let error = errno
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if error == EAGAIN {
+                // Another process that shares the file may have made it non-blocking.
+                var entry = pollfd(fd: duplicate, events: Int16(POLLOUT), revents: 0)
+                poll(&entry, 1, -1)
+            } else if error != EINTR {
+                let endsWithinLine = rest.startIndex > 0 && bytes[rest.startIndex - 1] != UInt8(ascii: "\n")
+                if rest.startIndex > 0 { state.withLock { $0.endsWithinLine = endsWithinLine } }
+                throw SluiceError(.inputOutput, "file descriptor \(descriptor) can't be written: errno \(error)")
+            }
+        }
+    }
+}
+
+// The method above shadows the function with the same name.
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}
+
+/// A write that its task awaits. It ends once: with its result, or when the task is cancelled.
+private final class PendingWrite: Sendable {
+    private enum State {
+        case new([UInt8])
+        case waiting([UInt8], CheckedContinuation<Void, any Error>)
+        case writing(CheckedContinuation<Void, any Error>)
+        case ended
+    }
+
+    private let state: Locked<State>
+
+    init(_ lines: [UInt8]) {
+        state = Locked(.new(lines))
+    }
+
+    /// Returns false, after it has resumed the continuation, if the task was cancelled before.
+    func wait(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {
+        let waits = state.withLock { state in
+            guard case .new(let lines) = state else { return false }
+            state = .waiting(lines, continuation)
+            return true
+        }
+        if !waits { continuation.resume(throwing: CancellationError()) }
+        return waits
+    }
+
+    /// Returns the bytes, or nil if the task was cancelled.
+    func begin() -> [UInt8]? {
+        state.withLock { state in
+            guard case .waiting(let lines, let continuation) = state else { return nil }
+            state = .writing(continuation)
+            return lines
+        }
+    }
+
+    func end(_ result: Result<Void, any Error>) {
+        let waiting = state.withLock { state in
+            defer { state = .ended }
+            switch state {
+            case .waiting(_, let continuation), .writing(let continuation): return Optional(continuation)
+            case .new, .ended: return nil
+            }
+        }
+        waiting?.resume(with: result)
+    }
+}
