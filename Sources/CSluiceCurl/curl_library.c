@@ -11,8 +11,6 @@
 
 curl_library sluice_curl;
 
-static sluice_curl_availability availability = SLUICE_CURL_UNUSABLE;
-
 static bool find(void *library, const char *name, void *function) {
     void *symbol = dlsym(library, name);
     // ISO C has no cast between data and function pointers; POSIX guarantees the same representation.
@@ -47,12 +45,15 @@ static sluice_curl_availability load(void) {
     return SLUICE_CURL_AVAILABLE;
 }
 
-static void load_once(void) { availability = load(); }
-
 sluice_curl_availability sluice_curl_load(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_once);
-    return availability;
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static sluice_curl_availability availability = SLUICE_CURL_MISSING;
+    pthread_mutex_lock(&mutex);
+    // A failure may be a lack of memory or descriptors, and is not final.
+    if (availability != SLUICE_CURL_AVAILABLE) availability = load();
+    sluice_curl_availability result = availability;
+    pthread_mutex_unlock(&mutex);
+    return result;
 }
 
 #endif

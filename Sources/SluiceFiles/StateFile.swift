@@ -24,8 +24,8 @@ package struct StateFile: Sendable {
         self.init(path: directory.isEmpty ? "" : "\(directory)/\(name)")
     }
 
-    /// The bytes that were written last; nil if there is no such file. Removes temporary files that processes left which
-    /// were killed while they wrote.
+    /// The bytes that were written last; nil if there is no such file. Removes the temporary files of processes that were
+    /// killed during a write.
     package func read() throws(SluiceError) -> [UInt8]? {
         do throws(FileError) {
             let path = try normalizedPath()

@@ -24,7 +24,7 @@ package struct SystemFileSystem: FileSystem {
         if options.contains(.directory) { flags |= O_DIRECTORY }
         let file = try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) }
         guard file <= STDERR_FILENO else { return FileDescriptor(rawValue: file) }
-        // The host was started with this standard descriptor closed. Whoever prints would write into our file.
+        // The host has closed this standard descriptor. Everything that it prints would be written to our file.
         defer { _ = close(file) }
         return FileDescriptor(rawValue: try checked { fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) })
     }

@@ -1,29 +1,9 @@
-public import Sluice
+import Sluice
 import SluiceFiles
 
-/// Corrects the times of events by the server's clock, for devices whose clock is wrong.
-///
-/// ```swift
-/// HTTPTransport(
-///     to: collector, configuration: .init(clock: ClockCorrection(persistedIn: .file(stateDirectory))))
-/// ```
-///
-/// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, every batch is
-/// sent with the server's time: the times of its events, and ``HTTPRequest/sendTime``. Events from before that response and
-/// from earlier launches are corrected too. Stored events keep their time.
-///
-/// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second. The
-/// skew is kept until a response contradicts it, so that a retry usually has the same times. A `Date` outside the years
-/// 2025 to 2099 is ignored.
-///
-/// A corrected event has the property `$time_correction`, the milliseconds that were added. An event that already has this
-/// property isn't corrected: set it to 0 for an event whose time isn't this device's.
-///
-/// The skew is the one at the time of sending. If the wall clock is set between `track` and sending, as by a device that
-/// gets its time from the network after its start, events from before that are sent with a wrong time.
-///
-/// You can read the skew from ``HTTPTransport/clockSkew`` and use this type from any thread.
-public final class ClockCorrection: Sendable {
+/// Learns how far the server's clock is ahead, and corrects the times of batches by it: see
+/// ``HTTPTransport/Configuration/clockCorrection``.
+final class ClockCorrection: Sendable {
     /// The servers' times that are believed: 2025-01-01 to 2100-01-01.
     private static let plausible =
         Timestamp(milliseconds: 1_735_689_600_000)..<Timestamp(milliseconds: 4_102_444_800_000)
@@ -34,25 +14,15 @@ public final class ClockCorrection: Sendable {
     private let bounds = Locked<ClockBounds?>(nil)
     private let kept: PersistedState<ClockSkew>
 
-    /// Creates a correction.
-    ///
-    /// - Parameters:
-    ///   - persistence: Where the skew is kept for the next launch, as the item `clock`.
-    ///   - time: The clocks, which must be those of the pipeline.
-    public init(
-        persistedIn persistence: Persistence = .memory, time: any TimeSource = PipelineEnvironment.systemTime
-    ) {
+    init(persistedIn persistence: Persistence, time: any TimeSource) {
         self.time = time
         // The next response replaces a skew that was damaged, so there is no one to report it to.
         kept = PersistedState("clock", in: persistence, PluginContext()) { ClockSkew() }
     }
 
-    /// How far the server's clock is ahead of this system's wall clock. Zero while both may agree, nil before the first
-    /// response.
-    public var skew: Duration? { milliseconds.map { .milliseconds($0) } }
-
-    /// The skew in milliseconds. It changes only if the present one is impossible.
-    var milliseconds: Int64? {
+    /// How far the server's clock is ahead of this system's wall clock, in milliseconds. Zero while both may agree, nil
+    /// before the first response. It changes only if the present one is impossible.
+    var skew: Int64? {
         let (wall, now) = (time.wallTime(), time.continuousTime())
         let old = kept.value?.milliseconds
         guard let bounds = bounds.withLock({ $0 }), Timestamp.writable.contains(wall) else { return old }
@@ -74,7 +44,7 @@ public final class ClockCorrection: Sendable {
         else { return }
         let found = ClockBounds(date: date, between: begin, and: time.continuousTime())
         bounds.withLock { $0 = $0?.narrowed(by: found) ?? found }
-        _ = milliseconds
+        _ = skew
     }
 
     /// Returns when the skew has been written. For tests.

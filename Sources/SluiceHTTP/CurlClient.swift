@@ -41,7 +41,7 @@
             case SLUICE_CURL_MISSING:
                 throw SluiceError(
                     .missingLibrary,
-                    "HTTPTransport needs libcurl.so.4; install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)")
+                    "HTTPTransport can't load libcurl.so.4; install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)")
             case SLUICE_CURL_TOO_OLD:
                 throw SluiceError(
                     .missingLibrary, "HTTPTransport needs libcurl 7.68 or later; update the older one on this system")

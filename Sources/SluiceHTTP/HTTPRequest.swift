@@ -10,7 +10,8 @@ public struct HTTPRequest: Sendable {
     public var headers: [(name: String, value: String)]
     /// The body, compressed if a header says so.
     public var body: [UInt8]
-    /// When the request is sent, for envelopes that contain this time. With a ``ClockCorrection`` it is the server's time.
+    /// When the request is sent, for envelopes that contain this time. With a
+    /// ``HTTPTransport/Configuration/clockCorrection`` it is the server's time.
     /// A retry differs from the first attempt in this time, and in event times only if the skew has changed in between.
     public var sendTime: Timestamp
 

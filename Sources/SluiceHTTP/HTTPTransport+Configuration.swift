@@ -9,14 +9,33 @@ extension HTTPTransport {
     public struct Configuration: Sendable {
         /// Whether bodies are compressed, if the format's backend accepts gzip.
         public var gzip: Bool
-        /// How long a request of the system's client may take.
-        public var timeouts: HTTPTimeouts
+        /// The timeout for the name lookup, the connection and the TLS handshake together, by a monotonic clock.
+        public var connectTimeout: Duration
+        /// The timeout for the whole request, up to the last byte of the response, by a monotonic clock.
+        public var totalTimeout: Duration
         /// The client that sends the requests; nil for the system's. Your own client enforces its own timeouts.
         public var client: (any HTTPClient)?
-        /// The clocks for ``HTTPRequest/sendTime``.
+        /// The clocks, which must be those of the pipeline.
         public var time: any TimeSource
-        /// Corrects the times of events by the server's clock.
-        public var clock: ClockCorrection?
+        /// Corrects the times of events by the server's clock, for devices whose clock is wrong. Nil sends them as they are.
+        ///
+        /// The value is the place where the skew is kept for the next launch, as the item `clock`. Pass `.memory` to learn
+        /// it in each launch.
+        ///
+        /// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, every
+        /// batch is sent with the server's time: the times of its events, and ``HTTPRequest/sendTime``. Events from before
+        /// that response and from earlier launches are corrected too. Stored events keep their time.
+        ///
+        /// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second. The
+        /// skew is kept until a response contradicts it, so that a retry usually has the same times. A `Date` outside the
+        /// years 2025 to 2099 is ignored.
+        ///
+        /// A corrected event has the property `$time_correction`, the milliseconds that were added. An event that already
+        /// has this property isn't corrected: set it to 0 for an event whose time isn't this device's.
+        ///
+        /// The skew is the one at the time of sending. If the wall clock is set between `track` and sending, as by a device
+        /// that gets its time from the network after its start, events from before that are sent with a wrong time.
+        public var clockCorrection: Persistence?
         /// Changes each request last, for example to add a signature or a token. It sees the body as it is sent. The batch
         /// is retried if it throws.
         public var sign: (@Sendable (inout HTTPRequest) throws -> Void)?
@@ -28,36 +47,32 @@ extension HTTPTransport {
         /// Creates a configuration. Every parameter sets the property of the same name.
         public init(
             gzip: Bool = true,
-            timeouts: HTTPTimeouts = HTTPTimeouts(),
+            connectTimeout: Duration = .seconds(10),
+            totalTimeout: Duration = .seconds(30),
             client: (any HTTPClient)? = nil,
             time: any TimeSource = PipelineEnvironment.systemTime,
-            clock: ClockCorrection? = nil,
+            clockCorrection: Persistence? = nil,
             sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
             onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
         ) {
             self.gzip = gzip
-            self.timeouts = timeouts
+            self.connectTimeout = connectTimeout
+            self.totalTimeout = totalTimeout
             self.client = client
             self.time = time
-            self.clock = clock
+            self.clockCorrection = clockCorrection
             self.sign = sign
             self.onDiagnostic = onDiagnostic
         }
+
+        var timeouts: HTTPTimeouts { HTTPTimeouts(connect: connectTimeout, total: totalTimeout) }
     }
 }
 
-/// How long a request may take, measured by a monotonic clock.
-public struct HTTPTimeouts: Sendable, Hashable {
-    /// The timeout for the name lookup, the connection and the TLS handshake together.
-    public var connect: Duration
-    /// The timeout for the whole request, up to the last byte of the response.
-    public var total: Duration
-
-    /// Creates timeouts, which must be more than zero.
-    public init(connect: Duration = .seconds(10), total: Duration = .seconds(30)) {
-        self.connect = connect
-        self.total = total
-    }
+/// How long a request may take.
+struct HTTPTimeouts: Sendable, Hashable {
+    var connect = Duration.seconds(10)
+    var total = Duration.seconds(30)
 
     func check() throws(SluiceError) {
         guard connect > .zero, total > .zero else {

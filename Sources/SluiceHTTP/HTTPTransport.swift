@@ -27,6 +27,7 @@ public final class HTTPTransport: Transport {
     private let configuration: Configuration
     private let client: any HTTPClient
     private let compresses: Bool
+    let clock: ClockCorrection?
 
     /// Creates a transport. ``open()`` validates the arguments when you build the pipeline.
     ///
@@ -45,14 +46,15 @@ public final class HTTPTransport: Transport {
         self.configuration = configuration
         client = configuration.client ?? SystemClient(configuration.timeouts)
         compresses = configuration.gzip && format.wire.acceptsGzip
+        clock = configuration.clockCorrection.map { ClockCorrection(persistedIn: $0, time: configuration.time) }
     }
 
     /// The largest batch that the format's backend accepts.
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
 
     /// How far the server's clock is ahead of this system's wall clock. Zero while both may agree; nil before the first
-    /// response, or without a ``Configuration/clock``.
-    public var clockSkew: Duration? { configuration.clock?.skew }
+    /// response, or without a ``Configuration/clockCorrection``.
+    public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
 
     /// Validates the arguments and loads the client.
     ///
@@ -75,7 +77,7 @@ public final class HTTPTransport: Transport {
 
     /// Sends a batch in one request. Throws if there was no complete response.
     public func send(_ batch: Batch) async throws -> Verdicts {
-        let skew = configuration.clock?.milliseconds ?? 0
+        let skew = clock?.skew ?? 0
         let batch = ClockCorrection.correct(batch, by: skew)
         let wall = configuration.time.wallTime()
         var blank = HTTPRequest(url: url, sendTime: Timestamp(milliseconds: wall.milliseconds &+ skew))
@@ -122,9 +124,9 @@ public final class HTTPTransport: Transport {
         if compresses, let deflater = configuration.deflater { request.gzip(by: deflater) }
         try configuration.sign?(&request)
         try request.check()
-        let begin = configuration.clock?.now
+        let begin = clock?.now
         let response = try await client.send(request)
-        if let begin { configuration.clock?.note(response, since: begin) }
+        if let begin { clock?.note(response, since: begin) }
         return format.verdicts(for: batch, from: response).explained(by: response)
     }
 }

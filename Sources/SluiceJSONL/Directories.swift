@@ -15,7 +15,7 @@ struct Directories {
     private var claimed: [String: InstanceDirectory] = [:]
     /// They belong to processes that may end, or are too large or too many to adopt now.
     private var otherDirectories: [String] = []
-    /// The paths of files that don't belong to this store, and that nobody has been told of.
+    /// The paths of files that don't belong to this store, until they are reported.
     private var foreign: [String] = []
     private var nextSequence: UInt64 = 0
     var synchronization = PendingSynchronization()
@@ -96,7 +96,7 @@ struct Directories {
     private mutating func continueSequence(after listing: InstanceDirectory.Listing) {
         let segments = listing.segments.lazy.map(\.name.sequence)
         for sequence in listing.deadLetters.map(\.sequence) + segments {
-            // Nobody has counted up to a higher one. After it, later processes could not read our names.
+            // No process has counted up to a higher number. Names after it could not be read by later processes.
             guard sequence < SegmentName.maximumSequence / 2 else { continue }
             nextSequence = max(nextSequence, sequence + 1)  // mutant: restart-sequence
         }

@@ -50,8 +50,8 @@ struct RootDirectory {
         }
     }
 
-    /// The directories with an entry that a process of this user may have created, and that leads to the events. That
-    /// process may have ended before the entry was safe.
+    /// The directories whose entries lead to the events, as far as a process of this user may have created these entries.
+    /// That process may have ended before they were safe from a loss of power.
     var synchronizedDirectories: [String] {
         var directories = [path]
         do throws(FileError) {

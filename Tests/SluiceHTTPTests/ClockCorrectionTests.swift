@@ -42,15 +42,14 @@ struct ClockCorrectionTests {
     private struct Bench {
         let time: VirtualTime
         let server: TimeServer
-        let clock: ClockCorrection
         let transport: HTTPTransport
 
         init(persistedIn persistence: Persistence = .memory, _ make: (VirtualTime) -> TimeServer) {
             time = VirtualTime()
             server = make(time)
-            clock = ClockCorrection(persistedIn: persistence, time: time)
             transport = HTTPTransport(
-                to: "https://h", format: .ndjson, configuration: .init(client: server, time: time, clock: clock))
+                to: "https://h", format: .ndjson,
+                configuration: .init(client: server, time: time, clockCorrection: persistence))
         }
 
         /// An event that is tracked now, by the wall clock.
@@ -97,19 +96,19 @@ struct ClockCorrectionTests {
         let now = first.server.now
         _ = try await first.error()
         #expect(abs(try await first.sent(early).time.milliseconds - now) <= 540)
-        await first.clock.waitForWrites()
+        await first.transport.clock?.waitForWrites()
 
         let second = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
-        #expect(second.clock.skew == first.clock.skew)
+        #expect(second.transport.clockSkew == first.transport.clockSkew)
         #expect(abs(try await second.sent(early).time.milliseconds - now) <= 540, "before the first response")
-        #expect(second.clock.skew == first.clock.skew)
+        #expect(second.transport.clockSkew == first.transport.clockSkew)
     }
 
     @Test("damaged state counts as no state", arguments: ["", "{}", #"{"clock":{"skew":5},"checksum":"0"}"#])
     func damagedStateIsIgnored(text: String) async throws {
         let persistence = Persistence(named: "items", read: { _ in Array(text.utf8) }, write: { _, _ in })
         let bench = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
-        #expect(bench.clock.skew == nil)
+        #expect(bench.transport.clockSkew == nil)
         #expect(try await bench.error() == -86_400_000)
         #expect(abs(try await bench.error()) <= 540)
     }
@@ -137,7 +136,7 @@ struct ClockCorrectionTests {
             let event = bench.event()
             #expect(try await bench.sent(event) == event)
         }
-        #expect(bench.clock.skew == .zero)
+        #expect(bench.transport.clockSkew == .zero)
     }
 
     @Test("an event that is tracked after the wall clock was set is corrected")
@@ -202,7 +201,7 @@ struct ClockCorrectionTests {
         let bench = Bench { TimeServer(time: $0, ahead: 86_400_000, status: status, date: date) }
         let event = bench.event()
         for _ in 0..<2 { #expect(try await bench.sent(event) == event) }
-        #expect(bench.clock.skew == nil)
+        #expect(bench.transport.clockSkew == nil)
     }
 
     @Test("bounds narrow down, and contradicting ones are replaced")

@@ -43,7 +43,7 @@ struct ContractTests {
     func keepsContractIfServerHangs(format: Int) async throws {
         let server = try Server { connection in try connection.waitForClose() }
         try await TransportContract.check {
-            HTTPTransport(to: server.url, format: Self.formats[format], configuration: .init(timeouts: .short))
+            HTTPTransport(to: server.url, format: Self.formats[format], configuration: .init(.short))
         }
     }
 

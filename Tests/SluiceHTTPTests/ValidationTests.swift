@@ -115,7 +115,7 @@ struct ValidationTests {
     func invalidTimeoutsThrow(duration: Duration) {
         for timeouts in [HTTPTimeouts(connect: duration), HTTPTimeouts(total: duration)] {
             let error = #expect(throws: SluiceError.self) {
-                try HTTPTransport(to: "http://host/", configuration: .init(timeouts: timeouts)).open()
+                try HTTPTransport(to: "http://host/", configuration: .init(timeouts)).open()
             }
             #expect(error?.code == .invalidArgument)
         }

@@ -113,6 +113,25 @@ struct DurabilityTests {
         #expect(try store.drain() == texts(0...1_200))
     }
 
+    @Test("an event that is stored during a synchronization waits one interval from its start, not from its end")
+    func intervalCountsFromStartOfSynchronization() async throws {
+        let store = try opened(.interval(milliseconds: 10))
+        try store.append(EventLine(0))
+        let due = time.continuousTime() + .milliseconds(20)
+        files.duringNextSynchronization { [time] in
+            do {
+                try store.append(EventLine(1))
+            } catch {
+                Issue.record(error)
+            }
+            time.advance(by: .milliseconds(7))
+        }
+        let before = files.calls(.synchronize)
+        try await passInterval()
+        await until { files.calls(.synchronize) == before + 2 && time.deadlines.count == 1 }
+        #expect(time.deadlines == [due])
+    }
+
     @Test("a synchronization that failed is reported, and not tried again on the same file")
     func failedSynchronizationIsReported() async throws {
         let store = try opened(.interval(milliseconds: 10))

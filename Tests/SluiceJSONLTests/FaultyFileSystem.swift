@@ -25,6 +25,7 @@ final class FaultyFileSystem: FileSystem {
         var processID: Int32?
         var userID: UInt32?
         var beforeLock: (skip: Int, body: @Sendable () -> Void)?
+        var duringSynchronization: (@Sendable () -> Void)?
         var openFiles = 0
         var mostOpenFiles = 0
     }
@@ -63,6 +64,11 @@ final class FaultyFileSystem: FileSystem {
     /// Runs `body` like another process, just before a lock is taken: the next one, or a later one.
     func beforeLock(skipping skip: Int = 0, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.beforeLock = (skip, body) }
+    }
+
+    /// Runs `body` once, while the drive is busy with the next synchronization.
+    func duringNextSynchronization(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.duringSynchronization = body }
     }
 
     func calls(_ operation: Operation) -> Int {
@@ -133,6 +139,11 @@ final class FaultyFileSystem: FileSystem {
         // These tests can't see whether the drive has the bytes.
         if try base.status(of: file).kind == .directory { try count(.synchronizeDirectory) }
         try count(.synchronize)
+        let body = state.withLock { state in
+            defer { state.duringSynchronization = nil }
+            return state.duringSynchronization
+        }
+        body?()
     }
 
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {

@@ -25,7 +25,7 @@ typedef enum {
     SLUICE_CURL_UNUSABLE,
 } sluice_curl_availability;
 
-/// Loads libcurl, once per process; later calls return the same result. Can be called from any thread.
+/// Loads libcurl, once per process. After a failure, a later call tries again. Can be called from any thread.
 sluice_curl_availability sluice_curl_load(void);
 
 /// Copied before `sluice_curl_start` returns.

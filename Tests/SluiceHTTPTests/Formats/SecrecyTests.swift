@@ -70,7 +70,7 @@ struct SecrecyTests {
             ("http://\(Self.secret)@host/", [:]),
         ] as [(String, [String: String])] {
             let transport = HTTPTransport(
-                to: url, format: sample.format, headers: headers, configuration: .init(timeouts: .short))
+                to: url, format: sample.format, headers: headers, configuration: .init(.short))
             do {
                 try transport.open()
                 _ = try await transport.send(.allKinds())

@@ -18,6 +18,9 @@ struct HostilePipeline {
     ) throws {
         let diagnosed = Locked<[Diagnostic]>([])
         let time = VirtualTime()
+        var configuration = HTTPTransport.Configuration(timeouts)
+        configuration.gzip = false
+        configuration.time = time
         self.diagnosed = diagnosed
         self.time = time
         pipeline = try Pipeline(
@@ -25,8 +28,7 @@ struct HostilePipeline {
             onDiagnostic: { diagnostic in diagnosed.withLock { $0.append(diagnostic) } }
         ) {
             JSONLStore(at: directory)
-            HTTPTransport(
-                to: url, format: format, configuration: .init(gzip: false, timeouts: timeouts, time: time))
+            HTTPTransport(to: url, format: format, configuration: configuration)
         }
     }
 

@@ -30,13 +30,20 @@ extension HTTPTimeouts {
     static let short = HTTPTimeouts(connect: .milliseconds(100), total: .milliseconds(100))
 }
 
+extension HTTPTransport.Configuration {
+    init(_ timeouts: HTTPTimeouts) {
+        self.init(connectTimeout: timeouts.connect, totalTimeout: timeouts.total)
+    }
+}
+
 /// An open transport. Throws if there is no usable libcurl.
 func openTransport(
     to url: String, format: HTTPFormat = .jsonArray, headers: [String: String] = [:],
     timeouts: HTTPTimeouts = HTTPTimeouts(), sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
 ) throws -> HTTPTransport {
-    let transport = HTTPTransport(
-        to: url, format: format, headers: headers, configuration: .init(timeouts: timeouts, sign: sign))
+    var configuration = HTTPTransport.Configuration(timeouts)
+    configuration.sign = sign
+    let transport = HTTPTransport(to: url, format: format, headers: headers, configuration: configuration)
     try transport.open()
     return transport
 }

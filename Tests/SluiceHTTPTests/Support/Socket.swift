@@ -23,7 +23,7 @@ enum Socket {
         var address = loopback(port: 0)
         let isListening = withUnsafeMutablePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, size) == 0 && listen(descriptor, 64) == 0
+                bind(descriptor, address, size) == 0 && listen(descriptor, 1_024) == 0
                     && getsockname(descriptor, address, &size) == 0
             }
         }
