@@ -22,6 +22,8 @@ public final class ScriptedTransport: Transport {
         var batches: [Batch] = []
         var accepted: [EventLine] = []
         var hanging: [AsyncStream<Verdicts>.Continuation] = []
+        /// Sends that were recorded and, if they hang, can be released.
+        var begun = 0
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -72,7 +74,7 @@ public final class ScriptedTransport: Transport {
     public func waitForSends(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
-                if state.batches.count >= count { return true }
+                if state.begun >= count { return true }
                 state.watchers.append((count, continuation))
                 return false
             }
@@ -93,21 +95,37 @@ public final class ScriptedTransport: Transport {
 
     /// Records the batch and follows the script.
     public func send(_ batch: Batch) async throws -> Verdicts {
-        let (index, watchers) = state.withLock { state in
+        let index = state.withLock { state in
             state.batches.append(batch)
-            let count = state.batches.count
-            defer { state.watchers.removeAll { $0.count <= count } }
-            return (count - 1, state.watchers.filter { $0.count <= count })
+            return state.batches.count - 1
         }
-        for watcher in watchers { watcher.continuation.resume() }
         let verdicts: Verdicts
         switch step(index, batch) {
-        case .answer(let answer): verdicts = answer
-        case .failure(let error): throw error
-        case .hang: verdicts = try await hang()
+        case .answer(let answer):
+            begin()
+            verdicts = answer
+        case .failure(let error):
+            begin()
+            throw error
+        case .hang:
+            let (released, continuation) = AsyncStream.makeStream(of: Verdicts.self)
+            begin(hanging: continuation)
+            verdicts = try await first(of: released)
         }
         record(verdicts, batch)
         return verdicts
+    }
+
+    /// Wakes the watchers. A send that hangs can be released by then.
+    private func begin(hanging continuation: AsyncStream<Verdicts>.Continuation? = nil) {
+        let watchers = state.withLock { state in
+            if let continuation { state.hanging.append(continuation) }
+            state.begun += 1
+            let count = state.begun
+            defer { state.watchers.removeAll { $0.count <= count } }
+            return state.watchers.filter { $0.count <= count }
+        }
+        for watcher in watchers { watcher.continuation.resume() }
     }
 
     private func record(_ verdicts: Verdicts, _ batch: Batch) {
@@ -120,9 +138,7 @@ public final class ScriptedTransport: Transport {
         state.withLock { $0.accepted += accepted }
     }
 
-    private func hang() async throws -> Verdicts {
-        let (released, continuation) = AsyncStream.makeStream(of: Verdicts.self)
-        state.withLock { $0.hanging.append(continuation) }
+    private func first(of released: AsyncStream<Verdicts>) async throws -> Verdicts {
         for await verdicts in released { return verdicts }
         // The stream ends only when the task is cancelled.
         throw CancellationError()
