@@ -69,6 +69,9 @@ import Testing
             ScriptedTransport()
         }
         pipeline.pauseDelivery()
+        // The Swift runtime has locks for the first use of a type, which a child can't unlock.
+        for _ in 0..<100 { pipeline.track("Child") }
+        for _ in 0..<100 { pipeline.track("Event", ["key": "value"]) }
         let isOver = Locked(false)
         let threads = (0..<4).map { _ in
             let thread = Thread { while !isOver.withLock(\.self) { pipeline.track("Event", ["key": "value"]) } }
