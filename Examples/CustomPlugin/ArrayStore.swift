@@ -27,7 +27,7 @@ final class ArrayStore: Store {
             guard let priority = waiting.map(\.priority).max() else { return nil }
             let events = Array(waiting.filter { $0.priority == priority }.prefix(size.events))
             waiting.removeAll(where: events.contains)
-            let batch = Batch(id: Batch.ID(rawValue: .random(in: 0 ... .max)), events: events)
+            let batch = Batch(id: .random(in: 0 ... .max), events: events)
             taken[batch.id] = events
             return batch
         }

@@ -126,7 +126,7 @@ enum Guides {
     // MARK: HowDeliveryWorks.md
 
     static func policy(folder: String) throws {
-        let policy = DeliveryPolicy(flushCount: 20, flushInterval: .seconds(60), network: .unmetered)
+        let policy = DeliveryPolicy(flushCount: 20, flushInterval: .seconds(60), sendsOverMeteredNetworks: false)
         let pipeline = try Pipeline(delivery: policy) {
             Route("analytics") {
                 JSONLStore(at: folder + "/analytics")

@@ -89,7 +89,7 @@ public final class HTTPTransport: Transport {
             unsendable = format.unsendable(in: batch, of: blank) { _ in true }
             request = encode(batch.without(unsendable.keys), into: blank)
         }
-        var verdicts = Verdicts.all(.split(.tooLarge))
+        var verdicts = Verdicts.all(.tooLarge)
         if let request {
             do {
                 verdicts = try await send(request, with: batch.without(unsendable.keys))

@@ -38,7 +38,7 @@ struct Batches {
             return nil
         }
         lastBatch += 1
-        let batch = Batch(id: Batch.ID(rawValue: lastBatch), events: lines)
+        let batch = Batch(id: lastBatch, events: lines)
         handedOut[batch.id] = segment
         return batch
     }
@@ -108,10 +108,10 @@ struct Batches {
 
     /// Turns events of a batch into dead letters that must be written.
     mutating func reject(
-        _ events: [RejectedEvent], of batch: Batch.ID, in stored: inout StoredFiles, at date: Timestamp
+        _ letters: [DeadLetter], of batch: Batch.ID, in stored: inout StoredFiles
     ) {
         guard let segment = handedOut[batch] else { return }
-        stored.deadLetters.add(events, of: segment, at: date)
+        stored.deadLetters.add(letters, of: segment)
     }
 
     /// Takes a batch out of the backlog for good.
@@ -119,7 +119,7 @@ struct Batches {
     /// - Returns: the segment whose file must be removed, or nil if it must stay until its dead letters are written.
     mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> Segment? {
         guard let segment = handedOut.removeValue(forKey: batch) else {
-            throw SluiceError(.invalidArgument, "batch \(batch.rawValue) is not handed out: settle each batch once")
+            throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
         stored.retire(segment)
         guard stored.deadLetters.isPending(segment) else { return segment }

@@ -13,10 +13,9 @@ struct DeadLetterAccess: Sendable {
 
     private var encryption: LineEncryption? { access.configuration.encryption }
 
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        let date = access.configuration.environment.time.wallTime()
+    func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         do throws(SluiceError) {
-            try access.perform { $0.batches.reject(events, of: batch, in: &$0.stored, at: date) }
+            try access.perform { $0.batches.reject(letters, of: batch, in: &$0.stored) }
         } catch {
             // A closed store keeps the events, because it keeps their batch.
         }

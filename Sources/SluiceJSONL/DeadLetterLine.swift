@@ -13,11 +13,11 @@ struct DeadLetterLine {
     private static let criticalKey = Array(#","priority":"critical""#.utf8)
     private static let propertiesKey = Array(#","properties":"#.utf8)
 
-    init(_ event: RejectedEvent, at date: Timestamp) {
-        self.event = event.line
-        reason = String(event.reason.prefix(1_024))
-        self.date = date
-        refusalsInARow = event.refusalsInARow
+    init(_ letter: DeadLetter) {
+        event = letter.line
+        reason = String(letter.reason.prefix(1_024))
+        date = letter.date
+        refusalsInARow = letter.refusalsInARow
     }
 
     func letter(_ id: DeadLetter.ID) -> DeadLetter {

@@ -142,7 +142,7 @@ struct DeadLetters {
 
     private mutating func makeID() -> DeadLetter.ID {
         lastID += 1
-        return DeadLetter.ID(rawValue: lastID)
+        return lastID
     }
 
     /// Forgets a file that is gone.
@@ -184,10 +184,10 @@ struct DeadLetters {
     // MARK: Writing
 
     /// Adds rejected events that must be encoded and written. Ignores those that are dead letters already.
-    mutating func add(_ events: [RejectedEvent], of segment: Segment, at date: Timestamp) {
-        for event in events {
-            if let id = event.line.id, !eventIDs.insert(id).inserted { continue }
-            pending.append(Pending(id: makeID(), letter: DeadLetterLine(event, at: date), segment: segment))
+    mutating func add(_ letters: [DeadLetter], of segment: Segment) {
+        for letter in letters {
+            if let id = letter.line.id, !eventIDs.insert(id).inserted { continue }
+            pending.append(Pending(id: makeID(), letter: DeadLetterLine(letter), segment: segment))
         }
     }
 

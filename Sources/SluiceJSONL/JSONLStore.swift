@@ -34,7 +34,7 @@ public final class JSONLStore: Store {
 
     private let access: StateAccess
     private let synchronizer: Synchronizer
-    private let letters: DeadLetterAccess
+    private let deadLetterAccess: DeadLetterAccess
 
     private var configuration: Configuration { access.configuration }
 
@@ -85,7 +85,7 @@ public final class JSONLStore: Store {
             encryption: encryption, environment: environment)
         access = StateAccess(configuration, files: files)
         synchronizer = Synchronizer(access)
-        letters = DeadLetterAccess(access, synchronizer)
+        deadLetterAccess = DeadLetterAccess(access, synchronizer)
     }
 
     deinit {
@@ -108,7 +108,7 @@ public final class JSONLStore: Store {
     public func open(_ observer: StoreObserver) throws(SluiceError) {
         try configuration.validate()
         try access.use { state throws(SluiceError) in try state.open(observer) }
-        letters.readFiles()
+        deadLetterAccess.readFiles()
         access.use { $0.enforceLimits() }
     }
 
@@ -150,7 +150,7 @@ public final class JSONLStore: Store {
             }
             guard let segment else { return nil }
             // Some of the segment's events may be dead letters.
-            letters.readFiles()
+            deadLetterAccess.readFiles()
             // Without the lock: callers of append must not wait for a file to be read.
             let result = Result { () throws(SegmentReader.Failure) in
                 try access.reader.read(segment.path, limit: segment.fileBytes, priority: segment.name.priority)
@@ -173,7 +173,7 @@ public final class JSONLStore: Store {
     ///   batch can't be written. Removing it is tried again. Its events are not handed out again in this process, but may
     ///   be in a later one.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
-        letters.finish()
+        deadLetterAccess.finish()
         let segment = try access.perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
             return try state.batches.settle(batch, in: &state.stored)
@@ -208,7 +208,7 @@ public final class JSONLStore: Store {
     /// - Parameter mayContinue: returns whether there is time for another file. The next call continues with the rest.
     /// - Throws: ``SluiceError/Code/inputOutput`` if events may still be lost with the power.
     public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
-        letters.finish()
+        deadLetterAccess.finish()
         if let failure = try synchronizer.run(while: mayContinue) {
             throw SluiceError(.inputOutput, "events may not survive a loss of power", cause: failure)
         }
@@ -219,7 +219,7 @@ public final class JSONLStore: Store {
     /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, so that a shutdown keeps its
     /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(deadline:)`` does.
     public func close() {
-        letters.finish()
+        deadLetterAccess.finish()
         if configuration.interval != nil { synchronizer.runBriefly() }
         access.use { $0.close() }
     }
@@ -233,15 +233,15 @@ public final class JSONLStore: Store {
     ///
     /// If they can't be written, they are kept in memory and tried again, and the file of their batch stays on disk. An
     /// event that is a dead letter already is ignored.
-    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        letters.reject(events, in: batch)
+    public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
+        deadLetterAccess.reject(letters, in: batch)
     }
 
     /// Reads all dead letters, oldest first, including those of earlier processes. Damaged lines are skipped and reported.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] {
-        try letters.letters(nil).flatMap(\.self)
+        try deadLetterAccess.letters(nil).flatMap(\.self)
     }
 
     /// Appends the events of dead letters to the waiting events, and removes the dead letters.
@@ -253,7 +253,7 @@ public final class JSONLStore: Store {
     ///   remaining ones stay dead letters.
     /// - Throws: ``SluiceError/Code/inputOutput`` if no event can be read or written.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        try letters.replay(ids)
+        try deadLetterAccess.replay(ids)
     }
 
     /// Deletes dead letters.
@@ -262,7 +262,7 @@ public final class JSONLStore: Store {
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. This is tried again, and the dead letters are
     ///   not listed any more, but a later process may find them.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        try letters.discard(ids)
+        try deadLetterAccess.discard(ids)
     }
 }
 

@@ -23,17 +23,13 @@ public final class MemoryStore: Store {
     }
 
     private let capacity: Int
-    private let time: any TimeSource
     private let state = Locked(State())
 
     /// Creates a store.
     ///
-    /// - Parameters:
-    ///   - capacity: the most bytes of events and dead letters to keep: 10 MiB by default.
-    ///   - time: the clock that dates dead letters.
-    public init(capacity: Int = 10_485_760, time: any TimeSource = PipelineEnvironment.systemTime) {
+    /// - Parameter capacity: the most bytes of events and dead letters to keep: 10 MiB by default.
+    public init(capacity: Int = 10_485_760) {
         self.capacity = capacity
-        self.time = time
     }
 
     /// Opens the store for one pipeline.
@@ -108,23 +104,22 @@ public final class MemoryStore: Store {
                 _ = state.waiting[queue].popFirst()
             }
             state.lastBatch += 1
-            let batch = Batch(id: Batch.ID(rawValue: state.lastBatch), events: events)
+            let batch = Batch(id: state.lastBatch, events: events)
             state.handedOut[batch.id] = batch
             return batch
         }
     }
 
     /// Keeps rejected events as dead letters.
-    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        let date = time.wallTime()
+    public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         state.withLock { state in
             guard state.handedOut[batch] != nil else { return }
-            for event in events {
+            for letter in letters {
                 state.lastDeadLetter += 1
                 state.deadLetters.append(
                     DeadLetter(
-                        id: DeadLetter.ID(rawValue: state.lastDeadLetter), line: event.line, reason: event.reason,
-                        date: date, refusalsInARow: event.refusalsInARow))
+                        id: state.lastDeadLetter, line: letter.line, reason: letter.reason, date: letter.date,
+                        refusalsInARow: letter.refusalsInARow))
             }
         }
     }

@@ -18,7 +18,7 @@ public final class FaultyStore: Store {
     private let base: any Store
     private let fault: @Sendable (_ operation: Operation, _ number: Int) -> SluiceError?
     private let counts = Locked<[Operation: Int]>([:])
-    private let rejections = Locked<[[RejectedEvent]]>([])
+    private let rejections = Locked<[[DeadLetter]]>([])
     private let kept = Locked<[EventLine]>([])
 
     /// Wraps a store.
@@ -41,7 +41,7 @@ public final class FaultyStore: Store {
     }
 
     /// The arguments of each call of `reject`, in order.
-    public var rejected: [[RejectedEvent]] { rejections.withLock { $0 } }
+    public var rejected: [[DeadLetter]] { rejections.withLock { $0 } }
 
     /// Returns all events that were ever stored, in order, whether they still wait or not.
     ///
@@ -79,9 +79,9 @@ public final class FaultyStore: Store {
     }
 
     /// Passes rejected events to the base store.
-    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        rejections.withLock { $0.append(events) }
-        base.reject(events, in: batch)
+    public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
+        rejections.withLock { $0.append(letters) }
+        base.reject(letters, in: batch)
     }
 
     /// Returns the dead letters of the base store.

@@ -36,6 +36,8 @@ struct StoreCheck {
         var dropped = 0
     }
 
+    private static let date = Timestamp(milliseconds: 1_767_225_600_000)
+
     private let store: any Store
     private let reports = Locked(Reports())
 
@@ -142,7 +144,10 @@ struct StoreCheck {
         }
         try require(batch.events == lines, "the first batch has other events than those that were stored")
         store.reject(
-            [0, 3].map { RejectedEvent(line: lines[$0], reason: "sample \($0)", refusalsInARow: $0) }, in: batch.id)
+            [0, 3].map {
+                DeadLetter(
+                    line: lines[$0], reason: "sample \($0)", date: StoreCheck.date, refusalsInARow: $0)
+            }, in: batch.id)
         let letters = try store.deadLetters()
         try requireBacklog(6, "with 2 rejected events and the batch not settled,")
         // A store may keep no dead letters at all.
@@ -158,7 +163,7 @@ struct StoreCheck {
             letters.map(\.reason) == ["sample 0", "sample 3"] && letters.map(\.refusalsInARow) == [0, 3],
             "a dead letter has lost its reason or its number of refusals")
         try require(store.backlog.deadLetters == 2, "the backlog must count dead letters")
-        let unknown = DeadLetter.ID(rawValue: .max)
+        let unknown = DeadLetter.ID.max
         try require(
             try store.replayDeadLetters([unknown]) == 0 && store.discardDeadLetters([unknown]) == 0,
             "unknown ids of dead letters must be ignored")
@@ -254,7 +259,7 @@ struct StoreCheck {
         for line in try Samples.lines(numbers) { try store.append(line) }
         if let batch = try store.nextBatch(BatchSize(events: 20, bytes: .max)) {
             // The process ends before the batch is settled.
-            store.reject([RejectedEvent(line: batch.events[0], reason: "a sample")], in: batch.id)
+            store.reject([DeadLetter(line: batch.events[0], reason: "a sample", date: StoreCheck.date)], in: batch.id)
         }
         let keepsDeadLetters = store.backlog.deadLetters == 1
         store.close()

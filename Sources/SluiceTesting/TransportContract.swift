@@ -18,13 +18,13 @@ public enum TransportContract {
         let transport = try make()
         try transport.open()
         let maximum = transport.maximumBatchSize
-        let single = Batch(id: Batch.ID(rawValue: 1), events: [try Samples.line(0)])
-        let full = Batch(id: Batch.ID(rawValue: 2), events: try Samples.lines(1..<1 + min(100, maximum.events)))
+        let single = Batch(id: 1, events: [try Samples.line(0)])
+        let full = Batch(id: 2, events: try Samples.lines(1..<1 + min(100, maximum.events)))
         for batch in [single, full, full] { try await send(batch, by: transport) }
 
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
-                let batch = Batch(id: Batch.ID(rawValue: 10 + UInt64(number)), events: full.events)
+                let batch = Batch(id: 10 + UInt64(number), events: full.events)
                 group.addTask { try await send(batch, by: transport) }
             }
             try await group.waitForAll()

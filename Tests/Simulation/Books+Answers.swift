@@ -8,7 +8,7 @@ extension Books {
                 guard let serial = Books.serial(line.bytes) else { continue }
                 switch verdicts.verdict(at: index) {
                 case .retry, .hold: state.delayed.insert(serial)
-                case .accepted, .duplicate, .rejected, .unsendable, .split: break
+                case .accepted, .duplicate, .rejected, .unsendable, .split, .tooLarge: break
                 }
             }
         }
@@ -23,8 +23,8 @@ extension Books {
                 case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
                 case .retry, .hold: break
                 // Others of its batch may have to wait for the next batch to show whose fault it is.
-                case .split, .rejected, .unsendable:
-                    state.delayed.formUnion(state.handedOut[life]?[batch.id.rawValue] ?? [])
+                case .split, .tooLarge, .rejected, .unsendable:
+                    state.delayed.formUnion(state.handedOut[life]?[batch.id] ?? [])
                 }
             }
         }

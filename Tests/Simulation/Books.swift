@@ -148,7 +148,7 @@ final class Books: Sendable {
 
     func handedOut(_ batch: Batch, in life: Int) {
         let serials = batch.events.compactMap { Books.serial($0.bytes) }
-        if isVerbose { print("  \(batch.id.rawValue) handed out: \(serials)") }
+        if isVerbose { print("  \(batch.id) handed out: \(serials)") }
         state.withLock { state in
             let taken = Set(state.handedOut[life, default: [:]].values.joined())
             // What could not be taken back may lie in two files.
@@ -157,17 +157,17 @@ final class Books: Sendable {
                     && state.records[serial]?.isReplayed != true
             }
             if !twice.isEmpty { state.violations.append("\(twice) handed out twice in life \(life)") }
-            state.handedOut[life, default: [:]][batch.id.rawValue] = serials
+            state.handedOut[life, default: [:]][batch.id] = serials
         }
     }
 
-    func rejects(_ events: [RejectedEvent], _ batch: Batch.ID, in life: Int) {
+    func rejects(_ events: [DeadLetter], _ batch: Batch.ID, in life: Int) {
         state.withLock { state in
             for serial in events.compactMap({ Books.serial($0.line.bytes) }) {
                 state.records[serial]?.isRejected = true
                 state.records[serial]?.rejectedIn = life
                 // Replayed, it comes in another batch.
-                state.handedOut[life]?[batch.rawValue]?.removeAll { $0 == serial }
+                state.handedOut[life]?[batch]?.removeAll { $0 == serial }
             }
         }
     }
@@ -204,7 +204,7 @@ final class Books: Sendable {
 
     func settles(_ batch: Batch.ID, in life: Int) {
         state.withLock { state in
-            let serials = state.handedOut[life]?[batch.rawValue] ?? []
+            let serials = state.handedOut[life]?[batch] ?? []
             let isDeleting = state.deletions.contains { $0.life == life }
             for serial in serials {
                 guard let record = state.records[serial] else { continue }
@@ -221,7 +221,7 @@ final class Books: Sendable {
     /// - Parameter isGone: whether the file was removed, and not just given up.
     func settled(_ batch: Batch.ID, in life: Int, isGone: Bool) {
         state.withLock { state in
-            for serial in state.handedOut[life]?.removeValue(forKey: batch.rawValue) ?? [] where isGone {
+            for serial in state.handedOut[life]?.removeValue(forKey: batch) ?? [] where isGone {
                 state.records[serial]?.isSettled = true
             }
         }

@@ -53,9 +53,9 @@ final class ObservedStore: Store {
         return batch
     }
 
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        if !process.isDead { books.rejects(events, batch, in: life) }
-        base.reject(events, in: batch)
+    func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
+        if !process.isDead { books.rejects(letters, batch, in: life) }
+        base.reject(letters, in: batch)
     }
 
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }

@@ -55,16 +55,16 @@ final class SimulatedServer: Sendable {
         case .throttles:
             return .all(.retry(after: chance(2) ? nil : .seconds(number(0...90))))
         case .refusesAll:
-            return .all(chance(2) ? .split(.refused("bad request")) : .hold("bad key"))
+            return .all(chance(2) ? .split("bad request") : .hold("bad key"))
         case .holds:
             return .all(.hold("forbidden"))
         case .picks:
             return .each(try batch.events.map { try verdict($0, take) })
         case .wantsLess:
-            if batch.events.count > 3 { return .all(.split(.tooLarge)) }
+            if batch.events.count > 3 { return .all(.tooLarge) }
             return .all(try takeAll(batch, take))
         case .refusesBad:
-            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return .all(.split(.refused("bad event"))) }
+            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return .all(.split("bad event")) }
             return .all(try takeAll(batch, take))
         case .namesBad: return try each(batch, 7, .rejected("bad event"), take)
         case .throttlesSome:

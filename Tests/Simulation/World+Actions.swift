@@ -89,9 +89,9 @@ extension World {
         Task {
             do {
                 if isReplay {
-                    try await pipeline.replay { $0.id.rawValue % share == 0 }
+                    try await pipeline.replay { $0.id % share == 0 }
                 } else {
-                    try await pipeline.discard { $0.id.rawValue % share == 0 }
+                    try await pipeline.discard { $0.id % share == 0 }
                 }
             } catch {
                 // A disk that fails, or a pipeline that has ended.

@@ -59,7 +59,7 @@ struct ClockCorrectionTests {
 
         /// Sends an event, and returns it as the server got it.
         func sent(_ event: Event) async throws -> Event {
-            _ = try await transport.send(Batch(id: Batch.ID(rawValue: 1), events: [EventLine(event)]))
+            _ = try await transport.send(Batch(id: 1, events: [EventLine(event)]))
             let body = try #require(server.received.all.last?.body)
             return try EventLine(bytes: body.dropLast(), priority: .normal).event()
         }

@@ -126,7 +126,7 @@ struct RequestTests {
         }
         let transport = try openTransport(to: server.url, format: .ndjson)
         for (number, lines) in sent.enumerated() {
-            _ = try await transport.send(Batch(id: Batch.ID(rawValue: UInt64(number)), events: lines))
+            _ = try await transport.send(Batch(id: UInt64(number), events: lines))
         }
         let arrived = server.received.all.flatMap(\.body)
         #expect(arrived == sent.joined().flatMap { $0.bytes + [UInt8(ascii: "\n")] })

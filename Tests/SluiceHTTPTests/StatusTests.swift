@@ -14,8 +14,8 @@ struct StatusTests {
                 case .all(.accepted): .accepted
                 case .all(.retry(after: nil, _)): .retry
                 case .all(.hold): .hold
-                case .all(.split(.tooLarge)): .tooLarge
-                case .all(.split(.refused)): .refused
+                case .all(.tooLarge): .tooLarge
+                case .all(.split): .refused
                 default: .none
                 }
         }

@@ -46,7 +46,7 @@ struct DeadLetterTests {
         while let batch = try store.nextBatch() {
             let refusals = batch.events[0] == line ? 3 : 0
             store.store.reject(
-                batch.events.map { RejectedEvent(line: $0, reason: "a \"b\"\n", refusalsInARow: refusals) },
+                batch.events.map { DeadLetter(line: $0, reason: "a \"b\"\n", date: .sample, refusalsInARow: refusals) },
                 in: batch.id)
             #expect(store.store.backlog.events > 0)
             try store.settle(batch)
@@ -60,7 +60,7 @@ struct DeadLetterTests {
         #expect(letters.map(\.line) == [line, .canonical(1)])
         #expect(letters.map(\.reason) == ["a \"b\"\n", "a \"b\"\n"])
         #expect(letters.map(\.refusalsInARow) == [3, 0])
-        #expect(letters.allSatisfy { $0.date == time.wallTime() })
+        #expect(letters.allSatisfy { $0.date == .sample })
         #expect(try letters.map { try $0.event().priority } == [.critical, .normal])
         #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 2))
     }
@@ -514,7 +514,9 @@ struct DeadLetterTests {
 
 extension Batch {
     /// All events of the batch.
-    func rejected(_ reason: String) -> [RejectedEvent] { events.map { RejectedEvent(line: $0, reason: reason) } }
+    func rejected(_ reason: String) -> [DeadLetter] {
+        events.map { DeadLetter(line: $0, reason: reason, date: .sample) }
+    }
 
     var numbers: [Int] { events.compactMap(\.number) }
 }

@@ -30,7 +30,7 @@ struct EncryptionTests {
         }
         let batch = try #require(try store.nextBatch())
         #expect(batch.texts == (0..<100).map { EventLine($0, padding: $0).text })
-        try store.settle(batch, rejected: [RejectedEvent(line: batch.events[0], reason: "no")])
+        try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
         for name in try directory.files() {
             #expect(!String(decoding: try directory.read(name), as: UTF8.self).contains("priority"))
         }

@@ -110,7 +110,7 @@ struct JSONLStoreTests {
     func unknownBatchIsAnErrorToSettle() throws {
         let store = try opened()
         try store.append(EventLine(0))
-        let error = #expect(throws: SluiceError.self) { try store.store.settle(Batch.ID(rawValue: 99)) }
+        let error = #expect(throws: SluiceError.self) { try store.store.settle(99) }
         #expect(error?.code == .invalidArgument)
         store.expectConservation()
     }
@@ -146,7 +146,7 @@ struct JSONLStoreTests {
         try store.append(EventLine(0))
         try store.append(EventLine(1))
         let batch = try #require(try store.nextBatch())
-        try store.settle(batch, rejected: [RejectedEvent(line: batch.events[0], reason: "no")])
+        try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
         try store.append(EventLine(2))
         let files = SystemFileSystem()
         let home = "\(root)/\(try #require(try files.list(root).first))"

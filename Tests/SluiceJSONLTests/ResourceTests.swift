@@ -124,7 +124,7 @@ struct ResourceTests {
                 let store = try TestedStore.opened(JSONLStore(at: directory.path, durability: .full))
                 for number in 0..<1_000 { try store.append(EventLine(number)) }
                 let batch = try #require(try store.nextBatch())
-                try store.settle(batch, rejected: [RejectedEvent(line: batch.events[0], reason: "bad")])
+                try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "bad", date: .sample)])
                 try StateFile(path: "\(directory.path)/state").write([1])
                 for descriptor in [CInt(0), 1, 2] {
                     var status = stat()

@@ -11,6 +11,11 @@ import Testing
     import Glibc
 #endif
 
+extension Timestamp {
+    /// The date of dead letters.
+    static let sample = Timestamp(milliseconds: 1_767_225_600_000)
+}
+
 /// A store and everything that it has reported, so that conservation can be checked at any time.
 final class TestedStore: Sendable {
     private struct Counts {
@@ -66,7 +71,7 @@ final class TestedStore: Sendable {
         return batch
     }
 
-    func settle(_ batch: Batch, rejected: [RejectedEvent] = []) throws(SluiceError) {
+    func settle(_ batch: Batch, rejected: [DeadLetter] = []) throws(SluiceError) {
         counts.withLock { $0.settled += $0.sizes.removeValue(forKey: batch.id) ?? 0 }
         if !rejected.isEmpty { store.reject(rejected, in: batch.id) }
         try store.settle(batch.id)

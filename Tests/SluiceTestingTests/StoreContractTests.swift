@@ -101,7 +101,7 @@ final class BrokenStore: Store {
         }
         if defect == .handsOutAgain, let last { return last }
         guard let batch = try base.nextBatch(size) else {
-            return defect == .givesEmptyBatches ? Batch(id: Batch.ID(rawValue: 0), events: []) : nil
+            return defect == .givesEmptyBatches ? Batch(id: 0, events: []) : nil
         }
         state.withLock { state in
             state.last = batch
@@ -109,14 +109,14 @@ final class BrokenStore: Store {
         }
         switch defect {
         case .reversesOrder: return Batch(id: batch.id, events: batch.events.reversed())
-        case .repeatsIDs: return Batch(id: Batch.ID(rawValue: 1), events: batch.events)
+        case .repeatsIDs: return Batch(id: 1, events: batch.events)
         default: return batch
         }
     }
 
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) {
-        if defect == .keepsRejected { state.withLock { $0.rejected += events.count } }
-        base.reject(events, in: batch)
+    func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
+        if defect == .keepsRejected { state.withLock { $0.rejected += letters.count } }
+        base.reject(letters, in: batch)
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {

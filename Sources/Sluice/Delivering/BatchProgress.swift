@@ -68,13 +68,21 @@ struct BatchProgress: Sendable {
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
             case .unsendable(let reason):
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: false))
-            case .split(let split) where count == 1:
+            case .tooLarge where count == 1:
                 // It was this event that was too large, not the parts before it.
                 isSearching = true
-                result.rejected.append(.init(line: line, reason: split.reasonAlone, isRefusal: true))
-            case .split(let split):
-                result.splitReason = result.splitReason ?? split.reason
-                isSearching = split != .tooLarge
+                result.rejected.append(
+                    .init(line: line, reason: "the event alone is too large for the receiver", isRefusal: true))
+            case .tooLarge:
+                result.splitReason = result.splitReason ?? "the request is too large for the receiver"
+                isSearching = false
+                kept.append(line)
+            case .split(let reason) where count == 1:
+                isSearching = true
+                result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
+            case .split(let reason):
+                result.splitReason = result.splitReason ?? reason
+                isSearching = true
                 kept.append(line)
             case .hold(let reason):
                 (result.effect, result.reason) = (.hold, reason)
@@ -122,22 +130,5 @@ struct BatchProgress: Sendable {
         deferred = []
         deferral = .zero
         deferrals += 1
-    }
-}
-
-extension Verdict.Split {
-    fileprivate var reason: String {
-        switch self {
-        case .tooLarge: "the request is too large for the receiver"
-        case .refused(let reason): reason
-        }
-    }
-
-    /// The reason for one event that was sent alone.
-    fileprivate var reasonAlone: String {
-        switch self {
-        case .tooLarge: "the event alone is too large for the receiver"
-        case .refused(let reason): reason
-        }
     }
 }

@@ -32,17 +32,9 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
     /// batches can overtake each other. After three failures only one is sent until the receiver accepts events again.
     public var maximumBatchesInFlight: Int
-    /// The networks over which to send, as far as the host reports them: any by default.
-    public var network: Network
-
-    /// A choice of networks.
-    public enum Network: Sendable, Hashable {
-        /// Send over any network.
-        case any
-        /// Don't send while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``. Events wait
-        /// for another network, and a flush returns without sending.
-        case unmetered
-    }
+    /// Whether to send while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``: true by
+    /// default. Otherwise events wait for another network, and a flush returns without sending.
+    public var sendsOverMeteredNetworks: Bool
 
     /// Creates a policy. Invalid values are reported when a pipeline is built with it.
     public init(
@@ -58,7 +50,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
         backOffSteps: [ClosedRange<Duration>] = [],
         holdInterval: Duration = .seconds(300),
         maximumBatchesInFlight: Int = 1,
-        network: Network = .any
+        sendsOverMeteredNetworks: Bool = true
     ) {
         self.batch = batch
         self.flushCount = flushCount
@@ -72,7 +64,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
         self.backOffSteps = backOffSteps
         self.holdInterval = holdInterval
         self.maximumBatchesInFlight = maximumBatchesInFlight
-        self.network = network
+        self.sendsOverMeteredNetworks = sendsOverMeteredNetworks
     }
 
     /// The defaults of every parameter.

@@ -332,7 +332,7 @@ struct DeliverySchedule: Sendable {
     private var mustWait: Bool {
         switch connectivity {
         case .unavailable: true
-        case .metered: isPaused || policy.network == .unmetered
+        case .metered: isPaused || !policy.sendsOverMeteredNetworks
         case .available, nil: isPaused
         }
     }

@@ -1,3 +1,11 @@
+/// An event that becomes a dead letter.
+struct RejectedEvent: Sendable {
+    let line: EventLine
+    let reason: String
+    /// See ``DeadLetter/refusalsInARow``.
+    var refusalsInARow = 0
+}
+
 /// Counts the events that the receiver refuses in a row, and decides when that is the receiver's fault.
 ///
 /// A receiver that refuses many events in a row without accepting one is probably broken. The route then goes on hold, and

@@ -45,10 +45,17 @@ extension RouteRuntime {
 
     /// Uses the store at the gate: keeps rejected events, removes a resolved batch, and puts the dead letters of a hold back.
     private func settle(_ batch: BatchProgress, _ work: RouteState.StoreWork) {
-        if !work.rejected.isEmpty { store.reject(work.rejected, in: batch.id) }  // mutant: forget-dead-letters
+        if !work.rejected.isEmpty {
+            let date = environment.time.wallTime()
+            let letters = work.rejected.map { event in
+                DeadLetter(
+                    line: event.line, reason: event.reason, date: date, refusalsInARow: event.refusalsInARow)
+            }
+            store.reject(letters, in: batch.id)  // mutant: forget-dead-letters
+        }
         if work.mustSettle { _ = remove(batch) }
-        let replayed = work.mustReplay ? replayHeld() : 0
-        update { $0.settled(batch, work, replayed: replayed) }
+        if work.mustReplay { replayHeld() }
+        update { $0.settled(batch, work) }
     }
 
     /// - Returns: whether the store could remove the batch.
@@ -64,20 +71,16 @@ extension RouteRuntime {
         }
     }
 
-    private func replayHeld() -> Int {
+    private func replayHeld() {
         do throws(SluiceError) {
             let letters = try store.deadLetters()
-            let ids = update { $0.schedule.lettersToReplay(from: letters) }
-            let count = try store.replayDeadLetters(ids)
-            if count > 0 {
-                update {
-                    $0.report(.replayed, "the receiver accepts events again: \(count) dead letter(s) were put back")
-                }
+            let count = try replay(update { $0.schedule.lettersToReplay(from: letters) })
+            guard count > 0 else { return }
+            update {
+                $0.report(.replayed, "the receiver accepts events again: \(count) dead letter(s) were put back")
             }
-            return count
         } catch {
             update { $0.report(.store, "dead letters could not be put back: \(error)") }
-            return 0
         }
     }
 

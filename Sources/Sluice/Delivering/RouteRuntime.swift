@@ -217,11 +217,17 @@ final class RouteRuntime: Sendable {
 
     func replay(where isMatch: (DeadLetter) -> Bool) throws(SluiceError) -> Int {
         try useStore { store throws(SluiceError) in
-            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
-            let count = try store.replayDeadLetters(ids)
-            update { $0.replayed(count) }
-            return count
+            try replay(Set(store.deadLetters().filter(isMatch).map(\.id)))
         }
+    }
+
+    /// Puts dead letters back. The caller is at the gate.
+    func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        update { $0.replaying(ids.count) }
+        var count = 0
+        defer { update { $0.replayed(count, of: ids.count) } }
+        count = try store.replayDeadLetters(ids)
+        return count
     }
 
     func discard(where isMatch: (DeadLetter) -> Bool) throws(SluiceError) -> Int {

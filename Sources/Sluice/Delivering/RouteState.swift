@@ -326,19 +326,16 @@ struct RouteState: Sendable {
     mutating func record(
         _ result: SendResult, _ batch: BatchProgress, epoch: Int, at now: Duration, random: () -> UInt64
     ) -> StoreWork? {
-        inFlight -= 1
         // The receiver's word comes too late: the store is closed, and the batch stays in it.
         guard !isStopped else { return nil }
         var result = result
         let recorded = schedule.record(&result, epoch: epoch, at: now, random: random)
         count(result)
         describe(result, recorded.rejected)
-        resolved += result.resolved
-        unsettled += result.resolved
-        var work = StoreWork(rejected: recorded.rejected, mustReplay: recorded.mustReplay)
+        var work = StoreWork(
+            resolved: result.resolved, rejected: recorded.rejected, mustReplay: recorded.mustReplay)
         if batch.isResolved {
             work.mustSettle = true
-            unsettled -= batch.resolved
         } else if batch.isDeferred {
             work.isDeferred = true
             held -= 1
@@ -346,41 +343,58 @@ struct RouteState: Sendable {
             // mutant: forget-deferred-batch
             deferred.append(Deferred(batch: batch, until: until, notBefore: notBefore))
         }
-        work.isNeeded = !work.rejected.isEmpty || work.mustReplay || work.mustSettle
-        if work.isNeeded { work.isNeeded = gate.enter() }
         switch result.effect {
-        case .progress, .deferred: if !work.isNeeded { endFlushes(upTo: resolved) }
-        case .retry, .hold:
-            // A flush returns after the dead letters of the attempt are written.
-            work.mustEndFlushes = work.isNeeded
-            if !work.isNeeded { endFlushes(upTo: .max) }
+        case .progress, .deferred: break
+        case .retry, .hold: work.mustEndFlushes = true
         }
-        if maximumInFlight > 1 || mustDelete { changed() }
+        work.isNeeded = !work.rejected.isEmpty || work.mustReplay || work.mustSettle
+        if work.isNeeded {
+            _ = gate.enter()
+        } else {
+            finish(batch, work)
+        }
         return work
+    }
+
+    /// Ends an attempt whose result the store has. A flush that waited for its events returns now.
+    private mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
+        inFlight -= 1
+        resolved += work.resolved
+        unsettled += work.resolved
+        if work.mustSettle {
+            unsettled -= batch.resolved
+            (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false)
+        }
+        endFlushes(upTo: work.mustEndFlushes ? .max : resolved)
+        if maximumInFlight > 1 || mustDelete { changed() }
     }
 
     /// The worker's use of the store after an attempt.
     struct StoreWork: Sendable {
+        /// Events that the attempt has delivered or rejected.
+        var resolved = 0
         var rejected: [RejectedEvent] = []
         var mustReplay = false
         var mustSettle = false
         var isDeferred = false
         var isNeeded = false
-        /// Whether all flushes end after the use, because the attempt failed.
+        /// Whether all flushes end, because the attempt failed.
         var mustEndFlushes = false
     }
 
     /// Ends the worker's use of the store after an attempt.
-    mutating func settled(_ batch: BatchProgress, _ work: StoreWork, replayed: Int) {
-        if work.mustSettle { (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false) }
-        self.replayed(replayed)
-        endFlushes(upTo: work.mustEndFlushes ? .max : resolved)
+    mutating func settled(_ batch: BatchProgress, _ work: StoreWork) {
+        finish(batch, work)
         leaveGate()
     }
 
-    mutating func replayed(_ count: Int) {
+    /// Counts dead letters that are about to be put back. Another worker can deliver one before the store returns.
+    mutating func replaying(_ count: Int) { ledger.replayed += count }
+
+    /// Corrects the count of ``replaying(_:)``, and sends the events.
+    mutating func replayed(_ count: Int, of expected: Int) {
+        ledger.replayed += count - expected
         guard count > 0 else { return }
-        ledger.replayed += count
         (hasAppended, isDry) = (true, false)
         schedule.flushRequested()
         changed()

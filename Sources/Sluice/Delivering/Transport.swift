@@ -46,20 +46,15 @@ public enum Verdict: Sendable, Hashable {
     /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
     /// without counting as a refusal by the receiver.
     case unsendable(String)
-    /// The receiver refused the request because of some of its events. The batch is sent in smaller parts to find them.
-    case split(Split)
+    /// The request has too many bytes or events. The batch is sent in smaller parts. An event that is too large on its own
+    /// becomes a dead letter.
+    case tooLarge
+    /// The receiver refused the request because of at least one of its events. The batch is sent in smaller parts to find
+    /// it. An event that is refused on its own becomes a dead letter.
+    case split(String)
     /// The receiver takes nothing at present, for a reason that isn't in the events, such as a wrong key. All events are
     /// kept, and the route probes now and then.
     case hold(String)
-
-    /// Why a batch must be sent in smaller parts.
-    public enum Split: Sendable, Hashable {
-        /// The request has too many bytes or events. An event that is too large on its own is rejected.
-        case tooLarge
-        /// The receiver refused the request because of at least one of its events. An event that is refused on its own is
-        /// rejected.
-        case refused(String)
-    }
 }
 
 /// The verdicts for the events of a batch.

@@ -36,12 +36,12 @@ public protocol Store: Sendable {
     /// - Throws: an error if the events can't be read now. The pipeline tries again later.
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
 
-    /// Turns events of a batch that is handed out into dead letters. ``nextBatch(_:)`` must not return them again, even
+    /// Keeps dead letters of a batch that is handed out, each with an id of the store. ``nextBatch(_:)`` must not return them again, even
     /// after a restart. They count in ``backlog`` until the batch is settled.
     ///
     /// Dead letters share the store's capacity and are evicted before any waiting event. If the store can't write them,
     /// it keeps the batch's events on its medium instead, so that nothing is lost. The default keeps no dead letters.
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID)
+    func reject(_ letters: [DeadLetter], in batch: Batch.ID)
 
     /// Removes a batch. Each of its events was delivered, rejected or deleted.
     ///
@@ -85,7 +85,7 @@ extension Store {
     /// Does nothing.
     public func open(_ observer: StoreObserver) throws(SluiceError) {}
     /// Keeps no dead letters.
-    public func reject(_ events: [RejectedEvent], in batch: Batch.ID) {}
+    public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {}
     /// Returns an empty list.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] { [] }
     /// Returns 0.
@@ -142,15 +142,10 @@ public struct BatchSize: Sendable, Hashable {
 
 /// Events that are sent together.
 public struct Batch: Sendable, Identifiable {
-    /// The store's number for a batch. All parts of a batch share it.
-    public struct ID: RawRepresentable, Sendable, Hashable {
-        /// The number.
-        public let rawValue: UInt64
-        /// Creates an id for a batch of your store.
-        public init(rawValue: UInt64) { self.rawValue = rawValue }
-    }
+    /// The store's number for a batch.
+    public typealias ID = UInt64
 
-    /// The id, unique among the batches of the store.
+    /// The id, unique among the batches of the store. All parts of a batch share it.
     public let id: ID
     /// At least one event, in the order in which they were tracked.
     public let events: [EventLine]

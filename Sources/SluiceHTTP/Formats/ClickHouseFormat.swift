@@ -60,7 +60,7 @@ struct ClickHouseFormat: WireFormat {
         switch code {
         // A value can't be parsed, or has another type than its column. One bad row fails the whole insert.
         case 6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 376, 469, 691:
-            .split(.refused("ClickHouse could not read a row (code \(code))"))
+            .split("ClickHouse could not read a row (code \(code))")
         // The table, columns, database, statement, settings or rights.
         case 16, 60, 62, 81, 115, 164, 192, 193, 194, 497, 516:
             .hold("ClickHouse refuses every insert (code \(code)); check the table and the rights")

@@ -16,9 +16,9 @@ extension HTTPResponse {
         switch status {
         case 200...299: .accepted
         case 300...399: .hold("the server redirects (HTTP \(status)); check the URL")
-        case 400, 422: .split(.refused("the server refused the events (HTTP \(status))"))
+        case 400, 422: .split("the server refused the events (HTTP \(status))")
         case 408, 425, 429, 500...599: .retry(after: retryAfter)
-        case 413: .split(.tooLarge)
+        case 413: .tooLarge
         case 401, 403, 407: .hold("the server refused the credentials (HTTP \(status)); check them")
         case 404, 410: .hold("the server doesn't know the URL (HTTP \(status)); check it")
         case 400...499: .hold("the server doesn't accept such requests (HTTP \(status)); check the URL and the format")

@@ -20,7 +20,7 @@ final class Recorder: Sendable {
     }
 
     func received(_ batch: Batch) {
-        var bytes = Array("b \(batch.id.rawValue)\n".utf8)
+        var bytes = Array("b \(batch.id)\n".utf8)
         for line in batch.events {
             bytes += line.bytes
             bytes.append(UInt8(ascii: "\n"))
@@ -71,7 +71,7 @@ final class RecordingStore: Store {
         }
     }
 
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { store.reject(events, in: batch) }
+    func reject(_ letters: [DeadLetter], in batch: Batch.ID) { store.reject(letters, in: batch) }
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try store.deadLetters() }
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try store.replayDeadLetters(ids) }
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try store.discardDeadLetters(ids) }
@@ -80,10 +80,10 @@ final class RecordingStore: Store {
         do throws(SluiceError) {
             try store.settle(batch)
         } catch {
-            recorder.record("u \(batch.rawValue)")
+            recorder.record("u \(batch)")
             throw error
         }
-        recorder.record("s \(batch.rawValue)")
+        recorder.record("s \(batch)")
     }
 
     func open(_ observer: StoreObserver) throws(SluiceError) {

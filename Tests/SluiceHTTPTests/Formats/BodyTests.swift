@@ -112,7 +112,7 @@ struct BodyTests {
     func retryDiffersInSendTimeOnly(sample: FormatSample) throws {
         let batch = try Batch.allKinds()
         let first = try sample.request(batch)
-        let again = try sample.request(Batch(id: Batch.ID(rawValue: 77), events: batch.events))
+        let again = try sample.request(Batch(id: 77, events: batch.events))
         #expect(again.url == first.url)
         #expect(again.headers.map(\.value) == first.headers.map(\.value))
         #expect(again.body == first.body)
@@ -149,7 +149,7 @@ struct BodyTests {
         let sample = try FormatSample.named(name)
         let lines = try Batch.numbered(1).events + Batch.of(#"{"n":1}"#).events
         let error = #expect(throws: SluiceError.self) {
-            try sample.request(Batch(id: Batch.ID(rawValue: 1), events: lines))
+            try sample.request(Batch(id: 1, events: lines))
         }
         #expect(error?.code == .malformedLine)
     }

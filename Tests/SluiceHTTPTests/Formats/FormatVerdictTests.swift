@@ -14,8 +14,8 @@ enum Fate: String, Sendable {
         case .retry: self = .retry
         case .rejected: self = .rejected
         case .unsendable: self = .unsendable
-        case .split(.tooLarge): self = .tooLarge
-        case .split(.refused): self = .refused
+        case .tooLarge: self = .tooLarge
+        case .split: self = .refused
         case .hold: self = .hold
         }
     }

@@ -57,7 +57,7 @@ struct LimitTests {
         let exact = try openTransport(to: server.url, format: HTTPFormat(Doubling(limit: 32)))
         #expect(try await exact.send(batch) == .all(.accepted))
         let transport = try openTransport(to: server.url, format: HTTPFormat(Doubling(limit: 31)))
-        #expect(try await transport.send(batch) == .all(.split(.tooLarge)))
+        #expect(try await transport.send(batch) == .all(.tooLarge))
         #expect(server.received.all.count == 1)
     }
 
@@ -70,7 +70,7 @@ struct LimitTests {
         }
         func bytes(_ line: EventLine) throws -> Int {
             var request = HTTPRequest(url: "https://h")
-            try format.encode(Batch(id: Batch.ID(rawValue: 1), events: [line]), into: &request)
+            try format.encode(Batch(id: 1, events: [line]), into: &request)
             return request.body.count
         }
         return try line(count - bytes(line(0)))
@@ -84,7 +84,7 @@ struct LimitTests {
         let small = try EventLine(Event.numbered(2))
         let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url, format: HTTPFormat(format))
-        let batch = Batch(id: Batch.ID(rawValue: 1), events: [small, tooLarge, largest, tooLarge])
+        let batch = Batch(id: 1, events: [small, tooLarge, largest, tooLarge])
         #expect(try await transport.send(batch).fates(of: 4) == [.accepted, .unsendable, .accepted, .unsendable])
         #expect(server.received.all.count == 1)
         #expect(try TrialServer.numbers(in: #require(server.received.all.first).body) == [2, 1])

@@ -24,7 +24,7 @@ struct SensorsRecordTests {
         try use(identity, pipeline)
         await pipeline.flush()
         return try transport.accepted().map { event in
-            let batch = try Batch(id: .init(rawValue: 1), events: [EventLine(event)])
+            let batch = try Batch(id: 1, events: [EventLine(event)])
             var writer = batch.makeWriter()
             SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &writer)
             var record = try #require(try JSONReader.value(of: writer.bytes).asObject)

@@ -48,7 +48,7 @@ struct UnsendableTests {
             to: sample.url, format: HTTPFormat(Limited(base: sample.wire)),
             configuration: .init(gzip: false, client: client, time: VirtualTime()))
         let events = try events ?? batch(sample)
-        let verdicts = try await transport.send(Batch(id: Batch.ID(rawValue: 1), events: events))
+        let verdicts = try await transport.send(Batch(id: 1, events: events))
         return (verdicts.fates(of: events.count), bodies.withLock { $0 })
     }
 
@@ -114,7 +114,7 @@ struct UnsendableTests {
         let transport = HTTPTransport(
             to: "https://h", format: .segment(writeKey: "k"), configuration: .init(client: client))
         let events = try [Self.unreadable()] + Self.good()
-        let verdicts = try await transport.send(Batch(id: Batch.ID(rawValue: 1), events: events))
+        let verdicts = try await transport.send(Batch(id: 1, events: events))
         #expect(!"\(verdicts)".contains("s3cr3t") && "\(verdicts)".contains("Leak"))
     }
 

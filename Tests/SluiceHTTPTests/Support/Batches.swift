@@ -6,7 +6,7 @@ extension Batch {
     /// A batch whose events have these bytes.
     static func of(_ lines: String..., id: UInt64 = 1) -> Batch {
         Batch(
-            id: ID(rawValue: id),
+            id: id,
             events: lines.map { EventLine(bytes: ArraySlice($0.utf8), priority: .normal) })
     }
 
@@ -16,7 +16,7 @@ extension Batch {
     static var large: Batch {
         let line = "\"" + String(repeating: "x", count: 62_000) + "\""
         return Batch(
-            id: ID(rawValue: 1),
+            id: 1,
             events: (0..<256).map { _ in EventLine(bytes: ArraySlice(line.utf8), priority: .normal) })
     }
 }

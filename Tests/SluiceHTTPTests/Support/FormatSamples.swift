@@ -70,11 +70,11 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
 extension Batch {
     /// An event with every field, an event with required fields only, and an event of a person who isn't logged in.
     static func allKinds() throws -> Batch {
-        try Batch(id: ID(rawValue: 9), events: [Event.full, .bare, .anonymous].map { try EventLine($0) })
+        try Batch(id: 9, events: [Event.full, .bare, .anonymous].map { try EventLine($0) })
     }
 
     static func numbered(_ count: Int) throws -> Batch {
-        try Batch(id: ID(rawValue: 3), events: (0..<count).map { try EventLine(Event.numbered($0)) })
+        try Batch(id: 3, events: (0..<count).map { try EventLine(Event.numbered($0)) })
     }
 }
 

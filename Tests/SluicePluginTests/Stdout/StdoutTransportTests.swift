@@ -41,7 +41,7 @@ struct StdoutTransportTests {
     private func batch(_ letter: Character, isLarge: Bool = false) -> Batch {
         let line = Array("{\"\(String(repeating: letter, count: isLarge ? 5_993 : 3))\":1}".utf8)
         return Batch(
-            id: Batch.ID(rawValue: 1),
+            id: 1,
             events: Array(repeating: EventLine(bytes: line[...], priority: .normal), count: isLarge ? 200 : 2))
     }
 

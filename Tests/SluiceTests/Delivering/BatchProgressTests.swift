@@ -12,7 +12,7 @@ import Testing
     }
 
     static func progress(_ count: Int) -> BatchProgress {
-        BatchProgress(Batch(id: Batch.ID(rawValue: 1), events: (0..<count).map { line($0) }))
+        BatchProgress(Batch(id: 1, events: (0..<count).map { line($0) }))
     }
 
     static let unlimited = BatchSize(events: .max, bytes: .max)
@@ -46,7 +46,7 @@ import Testing
     func partHasFirstEvents(limit: BatchSize, count: Int) {
         let part = BatchProgressTests.progress(5).nextPart(limit)
         #expect(BatchProgressTests.numbers(part.events) == Array(0..<count))
-        #expect(part.id == Batch.ID(rawValue: 1))
+        #expect(part.id == 1)
     }
 
     @Test("a large batch goes in parts, in order")
@@ -156,7 +156,7 @@ import Testing
     func largeBatchIsHalved() {
         var progress = BatchProgressTests.progress(8)
         let sent = BatchProgressTests.drive(&progress) {
-            $0.events.count > 2 ? .all(.split(.tooLarge)) : .all(.accepted)
+            $0.events.count > 2 ? .all(.tooLarge) : .all(.accepted)
         }
         #expect(sent.parts == [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3], [0, 1], [2, 3], [4, 5], [6, 7]])
     }
@@ -165,22 +165,22 @@ import Testing
     func limitedPartsStaySmall() {
         var progress = BatchProgressTests.progress(50)
         let sent = BatchProgressTests.drive(&progress) { batch in
-            batch.events.count > 10 ? .all(.split(.tooLarge)) : .all(.accepted)
+            batch.events.count > 10 ? .all(.tooLarge) : .all(.accepted)
         }
         #expect(sent.parts.map(\.count) == [50, 25, 12] + Array(repeating: 6, count: 8) + [2])
     }
 
     @Test(
         "a refused event is found in few attempts wherever it stands, and parts grow again", arguments: 0..<50,
-        [Verdict.Split.tooLarge, .refused("no")])
-    func refusedEventIsFound(bad: Int, split: Verdict.Split) {
+        [Verdict.tooLarge, .split("no")])
+    func refusedEventIsFound(bad: Int, verdict: Verdict) {
         var progress = BatchProgressTests.progress(50)
         var rejected: [Int] = []
         var attempts = 0
         while !progress.isResolved, attempts < 100 {
             let part = progress.nextPart(BatchProgressTests.unlimited)
             let isBad = BatchProgressTests.numbers(part.events).contains(bad)
-            let result = progress.apply(.all(isBad ? .split(split) : .accepted), toFirst: part.events.count)
+            let result = progress.apply(.all(isBad ? verdict : .accepted), toFirst: part.events.count)
             rejected += BatchProgressTests.numbers(result.rejected.map(\.line))
             attempts += 1
         }
@@ -211,7 +211,7 @@ import Testing
             #expect(!part.events.isEmpty)
             let verdicts: [Verdict] = [
                 .accepted, .duplicate, .retry(after: nil), .retry(after: .zero), .rejected("r"), .unsendable("u"),
-                .split(.tooLarge), .split(.refused("s")), .hold("h"),
+                .tooLarge, .split("s"), .hold("h"),
             ]
             let each = part.events.map { _ in verdicts[below(verdicts.count)] }
             check(progress.apply(below(3) == 0 ? .all(each[0]) : .each(each), toFirst: part.events.count))

@@ -95,7 +95,7 @@ import Testing
     @Test("with an unmetered-only policy events wait on a metered network, and a flush returns immediately")
     func unmeteredPolicyWaitsOnMeteredNetwork() async throws {
         var policy = Bench.policy
-        policy.network = .unmetered
+        policy.sendsOverMeteredNetworks = false
         let bench = try Bench(delivery: policy)
         bench.pipeline.signal(.connectivity(.metered))
         bench.track(7, priority: .critical)
@@ -115,7 +115,7 @@ import Testing
         any.track(5)
         await any.transport.waitForSends(1)
         var policy = Bench.policy
-        policy.network = .unmetered
+        policy.sendsOverMeteredNetworks = false
         let unmetered = try Bench(delivery: policy)
         unmetered.pipeline.signal(.connectivity(.metered))
         unmetered.track(5)
@@ -158,9 +158,10 @@ import Testing
         bench.track(2, priority: .critical)
         let report = await bench.pipeline.flush()
         #expect(report.delivered == 5)
+        let sends = bench.sizes.count
         bench.track(1, priority: .critical)
         bench.track(50)
-        await bench.transport.waitForSends(bench.sizes.count + 1)
+        await bench.transport.waitForSends(sends + 1)
         await bench.pipeline.flush()
         #expect(bench.sizes.reduce(0, +) == 56)
         #expect(bench.time.continuousTime() == .zero)

@@ -34,7 +34,7 @@ struct FailureReasonTests {
 
     @Test("a batch that is sent in parts counts as split, not as failed")
     func splitBatchHasNotFailed() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.all(.split(.tooLarge)))]))
+        let bench = try Bench(ScriptedTransport([.answer(.all(.tooLarge))]))
         bench.track(4)
         await bench.drained()
         #expect(bench.sizes == [4, 2, 2])

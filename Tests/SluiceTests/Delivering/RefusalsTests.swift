@@ -24,7 +24,7 @@ import Testing
     private static func letters(_ rows: [Int]) -> [DeadLetter] {
         rows.enumerated().map { index, row in
             DeadLetter(
-                id: DeadLetter.ID(rawValue: UInt64(index)), line: line(index), reason: "no",
+                id: UInt64(index), line: line(index), reason: "no",
                 date: Timestamp(milliseconds: 0), refusalsInARow: row)
         }
     }
@@ -92,7 +92,7 @@ import Testing
         let letters = Self.letters([1, 2, 1, 0, 0] + Array(1...10) + [0] + Array(11...25) + [1, 2])
         var refusals = Refusals()
         let ids = refusals.lettersToReplay(from: letters)
-        #expect(ids.map(\.rawValue).sorted() == Array(5...14) + Array(16...30))
+        #expect(ids.sorted() == Array(5...14) + Array(16...30))
         let again = refusals.lettersToReplay(from: letters)
         #expect(again.isEmpty)
         // Refused a second time, they are outside of any row.

@@ -129,7 +129,7 @@ import Testing
         let bench = try Bench(
             ScriptedTransport { _, batch in
                 let isBad = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Event 7") }
-                return .answer(.all(isBad ? .split(.refused("HTTP 400")) : .accepted))
+                return .answer(.all(isBad ? .split("HTTP 400") : .accepted))
             }, store: store)
         bench.track(25)
         await bench.pipeline.flush()
@@ -142,7 +142,7 @@ import Testing
     @Test("a bad event that is alone becomes a dead letter immediately")
     func loneBadEventIsRejected() async throws {
         let store = FaultyStore(WatchedStore())
-        let bench = try Bench(ScriptedTransport([.answer(.all(.split(.refused("HTTP 400"))))]), store: store)
+        let bench = try Bench(ScriptedTransport([.answer(.all(.split("HTTP 400")))]), store: store)
         bench.track(1)
         await bench.pipeline.flush()
         #expect(bench.ledger.waiting == 0)

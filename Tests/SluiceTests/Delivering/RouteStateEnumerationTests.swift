@@ -23,14 +23,14 @@ import Testing
             case .retry: .all(.retry(after: nil))
             case .retryAfter: .all(.retry(after: .seconds(60)))
             case .hold: .all(.hold("no"))
-            case .refused: .all(.split(.refused("bad")))
-            case .tooLarge: .all(.split(.tooLarge))
+            case .refused: .all(.split("bad"))
+            case .tooLarge: .all(.tooLarge)
             case .rejected: .all(.rejected("bad"))
             case .unsendable: .all(.unsendable("large"))
             case .firstAccepted: first(.accepted, .rejected("bad"))
             case .firstRejected: first(.rejected("bad"), .accepted)
             case .firstRetry: first(.retry(after: .seconds(5)), .accepted)
-            case .firstHold: first(.hold("no"), .split(.refused("bad")))
+            case .firstHold: first(.hold("no"), .split("bad"))
             case .allDeferred: first(.retry(after: nil), .retry(after: .zero))
             case .wrongCount: .each(Array(repeating: .accepted, count: count + 1))
             }
@@ -60,7 +60,7 @@ import Testing
             store = sizes.enumerated().map { index, size in
                 defer { number += size }
                 return Batch(
-                    id: Batch.ID(rawValue: UInt64(index + 1)),
+                    id: UInt64(index + 1),
                     events: (number..<number + size).map { BatchProgressTests.line($0) })
             }
             total = number
@@ -134,7 +134,7 @@ import Testing
             else { return "stops unasked" }
             if work.isNeeded {
                 if work.mustSettle, handedOut.removeValue(forKey: batch.id) == nil { return "settles twice" }
-                state.settled(batch, work, replayed: 0)
+                state.settled(batch, work)
             }
             workers[worker] = work.mustSettle || work.isDeferred ? nil : batch
             return nil

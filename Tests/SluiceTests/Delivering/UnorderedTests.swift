@@ -162,7 +162,7 @@ import Testing
             ScriptedTransport { _, batch in
                 let lines = batch.events.map { String(decoding: $0.bytes, as: UTF8.self) }
                 let isBad = lines.contains { line in names.contains { line.contains($0) } }
-                return .answer(.all(isBad ? .split(.refused("no")) : .accepted))
+                return .answer(.all(isBad ? .split("no") : .accepted))
             })
         track(45, bench)
         for _ in 0..<20 where bench.ledger.waiting > 0 { await bench.pipeline.flush() }
@@ -183,7 +183,7 @@ import Testing
             let verdicts: [Verdict] = [
                 .accepted, .accepted, .accepted, .duplicate, .retry(after: nil), .retry(after: .seconds(9)),
                 .hold("no"),
-                .split(.tooLarge),
+                .tooLarge,
             ]
             return .answer(.all(random.withLock { verdicts.randomElement(using: &$0) ?? .accepted }))
         }

@@ -25,7 +25,7 @@ import Testing
             switch random() % 12 {
             case 0: throw SluiceError(.inputOutput, "a bad moment")
             case 1: return .all(.retry(after: .milliseconds(1)))
-            case 2: return .all(.split(.tooLarge))
+            case 2: return .all(.tooLarge)
             case 3: return .all(.hold("not now"))
             case 4:
                 let verdicts: [Verdict] = [.accepted, .duplicate, .rejected("bad"), .retry(after: nil)]

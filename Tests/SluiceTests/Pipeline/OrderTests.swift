@@ -146,7 +146,7 @@ import Testing
         let transport = ScriptedTransport(maximumBatchSize: BatchSize(events: 7, bytes: .max)) { send, batch in
             switch send % 5 {
             case 1: .answer(.all(.retry(after: nil)))
-            case 2: .answer(.all(.split(.tooLarge)))
+            case 2: .answer(.all(.tooLarge))
             case 3: .failure(SluiceError(.inputOutput, "no connection"))
             default: .answer(.all(.accepted))
             }

@@ -9,7 +9,7 @@ import Testing
 
     static let failures: [(name: String, steps: ScriptedTransport.Step)] = [
         ("hangs", .hang), ("fails", .failure(broken)), ("retries", .answer(.all(.retry(after: .seconds(60))))),
-        ("holds", .answer(.all(.hold("no")))), ("refuses", .answer(.all(.split(.refused("no"))))),
+        ("holds", .answer(.all(.hold("no")))), ("refuses", .answer(.all(.split("no")))),
         ("miscounts", .answer(.each([.accepted, .accepted, .accepted]))),
     ]
 

@@ -10,7 +10,7 @@ extension StoreWrapper {
     func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
     func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
-    func reject(_ events: [RejectedEvent], in batch: Batch.ID) { base.reject(events, in: batch) }
+    func reject(_ letters: [DeadLetter], in batch: Batch.ID) { base.reject(letters, in: batch) }
     func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
     var backlog: Backlog { base.backlog }
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
