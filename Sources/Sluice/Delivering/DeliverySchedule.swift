@@ -151,7 +151,7 @@ struct DeliverySchedule: Sendable {
 
     /// Notes that a worker took a batch.
     mutating func took(_ events: Int) {
-        pass = pass.map { $0 - events }
+        if !isCriticalPass { pass = pass.map { $0 - events } }
     }
 
     /// The store has events that it can't return at present.
@@ -280,9 +280,17 @@ struct DeliverySchedule: Sendable {
 
     /// The size of the next part. A receiver that refuses everything is offered one event at a time.
     func limit(_ size: BatchSize) -> BatchSize {
-        if refusals.isHolding { return BatchSize(events: 1, bytes: size.bytes) }
-        guard isCriticalPass, let pass else { return size }
-        return BatchSize(events: min(size.events, pass), bytes: size.bytes)
+        refusals.isHolding ? BatchSize(events: 1, bytes: size.bytes) : size
+    }
+
+    /// The size of a batch to take. In a pass for critical events, no other worker takes these events too.
+    mutating func take(_ size: BatchSize) -> BatchSize {
+        var size = limit(size)
+        if isCriticalPass, let pass {
+            size.events = min(size.events, max(1, pass))
+            self.pass = pass - size.events
+        }
+        return size
     }
 
     mutating func decision(at now: Duration, _ work: Work) -> Decision {

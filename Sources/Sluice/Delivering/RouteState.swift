@@ -288,7 +288,7 @@ struct RouteState: Sendable {
             close()
             return .stop
         }
-        return .take(size, epoch: epoch)
+        return .take(schedule.take(batchSize), epoch: epoch)
     }
 
     /// Notes the batch that a worker took at the gate.
