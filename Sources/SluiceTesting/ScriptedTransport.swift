@@ -70,7 +70,7 @@ public final class ScriptedTransport: Transport {
         try state.withLock { $0.accepted }.map { try $0.event() }
     }
 
-    /// Waits until `count` batches have been sent.
+    /// Waits until `count` batches have been sent. Their events are in ``accepted()`` by then, unless the sends hang.
     public func waitForSends(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -99,21 +99,21 @@ public final class ScriptedTransport: Transport {
             state.batches.append(batch)
             return state.batches.count - 1
         }
-        let verdicts: Verdicts
         switch step(index, batch) {
-        case .answer(let answer):
+        case .answer(let verdicts):
+            record(verdicts, batch)
             begin()
-            verdicts = answer
+            return verdicts
         case .failure(let error):
             begin()
             throw error
         case .hang:
             let (released, continuation) = AsyncStream.makeStream(of: Verdicts.self)
             begin(hanging: continuation)
-            verdicts = try await first(of: released)
+            let verdicts = try await first(of: released)
+            record(verdicts, batch)
+            return verdicts
         }
-        record(verdicts, batch)
-        return verdicts
     }
 
     /// Wakes the watchers. A send that hangs can be released by then.
