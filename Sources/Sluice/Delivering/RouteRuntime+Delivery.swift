@@ -65,7 +65,7 @@ extension RouteRuntime {
             return true
         } catch {
             update {
-                $0.report(.store, "a batch could not be removed and may be sent again by a later process: \(error)")
+                $0.journal.report(.store, "a batch could not be removed and may be sent again by a later process: \(error)")
             }
             return false
         }
@@ -77,10 +77,10 @@ extension RouteRuntime {
             let count = try replay(update { $0.schedule.lettersToReplay(from: letters) })
             guard count > 0 else { return }
             update {
-                $0.report(.replayed, "the receiver accepts events again: \(count) dead letter(s) were put back")
+                $0.journal.report(.replayed, "the receiver accepts events again: \(count) dead letter(s) were put back")
             }
         } catch {
-            update { $0.report(.store, "dead letters could not be put back: \(error)") }
+            update { $0.journal.report(.store, "dead letters could not be put back: \(error)") }
         }
     }
 
@@ -159,7 +159,7 @@ extension RouteRuntime {
         let backlog = store.backlog
         let now = environment.time.continuousTime()
         update { state in
-            if let failure { state.report(.store, "the next batch could not be read: \(failure)") }
+            if let failure { state.journal.report(.store, "the next batch could not be read: \(failure)") }
             state.tookNothing(backlog, at: now, random: environment.random)
         }
         return nil
@@ -202,7 +202,7 @@ extension RouteRuntime {
             isComplete = bytes <= 0 || store.backlog.isEmpty
         } catch {
             isComplete = false
-            update { $0.report(.store, "the waiting events could not all be read to be deleted: \(error)") }
+            update { $0.journal.report(.store, "the waiting events could not all be read to be deleted: \(error)") }
         }
         update { $0.deletedAll(isComplete: isComplete) }
     }

@@ -53,7 +53,7 @@ final class RouteRuntime: Sendable {
             failure = error
         }
         update { state in
-            if let failure { state.report(.store, "the dead letters can't be read: \(failure)") }
+            if let failure { state.journal.report(.store, "the dead letters can't be read: \(failure)") }
             state.schedule.start(with: letters)
             // The events of an earlier process have waited long enough.
             if !backlog.isEmpty { state.schedule.flushRequested() }
@@ -65,9 +65,9 @@ final class RouteRuntime: Sendable {
         // about losses wait until no lock is held.
         let (name, state, onDiagnostic) = (name, state, onDiagnostic)
         return StoreObserver(
-            onRecovered: { count in state.withLock { $0.ledger.recovered += count } },
-            onDropped: { count, reason in state.withLock { $0.dropped(count, reason) } },
-            onDeadLettersDropped: { count, reason in state.withLock { $0.droppedDeadLetters(count, reason) } },
+            onRecovered: { count in state.withLock { $0.journal.ledger.recovered += count } },
+            onDropped: { count, reason in state.withLock { $0.journal.dropped(count, reason) } },
+            onDeadLettersDropped: { count, reason in state.withLock { $0.journal.droppedDeadLetters(count, reason) } },
             onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) })
     }
 
@@ -114,7 +114,7 @@ final class RouteRuntime: Sendable {
 
     /// Changes the counts of events that don't go to the store.
     func count(_ change: (inout RouteLedger) -> Void) {
-        state.withLock { change(&$0.ledger) }
+        state.withLock { change(&$0.journal.ledger) }
     }
 
     /// Stores an event.
@@ -128,14 +128,14 @@ final class RouteRuntime: Sendable {
             let line = try encoded.get()
             try store.append(line)
             update { state in
-                if isNew { state.ledger.received += 1 }
+                if isNew { state.journal.ledger.received += 1 }
                 state.appended(line.priority, at: { environment.time.continuousTime() })
             }
             return true
         } catch {
             update { state in
-                if isNew { state.ledger.received += 1 }
-                state.refused(error)
+                if isNew { state.journal.ledger.received += 1 }
+                state.journal.refused(error)
             }
             return false
         }
@@ -187,7 +187,7 @@ final class RouteRuntime: Sendable {
     var ledger: RouteLedger {
         let backlog = store.backlog
         return state.withLock { state in
-            var ledger = state.ledger
+            var ledger = state.journal.ledger
             ledger.stored = backlog.events - state.unsettled
             ledger.deadLetters = backlog.deadLetters
             return ledger
@@ -205,7 +205,7 @@ final class RouteRuntime: Sendable {
             // Closed or abandoned: a shutdown doesn't wait any longer.
             try store.synchronize(while: { state.withLock { !$0.gate.isClosed } })
         } catch {
-            update { $0.report(.store, "stored events could not be made safe against power loss: \(error)") }
+            update { $0.journal.report(.store, "stored events could not be made safe against power loss: \(error)") }
         }
     }
 
@@ -234,7 +234,7 @@ final class RouteRuntime: Sendable {
         try useStore { store throws(SluiceError) in
             let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
             let count = try store.discardDeadLetters(ids)
-            state.withLock { $0.ledger.droppedDeadLetters.add(count, .deleted) }
+            state.withLock { $0.journal.ledger.droppedDeadLetters.add(count, .deleted) }
             return count
         }
     }

@@ -2,31 +2,6 @@
 ///
 /// This is a value without I/O. ``RouteRuntime`` calls the store, the transport and the host's closures without the lock.
 struct RouteState: Sendable {
-    /// A caller that waits for the route.
-    struct Waiter: Sendable {
-        enum Event: Sendable, Equatable {
-            /// This many events are delivered or rejected, or a wait is useless.
-            case flushed(resolved: Int)
-            case deleted
-            /// Delivery has ended, and the store is closed.
-            case closed
-            /// A worker must look again.
-            case changed
-        }
-
-        let event: Event
-        /// The value says whether the event happened as it should.
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
-    /// A batch whose remaining events the receiver has all deferred.
-    private struct Deferred {
-        let batch: BatchProgress
-        var until: Duration
-        /// The time that the receiver asked for. Not even a flush sends before it.
-        let notBefore: Duration
-    }
-
     /// The next step of a worker.
     enum Step: Sendable {
         /// Send a part with at most this size. Call ``record(_:_:epoch:at:random:)`` afterwards.
@@ -47,17 +22,17 @@ struct RouteState: Sendable {
 
     /// Actions to run without the lock.
     struct Actions: Sendable {
-        var waiters: [(Waiter, Bool)] = []
-        var diagnostics: [Diagnostic] = []
-        var mustClose = false
-
-        var isEmpty: Bool { waiters.isEmpty && diagnostics.isEmpty && !mustClose }
+        let waiters: [(Waiter, Bool)]
+        let diagnostics: [Diagnostic]
+        let mustClose: Bool
     }
+
+    typealias Waiter = Waiters.Waiter
 
     /// Counts the acquisitions of the lock, for tests.
     var accesses = 0
     var schedule: DeliverySchedule
-    var ledger: RouteLedger
+    var journal: RouteJournal
     private(set) var gate = StoreGate()
     private(set) var isStopped = false
     /// Delivered and rejected events of all batches.
@@ -71,33 +46,33 @@ struct RouteState: Sendable {
     private var held = 0
     /// Events of all batches that were taken and not settled.
     private var handedOut = 0
-    private var deferred: [Deferred] = []
+    private var deferred = DeferredBatches()
     /// Those whose deletion is going on. Callers that come later wait for a deletion of their own.
     private var deleting: [Waiter]?
     private var isDeletionComplete = true
-    private var waiters: [Waiter] = []
+    private var waiters = Waiters()
     /// Counts the inputs, so that no worker begins to wait after it has missed one.
     private var inputs = 0
     /// Whether an event was stored since a worker last looked at the store.
     private var hasAppended = false
     /// Whether the store had nothing to hand out beside the batches that are out.
     private var isDry = false
-    private var isSplitting = false
-    private var actions = Actions()
+    private var mustClose = false
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
         schedule = DeliverySchedule(policy: policy)
-        ledger = RouteLedger(name: name)
+        journal = RouteJournal(name: name)
         maximumInFlight = policy.maximumBatchesInFlight
         batchSize = BatchSize(
             events: min(policy.batch.events, maximum.events), bytes: min(policy.batch.bytes, maximum.bytes))
     }
 
-    var hasActions: Bool { !actions.isEmpty }
+    var hasActions: Bool { mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }
 
     mutating func takeActions() -> Actions {
-        defer { actions = Actions() }
-        return actions
+        defer { mustClose = false }
+        return Actions(
+            waiters: waiters.takeEnded(), diagnostics: journal.takeDiagnostics(), mustClose: mustClose)
     }
 
     // MARK: Inputs
@@ -111,51 +86,14 @@ struct RouteState: Sendable {
     mutating func change(_ body: (inout DeliverySchedule) -> Void) {
         let flushes = schedule.flushes
         body(&schedule)
-        if schedule.flushes > flushes {
-            for index in deferred.indices { deferred[index].until = deferred[index].notBefore }
-        }
+        if schedule.flushes > flushes { deferred.flush() }
         changed()
     }
 
     /// Wakes the workers.
     mutating func changed() {
         inputs += 1
-        end { $0 == .changed }
-    }
-
-    mutating func report(_ kind: Diagnostic.Kind, _ message: String) {
-        actions.diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))
-    }
-
-    /// Counts an event that the store did not take, and reports the first one for each reason. Otherwise a full disk would
-    /// also fill the host's log.
-    mutating func refused(_ error: SluiceError) {
-        let reason: DropReason =
-            switch error.code {
-            case .eventTooLarge: .tooLarge
-            case .storageFull: .storeFull
-            case .shutDown: .shutDown
-            default: .storeFailed
-            }
-        if ledger.dropped[reason] == nil {
-            report(.dropped, "events are not stored (reported once for each reason): \(error)")
-        }
-        ledger.dropped.add(1, reason)
-    }
-
-    /// Counts events that the store lost, and reports the first loss for each reason.
-    mutating func dropped(_ count: Int, _ reason: DropReason) {
-        if ledger.dropped[reason] == nil {
-            report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
-        }
-        ledger.dropped.add(count, reason)
-    }
-
-    mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {
-        if ledger.droppedDeadLetters[reason] == nil {
-            report(.dropped, "the store has lost dead letters: \(reason.rawValue) (reported once)")
-        }
-        ledger.droppedDeadLetters.add(count, reason)
+        waiters.end(.changed)
     }
 
     // MARK: Waiters
@@ -168,9 +106,9 @@ struct RouteState: Sendable {
             case .closed: gate.isClosed
             }
         if isOver {
-            actions.waiters.append((waiter, waiter.event != .deleted))
+            waiters.end(waiter, success: waiter.event != .deleted)
         } else {
-            waiters.append(waiter)
+            waiters.add(waiter)
         }
     }
 
@@ -185,19 +123,7 @@ struct RouteState: Sendable {
         changed()
     }
 
-    private mutating func end(_ isOver: (Waiter.Event) -> Bool, success: Bool = true) {
-        guard waiters.contains(where: { isOver($0.event) }) else { return }
-        actions.waiters += waiters.filter { isOver($0.event) }.map { ($0, success) }
-        waiters.removeAll { isOver($0.event) }
-    }
-
-    private mutating func endFlushes(upTo resolved: Int) {
-        end {
-            if case .flushed(let target) = $0 { target <= resolved } else { false }
-        }
-    }
-
-    private var mustDelete: Bool { waiters.contains { $0.event == .deleted } }
+    private var mustDelete: Bool { waiters.contains(.deleted) }
 
     // MARK: Stopping
 
@@ -206,31 +132,32 @@ struct RouteState: Sendable {
         guard !isStopped else { return }
         isStopped = true
         inputs += 1
-        if gate.close() { actions.mustClose = true }
-        end { if case .flushed = $0 { true } else { $0 == .changed } }
-        end({ $0 == .deleted }, success: false)
-        if gate.isClosed { end { $0 == .closed } }
+        if gate.close() { mustClose = true }
+        waiters.endFlushes()
+        waiters.end(.changed)
+        waiters.end(.deleted, success: false)
+        if gate.isClosed { waiters.end(.closed) }
     }
 
     mutating func opened() { gate.open() }
 
     mutating func didClose() {
         gate.didClose()
-        end { $0 == .closed }
+        waiters.end(.closed)
     }
 
     /// Ends the wait of a shutdown for a store that is still in use.
     mutating func abandon() {
         close()
         guard gate.abandon() else { return }
-        report(.store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
-        end { $0 == .closed }
+        journal.report(.store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
+        waiters.end(.closed)
     }
 
     mutating func enterGate() -> Bool { gate.enter() }
 
     mutating func leaveGate() {
-        if gate.leave() { actions.mustClose = true }
+        if gate.leave() { mustClose = true }
     }
 
     // MARK: Workers
@@ -245,14 +172,14 @@ struct RouteState: Sendable {
     mutating func nextStep(isHolding: Bool, _ backlog: Backlog, at now: Duration) -> Step {
         if isStopped { return .stop }
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
-        let ready = deferred.firstIndex { $0.until <= now }
+        let hasReady = deferred.hasReady(at: now)
         let inStore = isDry ? 0 : waiting(backlog)
-        if inStore == 0, ready == nil, !isHolding, hasAppended {
+        if inStore == 0, !hasReady, !isHolding, hasAppended {
             hasAppended = false
             return .again
         }
         let work = DeliverySchedule.Work(
-            waiting: inStore, isHolding: isHolding || ready != nil,
+            waiting: inStore, isHolding: isHolding || hasReady,
             hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty)
         switch schedule.decision(at: now, work) {
         case .stop:
@@ -261,11 +188,11 @@ struct RouteState: Sendable {
         case .send where inFlight >= (schedule.isProbing ? 1 : maximumInFlight):
             return .wait(until: nil, inputs: inputs)
         case .send:
-            return send(isHolding: isHolding, ready)
+            return send(isHolding: isHolding, at: now)
         case .wait(let until):
-            if inFlight == 0 { endFlushes(upTo: .max) }
-            let deferrals = isHolding ? [] : deferred.map(\.until).filter { $0 > now }
-            return .wait(until: (deferrals + [until].compactMap(\.self)).min(), inputs: inputs)
+            if inFlight == 0 { waiters.endFlushes() }
+            let deferral = isHolding ? nil : deferred.nextEnd(after: now)
+            return .wait(until: [deferral, until].compactMap(\.self).min(), inputs: inputs)
         }
     }
 
@@ -274,16 +201,12 @@ struct RouteState: Sendable {
         backlog.unreadBytes > 0 ? .max : max(0, backlog.events - handedOut)
     }
 
-    private mutating func send(isHolding: Bool, _ ready: Int?) -> Step {
+    private mutating func send(isHolding: Bool, at now: Duration) -> Step {
         let (size, epoch) = (schedule.limit(batchSize), schedule.epoch)
         inFlight += 1
         if isHolding { return .send(size, epoch: epoch) }
         held += 1
-        if let ready {
-            var batch = deferred.remove(at: ready).batch
-            batch.resume()
-            return .resume(batch, size, epoch: epoch)
-        }
+        if let batch = deferred.takeReady(at: now) { return .resume(batch, size, epoch: epoch) }
         guard gate.enter() else {
             close()
             return .stop
@@ -315,7 +238,7 @@ struct RouteState: Sendable {
         } else {
             // The store has events that it can't return now. Ask again later, not in a loop.
             schedule.storeFailed(at: now, random: random)
-            endFlushes(upTo: .max)
+            waiters.endFlushes()
         }
     }
 
@@ -330,8 +253,7 @@ struct RouteState: Sendable {
         guard !isStopped else { return nil }
         var result = result
         let recorded = schedule.record(&result, epoch: epoch, at: now, random: random)
-        count(result)
-        describe(result, recorded.rejected)
+        journal.record(result, recorded.rejected)
         var work = StoreWork(
             resolved: result.resolved, rejected: recorded.rejected, mustReplay: recorded.mustReplay)
         if batch.isResolved {
@@ -339,9 +261,7 @@ struct RouteState: Sendable {
         } else if batch.isDeferred {
             work.isDeferred = true
             held -= 1
-            let (notBefore, until) = schedule.deferral(batch, at: now, random: random())
-            // mutant: forget-deferred-batch
-            deferred.append(Deferred(batch: batch, until: until, notBefore: notBefore))
+            deferred.add(batch, schedule.deferral(batch, at: now, random: random()))  // mutant: forget-deferred-batch
         }
         switch result.effect {
         case .progress, .deferred: break
@@ -365,7 +285,7 @@ struct RouteState: Sendable {
             unsettled -= batch.resolved
             (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false)
         }
-        endFlushes(upTo: work.mustEndFlushes ? .max : resolved)
+        waiters.endFlushes(upTo: work.mustEndFlushes ? .max : resolved)
         if maximumInFlight > 1 || mustDelete { changed() }
     }
 
@@ -389,39 +309,15 @@ struct RouteState: Sendable {
     }
 
     /// Counts dead letters that are about to be put back. Another worker can deliver one before the store returns.
-    mutating func replaying(_ count: Int) { ledger.replayed += count }
+    mutating func replaying(_ count: Int) { journal.ledger.replayed += count }
 
     /// Corrects the count of ``replaying(_:)``, and sends the events.
     mutating func replayed(_ count: Int, of expected: Int) {
-        ledger.replayed += count - expected
+        journal.ledger.replayed += count - expected
         guard count > 0 else { return }
         (hasAppended, isDry) = (true, false)
         schedule.flushRequested()
         changed()
-    }
-
-    private mutating func count(_ result: SendResult) {
-        ledger.delivered += result.accepted
-        ledger.duplicates += result.duplicates
-        ledger.rejected += result.rejected.count
-        ledger.sendAttempts += 1
-        if result.effect != .progress { ledger.failedAttempts += 1 }
-        if result.effect == .hold { ledger.heldAttempts += 1 }
-        if result.splitReason != nil { ledger.splitAttempts += 1 }
-        ledger.lastFailure = result.reason
-    }
-
-    private mutating func describe(_ result: SendResult, _ rejected: [RejectedEvent]) {
-        if let first = rejected.first {
-            report(.rejected, "\(rejected.count) event(s) became dead letters, the first because: \(first.reason)")
-        }
-        if let reason = result.splitReason {
-            // The many parts that follow are not worth a message each.
-            if !isSplitting { report(.splitting, "\(reason): smaller parts follow") }
-            isSplitting = true
-        }
-        if result.accepted > 0 { isSplitting = false }
-        if let reason = result.reason { report(result.effect == .hold ? .held : .retrying, reason) }
     }
 
     // MARK: Deletion
@@ -430,15 +326,13 @@ struct RouteState: Sendable {
         if isHolding { return .deleteBatch }
         // mutant: delete-in-flight
         guard held == 0, inFlight == 0, deleting == nil, gate.enter() else { return .wait(until: nil, inputs: inputs) }
-        deleting = waiters.filter { $0.event == .deleted }
-        waiters.removeAll { $0.event == .deleted }
-        defer { deferred = [] }
-        return .deleteAll(deferred.map(\.batch))
+        deleting = waiters.remove(.deleted)
+        return .deleteAll(deferred.removeAll())
     }
 
     /// Notes that a batch was deleted. A worker held it if `isHeld`; the store could remove it if `isComplete`.
     mutating func deleted(_ batch: BatchProgress, isHeld: Bool, isComplete: Bool) {
-        ledger.dropped.add(batch.waiting, .deleted)
+        journal.ledger.dropped.add(batch.waiting, .deleted)
         isDeletionComplete = isDeletionComplete && isComplete
         handedOut -= batch.count
         unsettled -= batch.resolved
@@ -455,9 +349,9 @@ struct RouteState: Sendable {
     /// Ends the deletion that ``Step/deleteAll(_:)`` began.
     mutating func deletedAll(isComplete: Bool) {
         let success = isComplete && isDeletionComplete
-        actions.waiters += (deleting ?? []).map { ($0, success) }
+        for waiter in deleting ?? [] { waiters.end(waiter, success: success) }
         (deleting, isDeletionComplete, isDry) = (nil, true, false)
-        endFlushes(upTo: .max)
+        waiters.endFlushes()
         leaveGate()
         changed()
     }

@@ -68,7 +68,7 @@ import Testing
             policy.maximumBatchesInFlight = count
             state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
             state.opened()
-            state.ledger.received = total
+            state.journal.ledger.received = total
             workers = Array(repeating: nil, count: count)
             state.change { $0.flushRequested() }
         }
@@ -88,7 +88,7 @@ import Testing
                 if let next = step(worker) { sending.append((worker, next)) }
             }
             if sending.isEmpty {
-                guard wait() else { return state.ledger.waiting == 0 ? nil : "waits for nothing with events waiting" }
+                guard wait() else { return state.journal.ledger.waiting == 0 ? nil : "waits for nothing with events waiting" }
                 return nil
             }
             for (worker, attempt) in sending.reversed() {
@@ -152,7 +152,7 @@ import Testing
         }
 
         private func fault() -> String? {
-            let ledger = state.ledger
+            let ledger = state.journal.ledger
             if ledger.delivered + ledger.rejected != resolved.count { return "miscounts: \(ledger)" }
             if ledger.waiting != backlog.events - state.unsettled { return "stored and waiting events differ" }
             return nil
@@ -160,10 +160,10 @@ import Testing
 
         /// Whether every event is offered and resolved once the receiver accepts everything.
         mutating func endsWell() -> String? {
-            for _ in 0..<20 * total where state.ledger.waiting > 0 {
+            for _ in 0..<20 * total where state.journal.ledger.waiting > 0 {
                 if let fault = turn(.accepted) { return fault }
             }
-            if state.ledger.waiting > 0 { return "an event is never resolved" }
+            if state.journal.ledger.waiting > 0 { return "an event is never resolved" }
             return offered.count == total && store.isEmpty && handedOut.isEmpty ? nil : "an event is never offered"
         }
     }

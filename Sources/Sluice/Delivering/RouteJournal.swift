@@ -1,0 +1,73 @@
+/// The ledger of a route, and the diagnostics about its changes.
+struct RouteJournal: Sendable {
+    var ledger: RouteLedger
+    /// Diagnostics to pass to the host without the lock.
+    private(set) var diagnostics: [Diagnostic] = []
+    private var isSplitting = false
+
+    init(name: String) {
+        ledger = RouteLedger(name: name)
+    }
+
+    mutating func takeDiagnostics() -> [Diagnostic] {
+        defer { diagnostics = [] }
+        return diagnostics
+    }
+
+    mutating func report(_ kind: Diagnostic.Kind, _ message: String) {
+        diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))
+    }
+
+    /// Counts an event that the store did not take, and reports the first one for each reason. Otherwise a full disk would
+    /// also fill the host's log.
+    mutating func refused(_ error: SluiceError) {
+        let reason: DropReason =
+            switch error.code {
+            case .eventTooLarge: .tooLarge
+            case .storageFull: .storeFull
+            case .shutDown: .shutDown
+            default: .storeFailed
+            }
+        if ledger.dropped[reason] == nil {
+            report(.dropped, "events are not stored (reported once for each reason): \(error)")
+        }
+        ledger.dropped.add(1, reason)
+    }
+
+    /// Counts events that the store lost, and reports the first loss for each reason.
+    mutating func dropped(_ count: Int, _ reason: DropReason) {
+        if ledger.dropped[reason] == nil {
+            report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
+        }
+        ledger.dropped.add(count, reason)
+    }
+
+    mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {
+        if ledger.droppedDeadLetters[reason] == nil {
+            report(.dropped, "the store has lost dead letters: \(reason.rawValue) (reported once)")
+        }
+        ledger.droppedDeadLetters.add(count, reason)
+    }
+
+    /// Counts the result of an attempt, and reports it.
+    mutating func record(_ result: SendResult, _ rejected: [RejectedEvent]) {
+        ledger.delivered += result.accepted
+        ledger.duplicates += result.duplicates
+        ledger.rejected += result.rejected.count
+        ledger.sendAttempts += 1
+        if result.effect != .progress { ledger.failedAttempts += 1 }
+        if result.effect == .hold { ledger.heldAttempts += 1 }
+        if result.splitReason != nil { ledger.splitAttempts += 1 }
+        ledger.lastFailure = result.reason
+        if let first = rejected.first {
+            report(.rejected, "\(rejected.count) event(s) became dead letters, the first because: \(first.reason)")
+        }
+        if let reason = result.splitReason {
+            // The many parts that follow are not worth a message each.
+            if !isSplitting { report(.splitting, "\(reason): smaller parts follow") }
+            isSplitting = true
+        }
+        if result.accepted > 0 { isSplitting = false }
+        if let reason = result.reason { report(result.effect == .hold ? .held : .retrying, reason) }
+    }
+}

@@ -1,0 +1,52 @@
+/// The callers that wait for a route: flushes, deletions, shutdowns and idle workers.
+struct Waiters: Sendable {
+    struct Waiter: Sendable {
+        enum Event: Sendable, Equatable {
+            /// This many events are delivered or rejected, or a wait is useless.
+            case flushed(resolved: Int)
+            case deleted
+            /// Delivery has ended, and the store is closed.
+            case closed
+            /// A worker must look again.
+            case changed
+        }
+
+        let event: Event
+        /// The value says whether the event happened as it should.
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private var waiting: [Waiter] = []
+    /// Waiters to resume without the lock, each with its value.
+    private(set) var ended: [(Waiter, Bool)] = []
+
+    mutating func add(_ waiter: Waiter) { waiting.append(waiter) }
+
+    func contains(_ event: Waiter.Event) -> Bool { waiting.contains { $0.event == event } }
+
+    /// Ends a wait that did not begin.
+    mutating func end(_ waiter: Waiter, success: Bool) { ended.append((waiter, success)) }
+
+    mutating func end(_ event: Waiter.Event, success: Bool = true) {
+        ended += remove { $0 == event }.map { ($0, success) }
+    }
+
+    mutating func endFlushes(upTo resolved: Int = .max) {
+        let flushes = remove { if case .flushed(let target) = $0 { target <= resolved } else { false } }
+        ended += flushes.map { ($0, true) }
+    }
+
+    /// Removes the waiters for an event, which the caller ends later.
+    mutating func remove(_ event: Waiter.Event) -> [Waiter] { remove { $0 == event } }
+
+    private mutating func remove(_ isMatch: (Waiter.Event) -> Bool) -> [Waiter] {
+        guard waiting.contains(where: { isMatch($0.event) }) else { return [] }
+        defer { waiting.removeAll { isMatch($0.event) } }
+        return waiting.filter { isMatch($0.event) }
+    }
+
+    mutating func takeEnded() -> [(Waiter, Bool)] {
+        defer { ended = [] }
+        return ended
+    }
+}
