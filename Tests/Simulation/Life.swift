@@ -65,7 +65,8 @@ final class Life {
         self.number = number
         self.settings = settings
         self.process = process
-        let environment = PipelineEnvironment.virtual(time, seed: seed)
+        var environment = PipelineEnvironment.virtual(time, seed: seed)
+        environment.hasThreads = false
         let base = JSONLStore(
             at: "/data/events", durability: settings.durability, capacity: settings.capacity,
             maximumAge: settings.maximumAge, environment: environment, files: process)

@@ -15,14 +15,16 @@ final class WorkerExecutor: TaskExecutor {
     }
 }
 
-/// Starts a task on a thread of its own. Before macOS 15 and iOS 18, it runs on the shared threads of Swift concurrency.
-///
-/// The task is detached, so that it doesn't keep the task-locals of the code that builds the pipeline.
-@discardableResult
-func startWorker(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-    if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
-        Task.detached(executorPreference: WorkerExecutor(), operation: body)
-    } else {
-        Task.detached(operation: body)
+extension RouteRuntime {
+    /// Starts a task on a thread of its own. Before macOS 15 and iOS 18, it runs on the shared threads of Swift concurrency.
+    ///
+    /// The task is detached, so that it doesn't keep the task-locals of the code that builds the pipeline.
+    @discardableResult
+    func startWorker(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *), environment.hasThreads {
+            Task.detached(executorPreference: WorkerExecutor(), operation: body)
+        } else {
+            Task.detached(operation: body)
+        }
     }
 }

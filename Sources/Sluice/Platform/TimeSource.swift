@@ -31,6 +31,9 @@ public struct PipelineEnvironment: Sendable {
     /// Returns 64 uniformly distributed bits, for event ids and jitter. It is called from any thread.
     public var random: @Sendable () -> UInt64
 
+    /// Whether delivery has threads of its own. False runs it on the global executor, which a simulation replaces.
+    package var hasThreads = true
+
     /// Creates an environment, by default that of the operating system.
     public init(
         time: any TimeSource = PipelineEnvironment.systemTime,
