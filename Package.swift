@@ -46,7 +46,8 @@ let tests: [Target] = [
     .testTarget(
         name: "SluiceHTTPTests",
         dependencies: [
-            "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceTesting",
+            "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
+            "SluiceTesting",
         ],
         exclude: ["bodies.py"]),
     .testTarget(name: "SluicePluginTests", dependencies: plugins),

@@ -190,11 +190,12 @@ public final class Pipeline: Sendable {
         for route in routes { route.setPaused(false) }
     }
 
-    /// Ends the pipeline: accepts no more events, makes the stored ones safe, sends them until the deadline, and closes the
-    /// stores. The next process delivers the events that are left in a store on disk.
+    /// Ends the pipeline: accepts no more events, makes the stored ones safe against a loss of power for at most half of the
+    /// time, sends them until the deadline, and closes the stores. The next process delivers the events that are left in a
+    /// store on disk.
     ///
-    /// This method returns by the deadline even if a transport hangs. Later events are dropped and counted. A second call
-    /// returns immediately.
+    /// This method returns by the deadline even if a transport hangs, and 100 ms later if a disk hangs. Later events are
+    /// dropped and counted. A second call returns immediately.
     ///
     /// - Parameter deadline: The longest time to wait, by the continuous clock; at most a year.
     /// - Returns: The final ledger.

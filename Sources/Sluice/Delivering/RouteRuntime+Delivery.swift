@@ -65,7 +65,8 @@ extension RouteRuntime {
             return true
         } catch {
             update {
-                $0.journal.report(.store, "a batch could not be removed and may be sent again by a later process: \(error)")
+                $0.journal.report(
+                    .store, "a batch could not be removed and may be sent again by a later process: \(error)")
             }
             return false
         }

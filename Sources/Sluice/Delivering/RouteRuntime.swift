@@ -81,8 +81,10 @@ final class RouteRuntime: Sendable {
     func shutdown(deadline: Duration) async {
         // Entered here, because a deadline of zero closes the gate before the worker runs.
         if state.withLock({ $0.enterGate() }) {
+            let now = environment.time.continuousTime()
             startWorker {
-                self.synchronizeAtGate()
+                // Not longer, so that a slow disk leaves time for sending.
+                self.synchronizeAtGate(until: now + (deadline - now) / 2)
                 self.change { $0.stopRequested(deadline: deadline) }
                 self.update { $0.leaveGate() }
             }
@@ -200,10 +202,12 @@ final class RouteRuntime: Sendable {
         update { $0.leaveGate() }
     }
 
-    private func synchronizeAtGate() {
+    private func synchronizeAtGate(until end: Duration? = nil) {
+        let time = environment.time
         do throws(SluiceError) {
-            // Closed or abandoned: a shutdown doesn't wait any longer.
-            try store.synchronize(while: { state.withLock { !$0.gate.isClosed } })
+            try store.synchronize(while: {
+                state.withLock { $0.gate.isOpen } && end.map { time.continuousTime() < $0 } ?? true
+            })
         } catch {
             update { $0.journal.report(.store, "stored events could not be made safe against power loss: \(error)") }
         }

@@ -150,7 +150,8 @@ struct RouteState: Sendable {
     mutating func abandon() {
         close()
         guard gate.abandon() else { return }
-        journal.report(.store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
+        journal.report(
+            .store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
         waiters.end(.closed)
     }
 

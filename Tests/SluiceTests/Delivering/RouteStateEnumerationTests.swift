@@ -88,7 +88,9 @@ import Testing
                 if let next = step(worker) { sending.append((worker, next)) }
             }
             if sending.isEmpty {
-                guard wait() else { return state.journal.ledger.waiting == 0 ? nil : "waits for nothing with events waiting" }
+                guard wait() else {
+                    return state.journal.ledger.waiting == 0 ? nil : "waits for nothing with events waiting"
+                }
                 return nil
             }
             for (worker, attempt) in sending.reversed() {

@@ -184,6 +184,35 @@ import Testing
         for transport in transports { transport.barrier.permit() }
     }
 
+    /// A store with files that each take a second to synchronize.
+    private struct SlowStore: StoreWrapper {
+        let base = MemoryStore()
+        let time: VirtualTime
+        let synchronized = Locked(0)
+
+        func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
+            while mayContinue() {
+                synchronized.withLock { $0 += 1 }
+                time.advance(by: .seconds(1))
+            }
+        }
+    }
+
+    @Test("synchronizing takes at most half of a shutdown's time, and the rest is for sending")
+    func slowDiskLeavesTimeForSending() async throws {
+        let time = VirtualTime()
+        let store = SlowStore(time: time)
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline(environment: Bench.environment(time)) {
+            store
+            transport
+        }
+        for _ in 0..<3 { pipeline.track("Event") }
+        let ledger = await pipeline.shutdown(deadline: .seconds(10))
+        #expect(store.synchronized.withLock(\.self) == 5)
+        #expect(ledger.routes[0].delivered == 3)
+    }
+
     @Test("a disk that hangs delays the shutdown by a tenth of a second, and the store is closed later")
     func hangingDiskDelaysByGrace() async throws {
         let store = BlockingStore()

@@ -58,46 +58,43 @@ import Testing
         #expect(mine.isDisjoint(with: words))
     }
 
-    @Test(
-        "the child of a process whose other threads track can track",
-        .disabled(if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
-    func childOfTrackingProcessCanTrack() throws {
-        let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
-        let fork = unsafeBitCast(symbol, to: Fork.self)
-        let pipeline = try Pipeline {
-            MemoryStore(capacity: 1_000)
-            ScriptedTransport()
-        }
-        pipeline.pauseDelivery()
-        // The Swift runtime has locks for the first use of a type, which a child can't unlock.
-        for _ in 0..<100 { pipeline.track("Child") }
-        for _ in 0..<100 { pipeline.track("Event", ["key": "value"]) }
-        let isOver = Locked(false)
-        let threads = (0..<4).map { _ in
-            let thread = Thread { while !isOver.withLock(\.self) { pipeline.track("Event", ["key": "value"]) } }
-            thread.start()
-            return thread
-        }
-        defer { isOver.withLock { $0 = true } }
-        #expect(threads.count == 4)
-        for _ in 0..<100 {
-            var ends: [Int32] = [0, 0]
-            try #require(pipe(&ends) == 0)
-            let child = fork()
-            if child == 0 {
-                pipeline.track("Child")
-                _ = write(ends[1], "+", 1)
-                _exit(0)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
+        // In a process of its own: children of this one would keep the locks of other tests' stores for some time.
+        @Test(
+            "the child of a process whose other threads track can track",
+            .disabled(
+                if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+        func childOfTrackingProcessCanTrack() async {
+            await #expect(processExitsWith: .success) {
+                let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
+                let fork = unsafeBitCast(symbol, to: Fork.self)
+                let pipeline = try Pipeline {
+                    MemoryStore(capacity: 1_000)
+                    ScriptedTransport()
+                }
+                pipeline.pauseDelivery()
+                // The Swift runtime has locks for the first use of a type, which a child can't unlock.
+                for name in ["Child", "Event"] {
+                    for _ in 0..<100 { pipeline.track(name, ["key": "value"]) }
+                }
+                for _ in 0..<4 {
+                    Thread.detachNewThread {
+                        while true { pipeline.track("Event", ["key": "value"]) }
+                    }
+                }
+                for _ in 0..<30 {
+                    let child = fork()
+                    if child == 0 {
+                        // A signal ends a child that hangs.
+                        alarm(60)
+                        pipeline.track("Child", ["key": "value"])
+                        _exit(0)
+                    }
+                    var status: Int32 = 0
+                    waitpid(child, &status, 0)
+                    try #require(child > 0 && status == 0)
+                }
             }
-            try #require(child > 0)
-            close(ends[1])
-            defer { close(ends[0]) }
-            var answer = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
-            let hasAnswered = poll(&answer, 1, 20_000) == 1
-            if !hasAnswered { kill(child, SIGKILL) }
-            var status: Int32 = 0
-            waitpid(child, &status, 0)
-            try #require(hasAnswered && status == 0)
         }
-    }
+    #endif
 }
