@@ -39,7 +39,7 @@ struct HostileServerTests {
 
         let first = try HostilePipeline(
             to: server.url, storingIn: directory.path, format: attack.format,
-            timeouts: attack.isTimed ? .short : HTTPTimeouts())
+            timeouts: timeouts(for: attack))
         if attack.moment == .reuse {
             first.track(0..<1)
             await first.drain()
@@ -73,6 +73,12 @@ struct HostileServerTests {
     }
 
     /// The result by the ledger, the diagnostics and the time until the next attempt.
+    private func timeouts(for attack: Attack) -> HTTPTimeouts {
+        guard attack.isTimed else { return HTTPTimeouts() }
+        // The good request before the attack must not time out on a slow machine.
+        return attack.moment == .reuse ? HTTPTimeouts(connect: .seconds(3), total: .seconds(3)) : .short
+    }
+
     private func fate(_ subject: HostilePipeline, of attack: Attack) async throws -> Attack.Fate {
         if attack.fates == [.refused] { return subject.ledger.delivered == 0 ? .refused : .delivered }
         if subject.ledger.waiting == 0 {
