@@ -17,7 +17,7 @@ let libraries: [Target] = [
     .target(
         name: "SluiceFoundation",
         dependencies: ["Sluice", "SluiceJSONL", "SluiceHTTP"]),
-    .target(name: "SluiceTesting", dependencies: ["Sluice"]),
+    .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"]),
 ]
 
 /// Code that the libraries share or need from C; not for hosts.
@@ -33,13 +33,21 @@ let examples: [Target] = [
     "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
     "JSONLStoreExample", "EncryptedStoreExample", "MemoryStoreExample", "HTTPTransportExample",
     "StdoutTransportExample", "FiltersExample", "ServerExample", "SwapEnvironments", "CustomPlugin", "AccessLog",
+    "TypedEventsExample",
 ].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
 
 let tests: [Target] = [
     .executableTarget(
         name: "Simulation", dependencies: ["Sluice", "SluiceFiles", "SluiceJSONL", "SluiceTesting"],
         path: "Tests/Simulation", exclude: ["mutants"]),
-    .executableTarget(name: "FaultHost", dependencies: ["Sluice", "SluiceJSONL"], path: "Tests/Faults/Host"),
+    .executableTarget(
+        name: "FaultHost",
+        dependencies: ["Sluice", "SluiceFiles", "SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceStdout"],
+        path: "Tests/Faults/Host"),
+    .executableTarget(
+        name: "WireRequests",
+        dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
+        path: "Tests/Wire/Requests"),
     .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),

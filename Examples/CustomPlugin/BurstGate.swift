@@ -38,7 +38,7 @@ final class BurstGate: Processor {
         }
         guard let first = events.first else { return }
         // The new event gets an id of its own, and passes only the stages below, like the events behind it.
-        context.insert("GateOpened", ["waiting": .int(events.count)], before: first)
+        context.insert("GateOpened", ["waiting": events.count], before: first)
         for event in events { context.forward(event) }
     }
 

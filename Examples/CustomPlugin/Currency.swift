@@ -5,7 +5,7 @@ struct Currency: Processor {
     let code: String
 
     func process(_ event: inout Event) -> Disposition {
-        if event.properties["price"] != nil { event.properties["currency"] = .string(code) }
+        if event.properties["price"] != nil { event.properties["currency"] = code }
         return .keep
     }
 }

@@ -22,6 +22,17 @@ enum Guides {
         await pipeline.shutdown()
     }
 
+    struct Purchase: TrackedEvent {
+        static let eventName = "Purchase"
+        let sku: String
+        let amount: Double
+    }
+
+    static func values(_ pipeline: Pipeline, query: String, results: [String]) {
+        pipeline.track("Search", ["query": query, "results": results.count])
+        pipeline.track(Purchase(sku: "A-7", amount: 12.5))
+    }
+
     // MARK: GettingStarted.md
 
     static func printEvents() async throws {
@@ -33,9 +44,34 @@ enum Guides {
         await pipeline.shutdown()
     }
 
-    static func values(_ pipeline: Pipeline, query: String, results: [String]) {
-        pipeline.track("Search", ["query": .string(query), "results": .int(results.count)])
-        pipeline.track("Purchase", ["amount": 12.5, "items": ["A-7", "B-1"]], priority: .critical)
+    static func values(
+        _ pipeline: Pipeline, query: String, results: [String], price: Double, count: Int, coupon: String?
+    ) {
+        pipeline.track("Search", ["query": query, "results": results.count])
+        pipeline.track("Purchase", ["amount": price * Double(count), "coupon": coupon], priority: .critical)
+    }
+
+    static func ownTypes(_ pipeline: Pipeline) {
+        enum Plan: String, PropertyConvertible { case free, pro }
+        pipeline.track("Upgrade", ["plan": Plan.pro])
+    }
+
+    static func lists(_ pipeline: Pipeline, query: String, results: [String]) -> Int? {
+        var shared = Properties(["query": query])
+        shared["results"] = results.count
+        pipeline.track("Search", shared + ["page": 2])
+        let length = shared["query"]?.string?.count
+        return length
+    }
+
+    static func typedEvents(_ pipeline: Pipeline) {
+        struct Purchase: TrackedEvent {
+            static let eventName = "Purchase"
+            let sku: String
+            let amount: Double
+            var coupon: String?
+        }
+        pipeline.track(Purchase(sku: "A-7", amount: 12.5))
     }
 
     static func processors(folder: String) throws {
@@ -175,6 +211,25 @@ enum Guides {
         precondition(names == ["Purchase"])
     }
 
+    static func recordedEvents() throws {
+        let store = RecordingStore()
+        let pipeline = try Pipeline {
+            store
+            NullTransport()
+        }
+        pipeline.track("Purchase", ["amount": 12.5])
+        precondition(store.events.map(\.name) == ["Purchase"])
+        precondition(store.events[0].properties["amount"]?.double == 12.5)
+    }
+
+    final class Checkout {
+        private let analytics: any EventTracking
+
+        init(analytics: any EventTracking) { self.analytics = analytics }
+
+        func pay(_ amount: Double) { analytics.track("Purchase", ["amount": amount]) }
+    }
+
     static func failingStore() async throws {
         let store = FaultyStore(MemoryStore()) { operation, number in
             operation == .append && number == 1 ? SluiceError(.storageFull, "the disk is full") : nil
@@ -187,5 +242,20 @@ enum Guides {
         let ledger = await pipeline.shutdown()
         precondition(ledger.routes[0].dropped == [.storeFull: 1] && ledger.routes[0].delivered == 2)
         precondition(ledger.isBalanced)
+    }
+}
+
+// MARK: WritingAWireFormat.md
+
+struct SplitFormat: WireFormat {
+    func endpoint(for line: EventLine) throws -> String {
+        try line.event().name == "Error" ? "errors" : "events"
+    }
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        request.appendPath(try endpoint(for: batch.events[0]))
+        var body = JSONWriter()
+        body.array(batch.events) { $0.raw($1.bytes) }
+        request.body = body.bytes
     }
 }

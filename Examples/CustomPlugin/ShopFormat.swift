@@ -15,20 +15,15 @@ struct ShopFormat: WireFormat {
         request.setHeader("Content-Type", "application/json")
         request.setHeader("Authorization", "Bearer \(token)")
         var body = JSONWriter()
-        for (index, line) in batch.events.enumerated() {
+        try body.array(batch.events) { json, line in
             let event = try line.event()
-            body.raw(index == 0 ? "[" : ",")
-            body.raw(#"{"id":"#)
-            body.string(event.id.description)
-            body.raw(#","type":"#)
-            body.string(event.name)
-            body.raw(#","at":"#)
-            body.integer(event.time.milliseconds)
-            body.raw(#","data":"#)
-            body.object(event.properties)
-            body.raw("}")
+            json.object {
+                $0["id"] = event.id.description
+                $0["type"] = event.name
+                $0["at"] = .int(event.time.milliseconds)
+                $0.object("data", event.properties)
+            }
         }
-        body.raw("]")
         request.body = body.bytes
     }
 

@@ -32,7 +32,7 @@ func work(in folder: String) throws {
         kill(getpid(), SIGKILL)
     }
     for number in 1... {
-        pipeline.track("Order", ["number": .int(number)])
+        pipeline.track("Order", ["number": number])
         var acknowledged = Int64(number)
         write(1, &acknowledged, 8)
     }

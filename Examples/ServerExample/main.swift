@@ -30,7 +30,7 @@ let signals = ProcessSignals(to: pipeline, deadline: .seconds(3)) { number in
     end.yield(number)
     end.finish()
 }
-for number in 1...3 { pipeline.track("Request", ["number": .int(number)]) }
+for number in 1...3 { pipeline.track("Request", ["number": number]) }
 if !isWaiting { kill(getpid(), SIGTERM) }
 for await number in ended { print("# ended by signal \(number), with \(pipeline.ledger.routes[0].waiting) waiting") }
 withExtendedLifetime(signals) {}

@@ -60,6 +60,8 @@ static sluice_curl_availability load(void) {
     return SLUICE_CURL_AVAILABLE;
 }
 
+const char *sluice_curl_load_error(void) { return dlerror(); }
+
 sluice_curl_availability sluice_curl_load(void) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static sluice_curl_availability availability = SLUICE_CURL_MISSING;

@@ -174,3 +174,21 @@ public final class AutoProperties: Processor {
         return .keep
     }
 }
+
+// MARK: Variables
+
+extension AutoProperties {
+    /// Registers a literal that has variables in it.
+    @_disfavoredOverload
+    public func register(_ properties: PropertyLiteral) { register(properties.properties) }
+
+    /// Registers the missing properties of a literal that has variables in it.
+    @_disfavoredOverload
+    public func registerOnce(_ properties: PropertyLiteral) { registerOnce(properties.properties) }
+
+    /// Adds a property whose value is computed for each event, such as `registerDynamic("items") { cart.count }`.
+    @_disfavoredOverload
+    public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> (any PropertyConvertible)?) {
+        registerDynamic(name) { value()?.propertyValue }
+    }
+}

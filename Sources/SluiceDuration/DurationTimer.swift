@@ -159,3 +159,19 @@ public final class DurationTimer: Processor {
         }
     }
 }
+
+// MARK: Literals with variables
+
+extension DurationTimer {
+    /// Ends the timer of a name with a literal that has variables in it.
+    @_disfavoredOverload
+    public func end(_ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
+        end(name, properties.properties, priority: priority)
+    }
+
+    /// Ends a timer with a literal that has variables in it.
+    @_disfavoredOverload
+    public func end(_ token: DurationToken, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
+        end(token, properties.properties, priority: priority)
+    }
+}

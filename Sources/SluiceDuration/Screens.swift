@@ -53,7 +53,7 @@ public final class Screens: Processor {
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppViewScreen`.
     ///   - parent: The screen that it is a part of, and with which it is left.
-    /// - Returns: A token for ``leave(_:_:)-(DurationToken,_)``.
+    /// - Returns: A token for ``leave(_:_:)-(DurationToken,Properties)``.
     @discardableResult
     public func enter(_ name: String, _ properties: Properties = [:], in parent: DurationToken? = nil) -> DurationToken
     {
@@ -63,7 +63,7 @@ public final class Screens: Processor {
     /// Call this when a screen has gone, and its children with it. Does nothing if it was left before.
     ///
     /// - Parameters:
-    ///   - token: The token from ``enter(_:_:in:)`` or ``show(_:_:)``.
+    ///   - token: The token from ``enter(_:_:in:)-(_,Properties,_)`` or ``show(_:_:)-(_,Properties)``.
     ///   - properties: The properties of the `$AppPageLeave`.
     public func leave(_ token: DurationToken, _ properties: Properties = [:]) {
         update { $0.leave(token.id, properties, at: $1, &$2) }
@@ -85,7 +85,7 @@ public final class Screens: Processor {
     /// - Parameters:
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppViewScreen`.
-    /// - Returns: A token for ``leave(_:_:)-(DurationToken,_)``.
+    /// - Returns: A token for ``leave(_:_:)-(DurationToken,Properties)``.
     @discardableResult
     public func show(_ name: String, _ properties: Properties = [:]) -> DurationToken {
         let id = update { table, now, outputs in
@@ -127,5 +127,31 @@ public final class Screens: Processor {
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
         case .launched(.foreground), .willResignActive, .connectivity: break
         }
+    }
+}
+
+// MARK: Literals with variables
+
+extension Screens {
+    /// Enters a screen with a literal that has variables in it.
+    @_disfavoredOverload
+    @discardableResult
+    public func enter(_ name: String, _ properties: PropertyLiteral, in parent: DurationToken? = nil) -> DurationToken {
+        enter(name, properties.properties, in: parent)
+    }
+
+    /// Leaves a screen with a literal that has variables in it.
+    @_disfavoredOverload
+    public func leave(_ token: DurationToken, _ properties: PropertyLiteral) { leave(token, properties.properties) }
+
+    /// Leaves the screen of a name with a literal that has variables in it.
+    @_disfavoredOverload
+    public func leave(_ name: String, _ properties: PropertyLiteral) { leave(name, properties.properties) }
+
+    /// Shows a screen with a literal that has variables in it.
+    @_disfavoredOverload
+    @discardableResult
+    public func show(_ name: String, _ properties: PropertyLiteral) -> DurationToken {
+        show(name, properties.properties)
     }
 }

@@ -25,6 +25,7 @@ package struct FileError: Error, Sendable, Hashable {
     package static let notPermitted = FileError(EPERM)
     package static let readOnly = FileError(EROFS)
     package static let noSpace = FileError(ENOSPC)
+    package static let fileTooLarge = FileError(EFBIG)
     package static let quotaExceeded = FileError(EDQUOT)
     package static let inputOutput = FileError(EIO)
     package static let tooManyOpenFiles = FileError(EMFILE)

@@ -50,6 +50,13 @@ package protocol FileSystem: Sendable {
 
     /// The absolute path that relative paths start from.
     func currentDirectory() throws(FileError) -> String
+
+    /// The size in bytes that no file of this process may exceed (`RLIMIT_FSIZE`).
+    var maximumFileBytes: Int { get }
+}
+
+extension FileSystem {
+    package var maximumFileBytes: Int { .max }
 }
 
 /// An open file of a ``FileSystem``.

@@ -12,7 +12,18 @@ internal import Sluice
 
 /// The operating system's files.
 package struct SystemFileSystem: FileSystem {
-    package init() {}
+    package let maximumFileBytes: Int
+
+    package init() {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        #else
+            let resource = RLIMIT_FSIZE
+        #endif
+        let isKnown = getrlimit(resource, &limit) == 0
+        maximumFileBytes = isKnown ? Int(clamping: limit.rlim_cur) : .max
+    }
 
     package func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
         // A FIFO or a device under a file's name must not keep us waiting.
@@ -41,7 +52,11 @@ package struct SystemFileSystem: FileSystem {
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(FileError) -> Int {
-        try checked { systemWrite(file.rawValue, bytes.baseAddress, bytes.count) }
+        if maximumFileBytes < .max {
+            // Otherwise the system would end the process with SIGXFSZ.
+            guard try status(of: file).size + bytes.count <= maximumFileBytes else { throw .fileTooLarge }
+        }
+        return try checked { systemWrite(file.rawValue, bytes.baseAddress, bytes.count) }
     }
 
     package func synchronize(_ file: FileDescriptor) throws(FileError) {

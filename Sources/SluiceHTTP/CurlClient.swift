@@ -39,12 +39,13 @@
             switch sluice_curl_load() {
             case SLUICE_CURL_AVAILABLE: return
             case SLUICE_CURL_MISSING:
+                let reason = sluice_curl_load_error().map { " (\(String(cString: $0)))" } ?? ""
                 throw SluiceError(
                     .missingLibrary,
-                    "HTTPTransport can't load libcurl.so.4; install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)")
+                    "can't load libcurl.so.4\(reason); install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)")
             case SLUICE_CURL_TOO_OLD:
                 throw SluiceError(
-                    .missingLibrary, "HTTPTransport needs libcurl 7.68 or later; update the older one on this system")
+                    .missingLibrary, "needs libcurl 7.68 or later; update the older one on this system")
             default:
                 throw SluiceError(.missingLibrary, "this system's libcurl can't be initialized; reinstall it")
             }

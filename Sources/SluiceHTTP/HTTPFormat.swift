@@ -107,34 +107,88 @@ extension HTTPFormat {
 
 /// Formats for analytics services.
 extension HTTPFormat {
-    /// Track calls for Segment. The URL is `https://api.segment.io` or that of the EU. The login id is the `userId`. An
-    /// event without any id of a person has its own id as `anonymousId`.
+    /// Calls for Segment, compressed: `identify`, `alias`, `group` and `screen` for the events that mean it, and `track` for
+    /// all others. The URL is `https://api.segment.io` or that of the EU. The login id, or a distinct id without an
+    /// anonymous one, is the `userId`. An event without any id of a person has its own id as `anonymousId`.
     public static func segment(writeKey: String) -> HTTPFormat { HTTPFormat(SegmentFormat(writeKey: writeKey)) }
 
-    /// Track calls for RudderStack, in Segment's format. The URL is that of your data plane.
+    /// Calls for RudderStack, in Segment's format. The URL is that of your data plane. For servers before 1.4, turn off gzip
+    /// in the transport's configuration.
     public static func rudderStack(writeKey: String) -> HTTPFormat { segment(writeKey: writeKey) }
 
     /// Events for PostHog. The URL is `https://us.i.posthog.com`, that of the EU, or your own server. While the project's
     /// quota is used up, PostHog drops events with status 200: the route goes on hold instead.
-    public static func postHog(apiKey: String) -> HTTPFormat { HTTPFormat(PostHogFormat(apiKey: apiKey)) }
+    ///
+    /// - Parameters:
+    ///   - apiKey: The project's key.
+    ///   - isHistoricalMigration: Whether the events are old ones, for PostHog's slower ingestion of imports.
+    ///   - locatesUsers: Whether PostHog derives a location from the address of the request. Nil for yes on devices, and no
+    ///     on Linux, where it is the address of a data center.
+    /// - Returns: The format.
+    public static func postHog(
+        apiKey: String, isHistoricalMigration: Bool = false, locatesUsers: Bool? = nil
+    ) -> HTTPFormat {
+        HTTPFormat(
+            PostHogFormat(
+                apiKey: apiKey, isHistoricalMigration: isHistoricalMigration,
+                locatesUsers: locatesUsers ?? runsOnDevice))
+    }
 
     /// Events for Mixpanel, by `/import` with the project's token. The URL is `https://api.mixpanel.com`, or that of the EU
-    /// or India.
-    public static func mixpanel(token: String) -> HTTPFormat {
-        HTTPFormat(MixpanelFormat(user: token, password: "", project: nil))
+    /// or India. Changes of a profile go to `/engage` and groups to `/groups`, in requests of their own.
+    ///
+    /// - Parameters:
+    ///   - token: The project's token.
+    ///   - locatesUsers: Whether Mixpanel derives a location from the address of the request. Nil for yes on devices, and
+    ///     no on Linux, where it is the address of a data center.
+    /// - Returns: The format.
+    public static func mixpanel(token: String, locatesUsers: Bool? = nil) -> HTTPFormat {
+        HTTPFormat(
+            MixpanelFormat(
+                user: token, password: "", project: nil, token: token, locatesUsers: locatesUsers ?? runsOnDevice))
     }
 
     /// Events for Mixpanel, by `/import` with a service account and the project's id.
-    public static func mixpanel(project: String, user: String, secret: String) -> HTTPFormat {
-        HTTPFormat(MixpanelFormat(user: user, password: secret, project: project))
+    ///
+    /// - Parameters:
+    ///   - project: The project's id.
+    ///   - user: The service account's name.
+    ///   - secret: The service account's secret.
+    ///   - token: The project's token, for profiles and groups. Without it, their changes are sent as ordinary events.
+    ///   - locatesUsers: See ``mixpanel(token:locatesUsers:)``.
+    /// - Returns: The format.
+    public static func mixpanel(
+        project: String, user: String, secret: String, token: String? = nil, locatesUsers: Bool? = nil
+    ) -> HTTPFormat {
+        HTTPFormat(
+            MixpanelFormat(
+                user: user, password: secret, project: project, token: token,
+                locatesUsers: locatesUsers ?? runsOnDevice))
     }
 
     /// Events for Amplitude. The URL is `https://api2.amplitude.com` or that of the EU; end it with `/batch` to use the
     /// batch endpoint.
-    public static func amplitude(apiKey: String) -> HTTPFormat { HTTPFormat(AmplitudeFormat(apiKey: apiKey)) }
+    ///
+    /// - Parameters:
+    ///   - apiKey: The project's key.
+    ///   - locatesUsers: Whether Amplitude derives a location from the address of the request. Nil for yes on devices, and
+    ///     no on Linux, where it is the address of a data center.
+    /// - Returns: The format.
+    public static func amplitude(apiKey: String, locatesUsers: Bool? = nil) -> HTTPFormat {
+        HTTPFormat(AmplitudeFormat(apiKey: apiKey, locatesUsers: locatesUsers ?? runsOnDevice))
+    }
 
     /// Records for Sensors Analytics. The URL is the project's whole one, `https://HOST:8106/sa?project=…`; pass a token if
     /// it doesn't contain one. The events of `Identity` become Sensors' own types, such as `profile_set`; all others are
     /// `track`. The status decides for all events alike.
     public static func sensors(token: String? = nil) -> HTTPFormat { HTTPFormat(SensorsFormat(token: token)) }
+
+    /// Whether requests come from the user's own device.
+    private static var runsOnDevice: Bool {
+        #if os(Linux) || os(Windows)
+            false
+        #else
+            true
+        #endif
+    }
 }

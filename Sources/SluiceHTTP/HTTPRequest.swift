@@ -14,17 +14,26 @@ public struct HTTPRequest: Sendable {
     /// ``HTTPTransport/Configuration/clockCorrection`` it is the server's time.
     /// A retry differs from the first attempt in this time, and in event times only if the skew has changed in between.
     public var sendTime: Timestamp
+    /// How often the same events were sent before without a result: 0 for the first attempt.
+    public var retryCount: Int
+    /// Identifies the events of the request: the same for every attempt to send the same events, and different for any
+    /// others. Printable ASCII of at most 64 characters.
+    public var id: String
+    /// Whether the transport may compress the body, for a format with one endpoint that doesn't accept gzip.
+    var isCompressible = true
 
     /// Creates a request. Every parameter sets the property of the same name.
     public init(
         url: String, method: String = "POST", headers: [(name: String, value: String)] = [], body: [UInt8] = [],
-        sendTime: Timestamp = PipelineEnvironment.systemTime.wallTime()
+        sendTime: Timestamp = PipelineEnvironment.systemTime.wallTime(), retryCount: Int = 0, id: String = ""
     ) {
         self.url = url
         self.method = method
         self.headers = headers
         self.body = body
         self.sendTime = sendTime
+        self.retryCount = retryCount
+        self.id = id
     }
 
     /// Returns the first value of a header, in upper or lower case, or nil if the request doesn't have it.
@@ -41,15 +50,17 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// Appends segments to the URL's path, percent-encoded, unless it already ends with them: you can configure the URL of
-    /// a backend or of its endpoint.
+    /// Appends segments to the URL's path, percent-encoded, without those that it ends with already: you can configure
+    /// the URL of a backend, with or without its version, or the URL of the endpoint.
+    ///
+    /// The segments `v1` and `batch` turn `https://host`, `https://host/v1/` and `https://host/v1/batch` into the last one.
     public mutating func appendPath(_ segments: String...) {
-        let suffix = segments.map { "/" + $0.percentEncoded }.joined()
-        let end = url.firstIndex(of: "?") ?? url.endIndex
-        var path = url[..<end]
-        while path.hasSuffix("/") { path.removeLast() }
-        if !path.hasSuffix(suffix) { path += suffix }
-        url = String(path) + url[end...]
+        let segments = segments.map { "/" + $0.percentEncoded }
+        let path = self.path
+        // The longest beginning of the segments that the path ends with.
+        let present = (0...segments.count).last { path.hasSuffix(segments.prefix($0).joined()) } ?? 0
+        guard present < segments.count else { return }
+        self.path = path + segments.dropFirst(present).joined()
     }
 
     /// Appends `name=value` to the URL's query, percent-encoded.
@@ -67,6 +78,32 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPRequest {
+    /// The URL's path without slashes at its end. Setting it keeps the query.
+    private var path: String {
+        get {
+            var path = url[pathRange]
+            while path.hasSuffix("/") { path.removeLast() }
+            return String(path)
+        }
+        set { url.replaceSubrange(pathRange, with: newValue) }
+    }
+
+    private var pathRange: Range<String.Index> {
+        let host = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let end = url.firstIndex(of: "?") ?? url.endIndex
+        return (url[host..<max(host, end)].firstIndex(of: "/") ?? end)..<end
+    }
+
+    /// Whether the path's last segment is this one.
+    func hasPath(endingWith segment: String) -> Bool { path.hasSuffix("/" + segment) }
+
+    /// Appends a segment to the path, instead of one of `others` if the path ends with that.
+    mutating func appendPath(_ segment: String, replacing others: [String]) {
+        if hasPath(endingWith: segment) { return }
+        if let other = others.first(where: { hasPath(endingWith: $0) }) { path.removeLast(other.count + 1) }
+        appendPath(segment)
+    }
+
     mutating func setBasicAuthorization(user: String, password: String) {
         setHeader("Authorization", "Basic " + "\(user):\(password)".base64)
     }

@@ -10,7 +10,7 @@ public import Sluice
 /// ```
 ///
 /// It uses the system's libcurl on Linux and `URLSession` on Apple's platforms. It doesn't follow redirects or keep cookies,
-/// it verifies certificates, and it uses the proxies of the environment or the system. Bodies of more than 1 KiB are
+/// it verifies certificates, and it uses the proxies of the environment or the system. Bodies of 256 bytes or more are
 /// compressed if the format's backend accepts gzip.
 ///
 /// Every request has the header `X-Sent-At`, the time of sending as ``Sluice/Timestamp/description``. A server can subtract
@@ -28,6 +28,7 @@ public final class HTTPTransport: Transport {
     private let client: any HTTPClient
     private let compresses: Bool
     let clock: ClockCorrection?
+    private let status = Locked<Int?>(nil)
 
     /// Creates a transport. ``open()`` validates the arguments when you build the pipeline.
     ///
@@ -52,6 +53,9 @@ public final class HTTPTransport: Transport {
     /// The largest batch that the format's backend accepts.
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
 
+    /// The status of the last response, such as 503. Nil before the first one.
+    public var lastStatus: Int? { status.withLock(\.self) }
+
     /// How far the server's clock is ahead of this system's wall clock. Zero while both may agree; nil before the first
     /// response, or without a ``Configuration/clockCorrection``.
     public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
@@ -75,13 +79,35 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// Sends a batch in one request. Throws if there was no complete response.
+    /// Sends a batch: in one request, or in one for each endpoint of the format. Throws if there was no complete response.
+    ///
+    /// A response counts for the events of its request only. Without a response, the requests that were not sent yet are
+    /// not tried, and their events are retried.
     public func send(_ batch: Batch) async throws -> Verdicts {
         let skew = clock?.skew ?? 0
         let batch = ClockCorrection.correct(batch, by: skew)
         let wall = configuration.time.wallTime()
-        var blank = HTTPRequest(url: url, sendTime: Timestamp(milliseconds: wall.milliseconds &+ skew))
+        var blank = HTTPRequest(
+            url: url, sendTime: Timestamp(milliseconds: wall.milliseconds &+ skew), retryCount: batch.retryCount)
         blank.setHeader("X-Sent-At", blank.sendTime.description)
+        let requests = format.requests(of: batch)
+        guard requests.count > 1 else { return try await send(batch, blank) }
+        var results: [(events: [Int], verdicts: Verdicts)] = []
+        for events in requests {
+            do {
+                results.append((events, try await send(Batch(batch, events), blank)))
+            } catch {
+                guard !results.isEmpty else { throw error }
+                let rest = requests[results.count...].flatMap(\.self)
+                results.append((rest, .all(.retry(after: nil, reason: error.reason))))
+                break
+            }
+        }
+        return .merging(results)
+    }
+
+    /// Sends events of one endpoint.
+    private func send(_ batch: Batch, _ blank: HTTPRequest) async throws -> Verdicts {
         // Only large events can exceed the limit for one event. The others are encoded once.
         var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > format.maximumEventBytes / 2 }
         var request = encode(batch.without(unsendable.keys), into: blank)
@@ -95,8 +121,7 @@ public final class HTTPTransport: Transport {
                 verdicts = try await send(request, with: batch.without(unsendable.keys))
             } catch let error where !unsendable.isEmpty && !(error is CancellationError) {
                 // The verdict on an unsendable event doesn't depend on the receiver.
-                let reason = (error as? SluiceError)?.description ?? "\(type(of: error)), its text is kept out of logs"
-                verdicts = .all(.retry(after: nil, reason: reason))
+                verdicts = .all(.retry(after: nil, reason: error.reason))
             }
         }
         return verdicts.inserting(unsendable: unsendable, of: batch.events.count)
@@ -106,6 +131,7 @@ public final class HTTPTransport: Transport {
     private func encode(_ batch: Batch, into blank: HTTPRequest) -> HTTPRequest? {
         guard !batch.events.isEmpty else { return nil }
         var request = blank
+        request.id = batch.identity
         do {
             try format.encode(batch, into: &request)
         } catch {
@@ -126,8 +152,16 @@ public final class HTTPTransport: Transport {
         try request.check()
         let begin = clock?.now
         let response = try await client.send(request)
+        status.withLock { $0 = response.status }
         if let begin { clock?.note(response, since: begin) }
         return format.verdicts(for: batch, from: response).explained(by: response)
+    }
+}
+
+extension Error {
+    /// A text for logs. The texts of other errors may contain secrets.
+    fileprivate var reason: String {
+        (self as? SluiceError)?.description ?? "\(type(of: self)), its text is kept out of logs"
     }
 }
 

@@ -27,7 +27,7 @@ extension WireFormat {
 extension Batch {
     func without(_ indices: some Collection<Int>) -> Batch {
         guard !indices.isEmpty else { return self }
-        return Batch(id: id, events: events.enumerated().filter { !indices.contains($0.offset) }.map(\.element))
+        return Batch(self, events.indices.filter { !indices.contains($0) })
     }
 }
 

@@ -16,7 +16,7 @@ public import Sluice
 ///
 /// ## Conforming
 /// - Write the same bytes for the same batch, so that the backend can recognize a retry. Only an envelope may contain
-///   ``HTTPRequest/sendTime``.
+///   ``HTTPRequest/sendTime`` and ``HTTPRequest/retryCount``.
 /// - Return an acceptance only if the response confirms it, because the store then deletes the event. If the body
 ///   decides, check ``HTTPResponse/isComplete`` first.
 /// - Return `.rejected` for an event only if the backend names that event. If it refuses the request without naming any,
@@ -41,6 +41,18 @@ public protocol WireFormat: Sendable {
     /// - Returns: One verdict for all events, or one for each event in the order of the batch.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts
 
+    /// Returns the name of the request that an event belongs to, for a backend with several endpoints.
+    ///
+    /// Events with the same name are sent together, in their order, in one request: all events of a batch that
+    /// ``encode(_:into:)`` and ``verdicts(for:from:)`` get have the same name. The requests of a batch are sent one after
+    /// another, in the order of their first events, each whether or not the one before succeeded. So an event can arrive
+    /// before an earlier one with another name. By default all events have the same name.
+    ///
+    /// - Parameter line: An event. The name must depend on nothing else.
+    /// - Returns: The name of the endpoint, such as the last segment of its path.
+    /// - Throws: Any error if the line can't be read. The event is then `.unsendable` if ``encode(_:into:)`` throws too.
+    func endpoint(for line: EventLine) throws -> String
+
     /// The largest batch that the backend accepts. 1,000,000 bytes of events by default, since many servers accept
     /// bodies of up to 1 MiB.
     var maximumBatchSize: BatchSize { get }
@@ -60,6 +72,8 @@ public protocol WireFormat: Sendable {
 extension WireFormat {
     /// ``HTTPResponse/verdict`` for every event.
     public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts { .all(response.verdict) }
+    /// The same name for all events.
+    public func endpoint(for line: EventLine) -> String { "" }
     /// 1,000,000 bytes of events.
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: 1_000_000) }
     /// No limit.

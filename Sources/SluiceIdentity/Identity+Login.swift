@@ -110,3 +110,23 @@ extension Identity {
         try change { $0.groups[type] = nil }
     }
 }
+
+// MARK: Literals with variables
+
+extension Identity {
+    /// Logs in with a literal that has variables in it.
+    ///
+    /// - Throws: The errors of the method without variables.
+    @_disfavoredOverload
+    public func login(_ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
+        try login(id, properties.properties)
+    }
+
+    /// Joins a group with a literal that has variables in it.
+    ///
+    /// - Throws: The errors of the method without variables.
+    @_disfavoredOverload
+    public func join(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
+        try join(type, id, properties.properties)
+    }
+}

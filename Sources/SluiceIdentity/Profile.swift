@@ -93,3 +93,35 @@ public struct Profile: Sendable {
         context.track("$ProfileDelete")
     }
 }
+
+// MARK: Literals with variables
+
+extension Identity {
+    /// Tracks `$ItemSet` with a literal that has variables in it.
+    ///
+    /// - Throws: The errors of the method without variables.
+    @_disfavoredOverload
+    public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
+        try setItem(type, id, properties.properties)
+    }
+}
+
+extension Profile {
+    /// Sets properties with a literal that has variables in it.
+    @_disfavoredOverload
+    public func set(_ properties: PropertyLiteral) { set(properties.properties) }
+
+    /// Sets properties that are missing with a literal that has variables in it.
+    @_disfavoredOverload
+    public func setOnce(_ properties: PropertyLiteral) { setOnce(properties.properties) }
+
+    /// Adds to numbers with a literal that has variables in it.
+    ///
+    /// - Throws: The errors of the method without variables.
+    @_disfavoredOverload
+    public func increment(_ amounts: PropertyLiteral) throws(SluiceError) { try increment(amounts.properties) }
+
+    /// Appends to lists with a literal that has variables in it.
+    @_disfavoredOverload
+    public func append(_ values: PropertyLiteral) { append(values.properties) }
+}

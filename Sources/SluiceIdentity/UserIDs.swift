@@ -143,9 +143,12 @@ extension UserIDs {
         }
     }
 
+    /// Whether an id would pass ``validate(_:_:)-(String,_)``.
+    static func isValid(_ id: String) -> Bool { id.fits && !id.isBlank && !id.utf8.contains(0) }
+
     /// Whether a text from a source is an id: systems give zeros if they don't permit one.
     static func isID(_ id: String) -> Bool {
-        id.fits && !id.isBlank && !id.utf8.contains(0)
+        isValid(id)
             && !id.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: "-") }
     }
 }

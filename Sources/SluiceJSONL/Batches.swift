@@ -73,7 +73,7 @@ struct Batches {
         // One bad file must not block the events behind it.
         stored.retire(segment)
         stored.index.subtractFromUsage(segment)
-        stored.observer.dropped(segment.events ?? 0, .storeFailed)
+        stored.observer.dropped(segment.events ?? 0, .unreadable)
         if !unreadable.contains(where: { $0 === segment }) {
             unreadable.append(segment)
             stored.notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")

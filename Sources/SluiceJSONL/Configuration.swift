@@ -9,10 +9,12 @@ struct Configuration: Sendable {
     let maximumEventBytes: Int
     let encryption: LineEncryption?
     let environment: PipelineEnvironment
+    /// See ``FileSystem/maximumFileBytes``.
+    let maximumFileBytes: Int
 
     /// A segment is at most an eighth of the capacity. Evicting a larger one would evict nearly everything.
     var segmentBytes: ClosedRange<Int> {
-        let maximum = min(262_144, max(1, capacity / 8))
+        let maximum = min(262_144, max(1, capacity / 8), maximumFileBytes)
         return min(16_384, maximum)...maximum
     }
 
@@ -30,7 +32,7 @@ struct Configuration: Sendable {
     let segmentEvents = 20...500
 
     /// Dead letters are evicted by whole files, so files are small.
-    var deadLetterFileBytes: Int { min(65_536, capacity / 16) }
+    var deadLetterFileBytes: Int { min(65_536, capacity / 16, maximumFileBytes) }
 
     /// The size of a write if the durability is ``JSONLStore/Durability/buffered``.
     let bufferBytes = 65_536

@@ -82,7 +82,8 @@ public final class JSONLStore: Store {
             directory: directory, durability: durability, capacity: capacity,
             maximumAge: min(maximumAge, Configuration.longestAge),
             maximumEventBytes: min(maximumEventBytes, 1 << 29),
-            encryption: encryption, environment: environment)
+            encryption: encryption, environment: environment,
+            maximumFileBytes: files.maximumFileBytes)
         access = StateAccess(configuration, files: files)
         synchronizer = Synchronizer(access)
         deadLetterAccess = DeadLetterAccess(access, synchronizer)
@@ -140,7 +141,7 @@ public final class JSONLStore: Store {
     /// Later segments get the requested size, between 20 and 500 events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
-    ///   so that it doesn't block later events, and its events count as ``DropReason/storeFailed``. It is tried again
+    ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again
     ///   when nothing else waits. If that succeeds, its events count as recovered and come after later ones.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         while true {
@@ -267,6 +268,9 @@ public final class JSONLStore: Store {
 }
 
 extension DropReason {
+    /// The file of the event can't be read at present. If it can be read later, the event counts as
+    /// ``RouteLedger/recovered`` and is delivered.
+    public static let unreadable = DropReason(rawValue: "unreadable")
     /// In the child of a `fork`: the parent stored the event before, and delivers it.
     public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")
 }

@@ -73,11 +73,12 @@ struct Usage: Equatable {
 
 /// The closed segments of a store in the order of delivery, and their sizes.
 ///
-/// It touches no files and reads no clocks. Its costs don't depend on the number of segments, except for a binary search
-/// and for closing the gap in an array.
+/// It touches no files and reads no clocks. Its costs don't depend on the number of segments, except for a binary search,
+/// and for closing the gap when a segment is removed that is not the oldest one.
 struct SegmentIndex {
     private struct Lane {
-        var segments: [Segment] = []
+        /// A slice, because removing its first element moves no others.
+        var segments: ArraySlice<Segment> = []
         var waitingBytes = 0
     }
 
@@ -105,12 +106,12 @@ struct SegmentIndex {
         insertSorted(segment)
     }
 
-    /// The number of segments that come before `segment`.
+    /// The index of the first segment that doesn't come before `segment`.
     private func position(of segment: Segment) -> Int {
         let segments = lanes[segment.lane].segments
         // Nearly every new segment is the last one.
-        guard let last = segments.last, !last.precedes(segment) else { return segments.count }
-        var range = 0..<segments.count - 1
+        guard let last = segments.last, !last.precedes(segment) else { return segments.endIndex }
+        var range = segments.startIndex..<segments.endIndex - 1
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
             range =
@@ -147,7 +148,12 @@ struct SegmentIndex {
     /// Removes a segment and its events. Its file counts until ``subtractFromUsage(_:)``.
     mutating func retire(_ segment: Segment) {
         if segment.condition == .waiting { lanes[segment.lane].waitingBytes -= segment.fileBytes }
-        lanes[segment.lane].segments.remove(at: position(of: segment))
+        let position = position(of: segment)
+        if position == lanes[segment.lane].segments.startIndex {
+            lanes[segment.lane].segments.removeFirst()
+        } else {
+            lanes[segment.lane].segments.remove(at: position)
+        }
         usage.events -= segment.events ?? 0
         usage.eventBytes -= segment.eventBytes
         if segment.events == nil { usage.unreadBytes -= segment.fileBytes }

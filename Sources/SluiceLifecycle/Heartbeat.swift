@@ -17,14 +17,17 @@ final class Heartbeat: Sendable {
 
     /// Starts to call `beat` on any thread, for the first time after one interval.
     func start(_ time: any TimeSource, _ beat: @escaping @Sendable () -> Void) {
+        let first = time.continuousTime() + interval
         let new = Task.detached(priority: .utility) { [interval] in
+            var next = first
             while !Task.isCancelled {
                 do {
-                    try await time.sleep(until: time.continuousTime() + interval)
+                    try await time.sleep(until: next)
                 } catch {
                     return
                 }
                 beat()
+                next = time.continuousTime() + interval
             }
         }
         replace(by: new)

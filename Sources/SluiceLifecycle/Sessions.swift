@@ -15,9 +15,9 @@ import SluiceFiles
 /// | `$SessionEnd` | it has ended | `$session_id`, `$session_index`, `$event_duration` |
 /// | `$SessionEnd` | after a crash, at the next launch | the same, and `$recovered` |
 ///
-/// Every event gets `$session_id`, a random UUID, and `$session_index`, which counts the sessions of the installation, or
-/// of the process without a persistence. An event with a `$session_id` of its own keeps it, and doesn't extend a session.
-/// Each launch is a new session.
+/// Every event gets `$session_id`, a UUID (version 7) with the time of the session's start, and `$session_index`, which
+/// counts the sessions of the installation, or of the process without a persistence. An event with a `$session_id` of its
+/// own keeps it, and doesn't extend a session. Each launch is a new session.
 ///
 /// The time of a `$SessionEnd` is the last time at which the session was used. `$event_duration` is the time from its start
 /// to then, in milliseconds, by the continuous clock.
@@ -80,7 +80,8 @@ public final class Sessions: Processor {
     }
 
     private static func newID(_ context: PluginContext) -> @Sendable () -> String {
-        { EventID.random(context.random).description }
+        // With the time of its start, which Amplitude and PostHog read from it.
+        { EventID.timed(context.time.wallTime(), context.random).description }
     }
 
     /// The id of the current session; nil before the first one.

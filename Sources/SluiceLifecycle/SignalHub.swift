@@ -12,7 +12,7 @@
         import Bionic
     #endif
 
-    // nonisolated(unsafe): written once, before the first handler is set; a handler can take no lock.
+    // nonisolated(unsafe): both are written once, before the first handler is set; a handler can take no lock.
     nonisolated(unsafe) private var pipeEnd: Int32 = -1
     nonisolated(unsafe) private var owner: pid_t = 0
 

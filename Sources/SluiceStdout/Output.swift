@@ -40,7 +40,7 @@ final class Output: Sendable {
             // Never one of the standard descriptors, which other code expects to be what their names say.
             let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
             let error = errno
-            guard duplicate >= 0, fcntl(duplicate, F_GETFL) & O_ACCMODE != O_RDONLY else {
+            guard duplicate >= 0, fcntl(duplicate, F_GETFL) & O_ACCMODE != O_RDONLY, hasReaders(duplicate) else {
                 if duplicate >= 0 { close(duplicate) }
                 let reason = duplicate >= 0 || error == EBADF ? "isn't open for writing" : "has errno \(error)"
                 throw SluiceError(
@@ -98,6 +98,14 @@ final class Output: Sendable {
             }
         }
     }
+}
+
+/// Whether something can read what is written to the descriptor. In a host that has closed its standard output, the system's
+/// libraries may have got its number for an event queue.
+private func hasReaders(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return false }
+    return [S_IFREG, S_IFCHR, S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
 }
 
 // The method above shadows the function with the same name.

@@ -12,7 +12,7 @@ public enum ProcessorContract {
     ///   building the pipeline.
     public static func check(_ make: () throws -> some Processor) async throws {
         let processor = try make()
-        let store = KeepingStore()
+        let store = RecordingStore()
         let pipeline = try Pipeline {
             processor
             store
@@ -39,18 +39,17 @@ public enum ProcessorContract {
         try account(for: pipeline.ledger, store, atLeast: Samples.hostile.count * 2 + 200)
     }
 
-    private static func account(for ledger: Ledger, _ store: KeepingStore, atLeast tracked: Int) throws {
+    private static func account(for ledger: Ledger, _ store: RecordingStore, atLeast tracked: Int) throws {
         let dropped = ledger.dropped.merging(ledger.routes[0].dropped) { $0 + $1 }
-        let lines = store.all
+        let events = store.events
         try require(ledger.tracked >= tracked, "a processor must not swallow events: drop them with a reason")
         try require(
-            ledger.tracked == lines.count + dropped.total + ledger.held,
-            "of \(ledger.tracked) events \(lines.count) were stored, \(dropped.total) dropped and \(ledger.held) held")
+            ledger.tracked == events.count + dropped.total + ledger.held,
+            "of \(ledger.tracked) events \(events.count) were stored, \(dropped.total) dropped and \(ledger.held) held")
         try require(
             dropped.keys.allSatisfy { !$0.rawValue.isEmpty }, "a reason for dropping an event must have a name")
         var ids: Set<EventID> = []
-        for line in lines {
-            let event = try line.event()
+        for event in events {
             try require(ids.insert(event.id).inserted, "the event \(event.id) was stored twice")
         }
     }

@@ -39,17 +39,3 @@ enum Samples {
         ("Dates", ["date": .date(Timestamp(milliseconds: .min)), "now": .date(Timestamp(milliseconds: 0))]),
     ]
 }
-
-/// A store that keeps all events and returns no batch.
-final class KeepingStore: Store {
-    private let lines = Locked<[EventLine]>([])
-
-    var all: [EventLine] { lines.withLock { $0 } }
-
-    func open(_ observer: StoreObserver) throws(SluiceError) {}
-    func append(_ line: EventLine) throws(SluiceError) { lines.withLock { $0.append(line) } }
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { nil }
-    func settle(_ batch: Batch.ID) throws(SluiceError) {}
-    var backlog: Backlog { lines.withLock { Backlog(events: $0.count, bytes: 0) } }
-    func close() {}
-}

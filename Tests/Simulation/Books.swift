@@ -18,6 +18,8 @@ final class Books: Sendable {
         var rejectedIn: Int?
         /// Whether it became a waiting event again.
         var isReplayed = false
+        /// Whether a process was killed while it replayed the event: it may be in the file of its batch, too.
+        var mayBeTwice = false
         /// Whether it was given to a transport.
         var isOffered = false
         /// Its batch was settled, and the file removed.
@@ -108,7 +110,7 @@ final class Books: Sendable {
             state.records[serial]?.isOffered = true
             guard let record = state.records[serial], !record.process.failedToTruncate else { return }
             // Replayed before its batch was settled, and after a crash, it is there twice.
-            if record.isReplayed { return }
+            if record.isReplayed || record.mayBeTwice { return }
             if record.rejectedIn == life {
                 state.violations.append("\(serial) sent by life \(life) after its rejection")
             }
@@ -154,7 +156,7 @@ final class Books: Sendable {
             // What could not be taken back may lie in two files.
             let twice = serials.filter { serial in
                 taken.contains(serial) && state.records[serial]?.process.failedToTruncate != true
-                    && state.records[serial]?.isReplayed != true
+                    && state.records[serial]?.isReplayed != true && state.records[serial]?.mayBeTwice != true
             }
             if !twice.isEmpty { state.violations.append("\(twice) handed out twice in life \(life)") }
             state.handedOut[life, default: [:]][batch.id] = serials
@@ -186,6 +188,13 @@ final class Books: Sendable {
                 state.records[serial]?.acceptedIn = nil
                 state.records[serial]?.isSettled = false
             }
+        }
+    }
+
+    /// A process was killed while it replayed dead letters.
+    func mayHaveReplayed(_ serials: [Int]) {
+        state.withLock { state in
+            for serial in serials { state.records[serial]?.mayBeTwice = true }
         }
     }
 

@@ -63,7 +63,10 @@ final class ObservedStore: Store {
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         let letters = try serials(ids)
         let count = try base.replayDeadLetters(ids)
-        guard !process.isDead else { return count }
+        guard !process.isDead else {
+            books.mayHaveReplayed(letters)
+            return count
+        }
         var left: Set<Int> = []
         var isKnown = true
         do throws(SluiceError) {

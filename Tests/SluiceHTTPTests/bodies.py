@@ -59,6 +59,18 @@ def any_id(event):
     return event.get("distinct_id") or event.get("login_id") or event.get("anonymous_id") or event["id"]
 
 
+VERSION = re.compile(r"^\d+\.\d+\.\d+$")
+
+
+def user(event):
+    distinct = event.get("distinct_id")
+    return event.get("login_id") or (distinct if distinct != event.get("anonymous_id") else None)
+
+
+def device(event):
+    return event.get("anonymous_id") or (None if user(event) else event["id"])
+
+
 def same(found, expected):
     assert json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True), f"{found}\n{expected}"
 
@@ -158,25 +170,28 @@ def sensors(case, text, events):
     rows = strict(gzip.decompress(base64.b64decode(packed, validate=True)))
     item = {
         "type": "track", "event": str, "time": int, "distinct_id": str, "anonymous_id?": str, "login_id?": str,
-        "lib": {"$lib": "Sluice", "$lib_method": "code"}, "_track_id": int, "_flush_time": int, "properties": dict,
+        "lib": {"$lib": "Sluice", "$lib_version": VERSION, "$lib_method": "code"}, "_track_id": int, "_flush_time": int, "properties": dict,
     }
     check(rows, [item])
     assert len({row["_track_id"] for row in rows}) == len(rows)
     for row, event in together(rows, events):
-        same(row["properties"], event["properties"])
+        given = dict(event["properties"])
+        if "at" in given:
+            given["at"] = given["at"].replace("T", " ").removesuffix("Z")
+        same(row["properties"], given)
         assert (row["event"], row["time"], row["distinct_id"]) == (event["event"], event["time"], any_id(event))
 
 
 def segment(case, text, events):
     item = {
         "type": "track", "messageId": UUID, "anonymousId?": str, "userId?": str, "event": str, "properties": dict,
-        "context": {"library": {"name": "Sluice"}}, "timestamp": ISO,
+        "context": {"library": {"name": "Sluice", "version": VERSION}}, "timestamp": ISO,
     }
     body = strict(text)
     check(body, {"batch": [item], "sentAt": ISO})
     for row, event in together(body["batch"], events):
         assert "anonymousId" in row or "userId" in row
-        assert row.get("userId") == event.get("login_id")
+        assert (row.get("userId"), row.get("anonymousId")) == (user(event), device(event))
         same([row["messageId"], row["event"], row["properties"]], [event["id"], event["event"], event["properties"]])
         assert row["timestamp"] == iso(event["time"]) and len(json.dumps(row)) <= 32_768
 
@@ -190,7 +205,12 @@ def post_hog(case, text, events):
             row,
             {
                 "event": event["event"], "distinct_id": any_id(event), "uuid": event["id"],
-                "properties": event["properties"], "timestamp": iso(event["time"]),
+                "properties": event["properties"] | {
+                    "$lib": "Sluice", "$lib_version": row["properties"]["$lib_version"],
+                    "$is_identified": user(event) is not None, "$process_person_profile": user(event) is not None,
+                    "$geoip_disable": True,
+                } | ({"$device_id": event["anonymous_id"]} if "anonymous_id" in event else {}),
+                "timestamp": iso(event["time"]),
             },
         )
 
@@ -223,9 +243,10 @@ def kafka_v3(case, text, events):
 
 def mixpanel(case, text, events):
     for row, event in together(strict(text), events):
-        own = {"time": event["time"], "distinct_id": any_id(event), "$insert_id": event["id"]}
+        person = any(name in event for name in ("distinct_id", "login_id", "anonymous_id"))
+        own = {"time": event["time"], "distinct_id": any_id(event) if person else "", "$insert_id": event["id"], "ip": 0}
         own |= {"$device_id": event["anonymous_id"]} if "anonymous_id" in event else {}
-        own |= {"$user_id": event["login_id"]} if "login_id" in event else {}
+        own |= {"$user_id": user(event)} if user(event) else {}
         given = {("properties." + name if name in own else name): value for name, value in event["properties"].items()}
         same(row, {"event": event["event"], "properties": own | given})
         assert len(row["properties"]["$insert_id"]) <= 36
@@ -234,12 +255,13 @@ def mixpanel(case, text, events):
 def amplitude(case, text, events):
     item = {
         "event_type": str, "user_id?": str, "device_id?": str, "time": int, "insert_id": UUID, "event_properties": dict,
+        "library": re.compile(r"^Sluice/"),
     }
     body = strict(text)
     check(body, {"api_key": "s3cr3t-key", "options": {"min_id_length": 1},
                  "client_upload_time": "2026-01-01T00:01:00.000Z", "events": [item]})
     for row, event in together(body["events"], events):
-        assert "user_id" in row or "device_id" in row
+        assert (row.get("user_id"), row.get("device_id")) == (user(event), device(event))
         same([row["insert_id"], row["time"], row["event_properties"]], [event["id"], event["time"], event["properties"]])
 
 

@@ -123,7 +123,7 @@ struct FaultTests {
         files.fail(.read, with: .inputOutput, times: 2)
         #expect(throws: SluiceError.self) { try store.nextBatch() }
         #expect(try store.drain() == texts([1]))
-        #expect(store.dropped == [.storeFailed: 1])
+        #expect(store.dropped == [.unreadable: 1])
         #expect(store.notes.count == 1)
         #expect(store.store.backlog.isEmpty)
         store.expectConservation()

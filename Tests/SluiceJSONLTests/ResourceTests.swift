@@ -135,24 +135,24 @@ struct ResourceTests {
             }
         }
 
-        @Test("under a limit on the size of files, events are refused if the host ignores SIGXFSZ")
-        func fileSizeLimitRefusesEvents() async {
+        @Test("a limit on the size of files makes segments smaller, and refuses only longer events")
+        func fileSizeLimitMakesSegmentsSmaller() async {
             await #expect(processExitsWith: .success) {
-                signal(SIGXFSZ, SIG_IGN)
+                var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
                 #if canImport(Darwin)
-                    var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
                     setrlimit(RLIMIT_FSIZE, &limit)
                 #else
-                    var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
                     setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
                 #endif
                 let directory = try TemporaryDirectory()
                 let store = try TestedStore.opened(JSONLStore(at: directory.path))
-                for number in 0..<1_000 { try store.append(EventLine(number), isOptional: true) }
-                store.expectConservation()
-                let delivered = try store.drain()
-                #expect(delivered.count > 900)
-                #expect(Set(delivered).count == delivered.count)
+                for number in 0..<1_000 { try store.append(EventLine(number)) }
+                #expect(throws: SluiceError.self) { try store.append(EventLine(1_000, padding: 10_000)) }
+                let batch = try #require(try store.nextBatch())
+                let letters = batch.events.map { DeadLetter(line: $0, reason: "bad", date: .sample) }
+                try store.settle(batch, rejected: letters)
+                #expect(try store.store.deadLetters().count == letters.count)
+                #expect(try store.drain().count == 1_000 - letters.count)
                 store.expectConservation()
             }
         }

@@ -120,8 +120,10 @@ import Testing
         ) {
             ["$os": "x", "id": 1, "time": 2, "event": 3, "properties": 4, "priority": 5, "distinct_id": 6]
         },
-        Input("a name twice in a literal", .properties(#"{"a":3,"b":2}"#)) { ["a": 1, "b": 2, "a": 3] },
-        Input("a name twice among many", .properties(manyNames)) {
+        Input("a name twice in a literal", .properties(#"{"a":3,"b":2}"#), .droppedProperty) {
+            ["a": 1, "b": 2, "a": 3]
+        },
+        Input("a name twice among many", .properties(manyNames), .droppedProperty) {
             Properties((0..<40).map { (String($0 % 20), .int($0)) })
         },
     ]

@@ -28,6 +28,9 @@ typedef enum {
 /// Loads libcurl, once per process. After a failure, a later call tries again. Can be called from any thread.
 sluice_curl_availability sluice_curl_load(void);
 
+/// The system's text for the failure of `sluice_curl_load` in this thread; null if there is none, or if it was read before.
+const char *sluice_curl_load_error(void);
+
 /// Copied before `sluice_curl_start` returns.
 typedef struct {
     const char *method;

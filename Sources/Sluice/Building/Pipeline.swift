@@ -14,7 +14,7 @@
 /// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
 /// ``shutdown(deadline:)`` before the process ends, to send as much as possible. The next process delivers the events that
 /// are left in a store on disk.
-public final class Pipeline: Sendable {
+public final class Pipeline: EventTracking {
     private let path: EventPath
     private let routes: [RouteRuntime]
     private let environment: PipelineEnvironment
@@ -72,15 +72,22 @@ public final class Pipeline: Sendable {
     ///   - name: The event's name.
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
+    ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Sluice accepts any
+    ///     128 bits, and doesn't check whether an id was used before. Receivers deduplicate by the id: an event with the id
+    ///     of another one is stored and sent, and a receiver can then drop it as a duplicate. An id that isn't a UUID of
+    ///     version 7 doesn't sort by time.
     ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for example
     ///     for an event from a record of the past.
+    /// - Returns: The event's id, also if the event was dropped.
+    @discardableResult
     public func track(
         _ name: consuming String,
         _ properties: consuming Properties = [:],
         priority: Event.Priority = .normal,
+        id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
-    ) {
-        _ = path.track(name, properties, priority, configure)
+    ) -> EventID {
+        path.track(name, properties, priority, id: id, configure).id
     }
 
     // MARK: The host's platform
@@ -223,8 +230,13 @@ public struct FlushReport: Sendable, Hashable {
     public let delivered: Int
     /// Events that became dead letters during the flush.
     public let rejected: Int
-    /// Events that still wait at the end of the flush.
+    /// Events that still wait at the end of the flush, without those in ``unreadBytes``.
     public let waiting: Int
+    /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch failed.
+    public let unreadBytes: Int
+
+    /// Whether nothing waits any more.
+    public var isComplete: Bool { waiting == 0 && unreadBytes == 0 }
 
     init(from before: Ledger, to after: Ledger) {
         func sum(_ count: (RouteLedger) -> Int, _ ledger: Ledger) -> Int {
@@ -233,5 +245,6 @@ public struct FlushReport: Sendable, Hashable {
         delivered = sum(\.delivered, after) - sum(\.delivered, before)
         rejected = sum(\.rejected, after) - sum(\.rejected, before)
         waiting = sum(\.waiting, after)
+        unreadBytes = sum(\.unreadBytes, after)
     }
 }

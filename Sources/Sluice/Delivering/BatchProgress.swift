@@ -13,6 +13,8 @@ struct BatchProgress: Sendable {
     private(set) var deferral = Duration.zero
     /// How often the batch waited only for deferred events.
     private(set) var deferrals = 0
+    /// How often the next events were sent without a result.
+    private var retries = 0
     private var partEvents = Int.max
     /// Whether parts are small in search of a refused event. After it is found they may grow again.
     private var isSearching = false
@@ -40,7 +42,7 @@ struct BatchProgress: Sendable {
             if count > 0, bytes > limit.bytes { break }
             count += 1
         }
-        return Batch(id: id, events: Array(unresolved.prefix(count)))
+        return Batch(id: id, events: Array(unresolved.prefix(count)), retryCount: retries)
     }
 
     /// Applies the verdicts for the first `count` unresolved events.
@@ -112,6 +114,8 @@ struct BatchProgress: Sendable {
             (result.effect, result.reason) = (.retry(after: nil), "")
         case .progress, .deferred, .retry, .hold: break
         }
+        // A smaller part is another request.
+        retries = result.resolved == 0 && !sendAgain && result.splitReason == nil ? retries + 1 : 0
         if result.reason?.isEmpty ?? false { result.reason = "the receiver asked for a retry" }
         if result.splitReason != nil {
             partEvents = max(1, count / 2)
@@ -130,5 +134,6 @@ struct BatchProgress: Sendable {
         deferred = []
         deferral = .zero
         deferrals += 1
+        retries = deferrals
     }
 }

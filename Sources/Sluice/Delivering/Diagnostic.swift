@@ -18,8 +18,23 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case store
         /// A plugin failed.
         case plugin
+        /// A ``TrackedEvent`` could not be encoded, and was stored without its properties.
+        case encoding
         /// Information without consequence for events.
         case note
+    }
+
+    /// How urgent a diagnostic is.
+    public enum Severity: Int, Sendable, Hashable, Comparable {
+        /// Nothing to do.
+        case info
+        /// Delivery is delayed, and goes on without your help. Look into it if it doesn't end.
+        case warning
+        /// Events or properties are lost, or delivery needs your help.
+        case error
+
+        /// Returns whether `left` is less urgent than `right`.
+        public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// The kind of the message.
@@ -34,6 +49,15 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         self.kind = kind
         self.route = route
         self.message = message
+    }
+
+    /// How urgent the message is. It follows from the kind.
+    public var severity: Severity {
+        switch kind {
+        case .replayed, .note: .info
+        case .retrying, .splitting: .warning
+        case .dropped, .held, .rejected, .store, .plugin, .encoding: .error
+        }
     }
 
     /// The kind, the route and the message.

@@ -66,9 +66,15 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var splitAttempts = 0
     /// Why the last attempt failed; nil after an attempt that did not fail.
     public internal(set) var lastFailure: String?
+    /// The status of the receiver's last response, such as 503 of HTTP. Nil before the first response, or if the transport
+    /// has no status.
+    public internal(set) var lastStatus: Int?
     /// Waiting events according to the store, without those of a batch in flight that are already delivered or rejected. It
     /// equals ``waiting`` while nothing is in flight.
     public internal(set) var stored = 0
+    /// The size of waiting events of earlier processes that the store has not read yet. They are not part of ``waiting``,
+    /// because only reading shows how many they are.
+    public internal(set) var unreadBytes = 0
 
     /// Events that still have to be delivered, computed from the other counts.
     public var waiting: Int {

@@ -188,10 +188,13 @@ final class RouteRuntime: Sendable {
 
     var ledger: RouteLedger {
         let backlog = store.backlog
+        let lastStatus = transport.lastStatus
         return state.withLock { state in
             var ledger = state.journal.ledger
             ledger.stored = backlog.events - state.unsettled
+            ledger.unreadBytes = backlog.unreadBytes
             ledger.deadLetters = backlog.deadLetters
+            ledger.lastStatus = lastStatus
             return ledger
         }
     }

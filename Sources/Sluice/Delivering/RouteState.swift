@@ -191,7 +191,8 @@ struct RouteState: Sendable {
         case .send:
             return send(isHolding: isHolding, at: now)
         case .wait(let until):
-            if inFlight == 0 { waiters.endFlushes() }
+            // A worker that holds a batch decides this itself: every input wakes all workers.
+            if inFlight == 0, held == 0 || isHolding { waiters.endFlushes() }
             let deferral = isHolding ? nil : deferred.nextEnd(after: now)
             return .wait(until: [deferral, until].compactMap(\.self).min(), inputs: inputs)
         }
@@ -254,9 +255,7 @@ struct RouteState: Sendable {
         guard !isStopped else { return nil }
         var result = result
         let recorded = schedule.record(&result, epoch: epoch, at: now, random: random)
-        journal.record(result, recorded.rejected)
-        var work = StoreWork(
-            resolved: result.resolved, rejected: recorded.rejected, mustReplay: recorded.mustReplay)
+        var work = StoreWork(result: result, rejected: recorded.rejected, mustReplay: recorded.mustReplay)
         if batch.isResolved {
             work.mustSettle = true
         } else if batch.isDeferred {
@@ -264,11 +263,6 @@ struct RouteState: Sendable {
             held -= 1
             deferred.add(batch, schedule.deferral(batch, at: now, random: random()))  // mutant: forget-deferred-batch
         }
-        switch result.effect {
-        case .progress, .deferred: break
-        case .retry, .hold: work.mustEndFlushes = true
-        }
-        work.isNeeded = !work.rejected.isEmpty || work.mustReplay || work.mustSettle
         if work.isNeeded {
             _ = gate.enter()
         } else {
@@ -277,30 +271,29 @@ struct RouteState: Sendable {
         return work
     }
 
-    /// Ends an attempt whose result the store has. A flush that waited for its events returns now.
+    /// Ends an attempt whose result the store has, and counts it. A flush that waited for its events returns now.
     private mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
+        journal.record(work.result, work.rejected)
         inFlight -= 1
-        resolved += work.resolved
-        unsettled += work.resolved
+        resolved += work.result.resolved
+        unsettled += work.result.resolved
         if work.mustSettle {
             unsettled -= batch.resolved
             (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false)
         }
-        waiters.endFlushes(upTo: work.mustEndFlushes ? .max : resolved)
+        waiters.endFlushes(upTo: work.result.endsFlushes ? .max : resolved)
         if maximumInFlight > 1 || mustDelete { changed() }
     }
 
     /// The worker's use of the store after an attempt.
     struct StoreWork: Sendable {
-        /// Events that the attempt has delivered or rejected.
-        var resolved = 0
-        var rejected: [RejectedEvent] = []
-        var mustReplay = false
+        let result: SendResult
+        let rejected: [RejectedEvent]
+        let mustReplay: Bool
         var mustSettle = false
         var isDeferred = false
-        var isNeeded = false
-        /// Whether all flushes end, because the attempt failed.
-        var mustEndFlushes = false
+
+        var isNeeded: Bool { !rejected.isEmpty || mustReplay || mustSettle }
     }
 
     /// Ends the worker's use of the store after an attempt.

@@ -29,6 +29,14 @@ struct SendResult: Sendable {
         let isRefusal: Bool
     }
 
+    /// Whether all flushes end now, because more sending must wait.
+    var endsFlushes: Bool {
+        switch effect {
+        case .progress, .deferred: false
+        case .retry, .hold: true
+        }
+    }
+
     /// Events that need no further attempt.
     var resolved: Int { accepted + rejected.count }
 }

@@ -23,6 +23,9 @@ public protocol Transport: Sendable {
 
     /// The largest batch that the receiver takes. The default is no limit.
     var maximumBatchSize: BatchSize { get }
+
+    /// The status of the receiver's last response, such as 503 of HTTP, for ``RouteLedger/lastStatus``. The default is nil.
+    var lastStatus: Int? { get }
 }
 
 extension Transport {
@@ -30,6 +33,26 @@ extension Transport {
     public func open() throws(SluiceError) {}
     /// Returns no limit.
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
+    /// Returns nil.
+    public var lastStatus: Int? { nil }
+}
+
+/// Accepts every event and sends it nowhere: for previews, and for builds without analytics.
+///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     MemoryStore()
+///     NullTransport()
+/// }
+/// ```
+///
+/// The ledger counts the events as delivered.
+public struct NullTransport: Transport {
+    /// Creates a transport.
+    public init() {}
+
+    /// Accepts all events.
+    public func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
 }
 
 /// The result of sending one event.

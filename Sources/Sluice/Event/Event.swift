@@ -26,7 +26,7 @@ public struct Event: Sendable {
     /// The sanitizations that plugins reported, each once.
     package private(set) var reportedSanitizations: [Sanitization] = []
 
-    /// Creates an event, as ``Pipeline/track(_:_:priority:configure:)`` does for you.
+    /// Creates an event, as ``Pipeline/track(_:_:priority:id:configure:)`` does for you.
     public init(
         id: EventID,
         name: String,
@@ -62,13 +62,16 @@ public struct Event: Sendable {
     public static let maximumNameBytes = 1_024
 }
 
-extension Event: Equatable {
+extension Event: Hashable {
     /// Returns whether the stored parts of both events are equal. Sanitizations aren't compared.
     public static func == (left: Event, right: Event) -> Bool {
         left.id == right.id && left.name == right.name && left.time == right.time && left.priority == right.priority
             && left.distinctID == right.distinctID && left.anonymousID == right.anonymousID
             && left.loginID == right.loginID && left.properties == right.properties
     }
+
+    /// Hashes the id, which is different for different events.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 extension Event {
@@ -82,11 +85,12 @@ extension Event {
         if !reportedSanitizations.contains(sanitization) { reportedSanitizations.append(sanitization) }
     }
 
-    /// Truncates or drops the parts that can't be stored, and returns the sanitizations since the last call.
-    mutating func takeSanitizations() -> Set<Sanitization> {
+    /// Truncates or drops the parts that can't be stored, and returns the sanitizations since the last call; nil without
+    /// any, as for nearly every event.
+    mutating func takeSanitizations() -> Set<Sanitization>? {
         let found = sanitize().subtracting(counted)
+        guard !found.isEmpty || reportedSanitizations.count > Int(countedReports) else { return nil }
         let reported = reportedSanitizations.dropFirst(Int(countedReports))
-        guard !found.isEmpty || !reported.isEmpty else { return [] }
         counted.formUnion(found)
         countedReports = UInt8(clamping: reportedSanitizations.count)
         return Set(found.causes).union(reported)

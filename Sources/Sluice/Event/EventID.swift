@@ -21,6 +21,17 @@ public struct EventID: Sendable, Hashable, Comparable {
         EventID(high: random() & ~0xF000 | 4 << 12, low: random() >> 2 | 0b10 << 62)
     }
 
+    /// Creates a version 7 UUID of a time, for ids of other things than events.
+    package static func timed(_ time: Timestamp, _ random: () -> UInt64) -> EventID {
+        let millisecond = UInt64(min(max(time.milliseconds, 0), 1 << 48 - 1))
+        return EventID(high: millisecond << 16 | 7 << 12 | random() & 0xFFF, low: 0b10 << 62 | random() >> 2)
+    }
+
+    /// The time of a version 7 UUID. Nil for any other version.
+    package var time: Timestamp? {
+        high >> 12 & 0xF == 7 ? Timestamp(milliseconds: Int64(high >> 16)) : nil
+    }
+
     /// Returns whether `left` comes before `right`, as bytes and as text.
     public static func < (left: EventID, right: EventID) -> Bool {
         (left.high, left.low) < (right.high, right.low)

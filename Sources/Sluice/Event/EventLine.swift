@@ -37,6 +37,15 @@ extension EventLine {
     /// - Throws: ``SluiceError/Code/eventTooLarge`` if the line would be longer than `limit`.
     public init(_ event: borrowing Event, limit: Int = .max) throws(SluiceError) {
         var writer = JSONWriter(capacity: EventLine.estimate(event.properties), limit: limit)
+        EventLine.write(event, to: &writer)
+        guard !writer.isOverfull else {
+            throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
+        }
+        self.init(bytes: writer.written, priority: event.priority)
+    }
+
+    @inline(__always)
+    static func write(_ event: borrowing Event, to writer: inout JSONWriter) {
         writer.raw(#"{"id":"#)
         writer.id(event.id)
         writer.raw(#","event":"#)
@@ -59,10 +68,6 @@ extension EventLine {
         writer.raw(#","properties":"#)
         writer.object(event.properties)
         writer.raw("}")
-        guard !writer.isOverfull else {
-            throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
-        }
-        self.init(bytes: writer.written, priority: event.priority)
     }
 
     /// A capacity that is nearly always enough and rarely much too large.
@@ -98,7 +103,7 @@ extension EventLine {
         return event
     }
 
-    fileprivate static func malformed(_ reason: String) -> SluiceError {
+    static func malformed(_ reason: String) -> SluiceError {
         SluiceError(.malformedLine, "not a canonical event line: \(reason)")
     }
 }

@@ -35,7 +35,7 @@ extension Properties: RandomAccessCollection {
     }
 }
 
-extension Properties: Equatable {
+extension Properties: Hashable {
     /// Returns whether both lists have equal values for the same names, in any order.
     ///
     /// - Complexity: O(count) if the order is the same, O(count²) otherwise.
@@ -46,5 +46,18 @@ extension Properties: Equatable {
             let (otherName, otherValue) = right.pair(at: index)
             return otherName == name ? otherValue == value : right[name] == value
         }
+    }
+
+    /// Hashes the names and values without regard to their order.
+    public func hash(into hasher: inout Hasher) {
+        var sum = 0
+        forEachPair { name, value in
+            var pair = Hasher()
+            pair.combine(copy name)
+            pair.combine(copy value)
+            sum &+= pair.finalize()
+        }
+        hasher.combine(count)
+        hasher.combine(sum)
     }
 }

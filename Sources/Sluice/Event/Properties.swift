@@ -1,5 +1,5 @@
 /// A name and a typed value.
-public struct Property: Sendable, Equatable {
+public struct Property: Sendable, Hashable {
     /// The name.
     public var name: String
     /// The value.
@@ -10,12 +10,18 @@ public struct Property: Sendable, Equatable {
         self.name = name
         self.value = value
     }
+
+    /// Creates a property from a variable: `Property("query", query)`.
+    @_disfavoredOverload
+    public init(_ name: String, _ value: some PropertyConvertible) {
+        self.init(name, value.propertyValue)
+    }
 }
 
 /// The properties of an event, or an object among them: unique names in the order in which you first set them.
 ///
 /// Values are sanitized when you add them (see ``Sanitization``), so they can always be written as JSON, and no nesting is
-/// deep enough to exhaust the stack. If you give a name twice, the later value is used.
+/// deep enough to exhaust the stack. If you give a name twice, the later value is used, and the event counts as sanitized.
 public struct Properties: Sendable {
     // Pairs instead of Property, so that the array of a dictionary literal is used without a copy.
     @usableFromInline typealias Pair = (String, PropertyValue)
@@ -43,6 +49,19 @@ public struct Properties: Sendable {
         } else {
             sanitize()
         }
+    }
+
+    /// Creates a list of properties.
+    ///
+    /// - Complexity: O(count).
+    public init(_ properties: [Property]) {
+        self.init(properties.lazy.map { ($0.name, $0.value) })
+    }
+
+    /// Creates a list from a literal with variables: `Properties(["query": query])`.
+    @_disfavoredOverload
+    public init(_ literal: PropertyLiteral) {
+        self = literal.properties
     }
 
     // Disfavored, because a literal would be a dictionary, which has no order and traps on a name given twice.
@@ -85,6 +104,49 @@ public struct Properties: Sendable {
                 break
             }
         }
+    }
+
+    /// The value for `name`, to set it from a variable: `event.properties["query"] = query`. Set nil to remove it.
+    ///
+    /// - Complexity: O(count).
+    @_disfavoredOverload
+    public subscript(name: String) -> (any PropertyConvertible)? {
+        get { self[name] as PropertyValue? }
+        set { self[name] = newValue?.propertyValue }
+    }
+
+    /// Adds a property at the end. A name that is in the list keeps its place, and gets the new value.
+    ///
+    /// - Complexity: O(count).
+    public mutating func append(_ property: Property) {
+        self[property.name] = property.value
+    }
+
+    /// Adds the properties of `others`. Names that are in both lists get the value of `others`.
+    ///
+    /// - Complexity: O(count × others.count).
+    public mutating func merge(_ others: Properties) {
+        others.forEachPair { name, value in self[copy name] = copy value }
+        bounds.sanitizations.formUnion(others.bounds.sanitizations)
+    }
+
+    /// Adds the properties of a literal with variables, as ``merge(_:)-(Properties)`` does.
+    @_disfavoredOverload
+    public mutating func merge(_ others: PropertyLiteral) {
+        merge(others.properties)
+    }
+
+    /// Returns the properties of both lists. Names that are in both have the value of `right`.
+    public static func + (left: Properties, right: Properties) -> Properties {
+        var result = left
+        result.merge(right)
+        return result
+    }
+
+    /// Returns the properties of a list and of a literal with variables, which takes precedence.
+    @_disfavoredOverload
+    public static func + (left: Properties, right: PropertyLiteral) -> Properties {
+        left + right.properties
     }
 
     /// Adds the properties of `others` whose names aren't in this list. Existing values are kept.
@@ -149,7 +211,9 @@ public struct Properties: Sendable {
 
 extension Properties {
     private mutating func sanitize() {
-        let unsanitized = hasDuplicates() ? uniquePairs() : pairs
+        let hasDuplicates = hasDuplicates()
+        if hasDuplicates { bounds.sanitizations.insert(.droppedProperty) }
+        let unsanitized = hasDuplicates ? uniquePairs() : pairs
         pairs = []
         pairs.reserveCapacity(unsanitized.count)
         for (name, value) in unsanitized { append(name, value) }

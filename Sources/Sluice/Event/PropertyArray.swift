@@ -35,7 +35,7 @@ public struct PropertyArray: Sendable {
     }
 }
 
-extension PropertyArray: RandomAccessCollection, ExpressibleByArrayLiteral, Equatable {
+extension PropertyArray: RandomAccessCollection, ExpressibleByArrayLiteral, Hashable {
     /// Creates an array from a literal.
     public init(arrayLiteral elements: PropertyValue...) { self.init(elements) }
     /// The position of the first value: 0.
@@ -47,4 +47,7 @@ extension PropertyArray: RandomAccessCollection, ExpressibleByArrayLiteral, Equa
 
     /// Returns whether the elements are equal. Sanitizations aren't compared.
     public static func == (left: PropertyArray, right: PropertyArray) -> Bool { left.elements == right.elements }
+
+    /// Hashes the elements.
+    public func hash(into hasher: inout Hasher) { hasher.combine(elements) }
 }

@@ -1,7 +1,7 @@
 /// The typed value of a ``Property``. You can write it as a Swift literal.
 ///
 /// Values are sanitized when you add them to ``Properties`` or a ``PropertyArray``: see ``Sanitization``.
-public enum PropertyValue: Sendable, Equatable {
+public enum PropertyValue: Sendable, Hashable {
     /// A string of up to ``maximumStringBytes``.
     case string(String)
     /// An integer.
@@ -28,6 +28,49 @@ extension PropertyValue {
     public static func int(_ value: some BinaryInteger) -> PropertyValue {
         Int64(exactly: value).map { .int($0) } ?? .double(Double(value))
     }
+
+    // MARK: Accessors
+
+    /// The string; nil for any other value.
+    public var string: String? {
+        if case .string(let string) = self { string } else { nil }
+    }
+
+    /// The integer; nil for any other value, and for one that doesn't fit into an `Int`.
+    public var int: Int? {
+        if case .int(let int) = self { Int(exactly: int) } else { nil }
+    }
+
+    /// The number, also if it is an integer; nil for any other value. Integers beyond 53 bits are rounded.
+    public var double: Double? {
+        switch self {
+        case .double(let double): double
+        case .int(let int): Double(int)
+        default: nil
+        }
+    }
+
+    /// The boolean; nil for any other value.
+    public var bool: Bool? {
+        if case .bool(let bool) = self { bool } else { nil }
+    }
+
+    /// The date; nil for any other value.
+    public var date: Timestamp? {
+        if case .date(let date) = self { date } else { nil }
+    }
+
+    /// The array; nil for any other value.
+    public var array: PropertyArray? {
+        if case .array(let array) = self { array } else { nil }
+    }
+
+    /// The object; nil for any other value.
+    public var object: Properties? {
+        if case .object(let object) = self { object } else { nil }
+    }
+
+    // MARK: Limits
 
     /// The maximum number of levels of arrays and objects. Deeper values become null.
     public static let maximumDepth = 32

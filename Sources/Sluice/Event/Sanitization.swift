@@ -26,12 +26,16 @@ public struct Sanitization: RawRepresentable, Sendable, Hashable {
     public static let nonFiniteNumber = Sanitization(rawValue: "nonFiniteNumber")
     /// A date outside ``Timestamp/writable`` became null, or an event's time was clamped to that range.
     public static let unwritableDate = Sanitization(rawValue: "unwritableDate")
-    /// A property was dropped because its name is longer than ``Event/maximumNameBytes`` or a plugin's limit forbids it.
+    /// A property was dropped because its name was given twice in a literal or a list, because its name is longer than
+    /// ``Event/maximumNameBytes``, or because a plugin's limit forbids it.
     public static let droppedProperty = Sanitization(rawValue: "droppedProperty")
     /// The event's name was truncated to ``Event/maximumNameBytes`` or a plugin's limit.
     public static let truncatedName = Sanitization(rawValue: "truncatedName")
-    /// A user id longer than ``Event/maximumNameBytes`` was dropped. A truncated id could be another user's.
+    /// A user id was dropped, because it is longer than ``Event/maximumNameBytes`` or a plugin can't use it. A truncated id
+    /// could be another user's.
     public static let droppedID = Sanitization(rawValue: "droppedID")
+    /// A ``TrackedEvent`` could not be encoded. It was stored with the property `$encoding_error` instead of its own.
+    public static let unencodable = Sanitization(rawValue: "unencodable")
 }
 
 /// A set of the core's own ``Sanitization``s in one byte, kept beside the values that they changed.

@@ -1,13 +1,22 @@
 /// Writes JSON into a buffer. Use this for the request body of a wire format.
 ///
-/// It writes values, strings and raw bytes. You write the commas, colons and braces between them, with
-/// ``raw(_:)-(StaticString)``.
+/// ```swift
+/// var writer = JSONWriter()
+/// writer.object {
+///     $0["event"] = "Purchase"
+///     $0.array("items", [1, 2]) { $0.integer($1) }
+/// }
+/// ```
+///
+/// `object` and `array` write the braces, brackets and commas. Inside an object, each member has a name.
 public struct JSONWriter: Sendable {
     // Filled with zeros beyond `count`, so that bytes are copied into place. Array's append would cost a call, a
     // uniqueness check and a capacity check for every comma.
     private var buffer: [UInt8]
     private var count = 0
     private let limit: Int
+    /// Whether a date is marked, so that ``JSONReader`` recognizes it.
+    private let marksDates: Bool
 
     /// Whether the limit was reached. The rest is missing then.
     package private(set) var isOverfull = false
@@ -18,8 +27,9 @@ public struct JSONWriter: Sendable {
     }
 
     /// Creates a writer that reserves `capacity` bytes and writes at most `limit`.
-    package init(capacity: Int = 512, limit: Int = .max) {
+    package init(capacity: Int = 512, limit: Int = .max, marksDates: Bool = true) {
         self.limit = limit
+        self.marksDates = marksDates
         buffer = [UInt8](repeating: 0, count: max(0, min(capacity, limit)))
     }
 
@@ -31,7 +41,7 @@ public struct JSONWriter: Sendable {
     /// The bytes without a copy, as long as nothing more is written.
     var written: ArraySlice<UInt8> { buffer[..<count] }
 
-    /// Writes JSON as it is, such as `#"{"events":["#`.
+    /// Writes JSON as it is, such as `null` or the parts of a stream between objects.
     @inline(__always)
     public mutating func raw(_ text: StaticString) {
         text.withUTF8Buffer { append($0) }
@@ -71,7 +81,7 @@ public struct JSONWriter: Sendable {
         pairs(properties.pairs[..<blockStart], isFirst: true)
         if let block = properties.block {
             if blockStart > 0 { raw(",") }
-            raw(block.json)
+            if marksDates { raw(block.json) } else { pairs(block.pairs[...], isFirst: true) }
         }
         pairs(properties.pairs[blockStart...], isFirst: blockStart == 0 && properties.block == nil)
         raw("}")
@@ -117,7 +127,7 @@ public struct JSONWriter: Sendable {
         guard Timestamp.writable.contains(date) else { return raw("null") }
         raw("\"")
         append(Timestamp.digitsLength) { date.writeDigits(into: $0) }
-        raw(#"\u005a""#)
+        marksDates ? raw(#"\u005a""#) : raw("Z\"")
     }
 
     mutating func id(_ id: EventID) {
@@ -128,8 +138,11 @@ public struct JSONWriter: Sendable {
 
     // MARK: Pieces
 
+    /// Whether a comma must come before the next member: not after the opening brace.
+    var needsComma: Bool { count > 0 && buffer[count - 1] != UInt8(ascii: "{") }
+
     /// Writes the name of a pair, with its comma and colon.
-    private mutating func name(_ name: String, isFirst: Bool) {
+    mutating func name(_ name: String, isFirst: Bool) {
         withUTF8(of: name) { writer, utf8 in writer.quoted(utf8, comma: !isFirst, colon: true) }
     }
 

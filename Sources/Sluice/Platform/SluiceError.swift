@@ -28,6 +28,8 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
         public static let shutDown = Code(rawValue: "shutDown")
         /// A system library that this plugin needs isn't installed.
         public static let missingLibrary = Code(rawValue: "missingLibrary")
+        /// A value can't be represented as properties. The message names the type and the place in it.
+        public static let unencodable = Code(rawValue: "unencodable")
         /// A plugin breaks a promise of its protocol. The contracts of SluiceTesting throw this.
         public static let brokenContract = Code(rawValue: "brokenContract")
     }

@@ -5,7 +5,11 @@ final class EventPath: Sendable {
         var isOpen = true
         var ids = EventIDGenerator()
         var ledger = Ledger()
+        /// The encoding errors that were reported, at most ``EventPath/maximumEncodingErrors``.
+        var encodingErrors: Set<String> = []
     }
+
+    private static let maximumEncodingErrors = 100
 
     /// The processors of a route, and the route that they lead to.
     private final class Branch: Sendable {
@@ -75,21 +79,23 @@ final class EventPath: Sendable {
 
     // MARK: Entering
 
-    /// - Returns: whether at least one route has stored the event.
+    /// - Returns: the event's id, and whether at least one route has stored the event. The id is `id`, unless that is nil or
+    ///   `configure` replaces the event.
     func track(
-        _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority,
+        _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
         _ configure: (inout Event) -> Void
-    ) -> Bool {
+    ) -> (id: EventID, isStored: Bool) {
         let time = environment.time.wallTime()
         let (isOpen, id) = state.withLock { state in
             state.ledger.tracked += 1
-            return (state.isOpen, state.ids.next(at: time, random: environment.random))
+            return (state.isOpen, id ?? state.ids.next(at: time, random: environment.random))
         }
-        guard isOpen else { return drop(.shutDown) }
+        guard isOpen else { return (id, drop(.shutDown)) }
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
         event.chain = chain
-        return pass(&event, through: stages)
+        let isStored = pass(&event, through: stages)
+        return (event.id, isStored)
     }
 
     /// Makes a new event, which enters below a stage of the chain that `event` passes.
@@ -227,11 +233,22 @@ final class EventPath: Sendable {
     }
 
     private func countSanitizations(of event: inout Event) {
-        let causes = event.takeSanitizations()
-        guard !causes.isEmpty else { return }
+        guard let causes = event.takeSanitizations() else { return }
         state.withLock { state in
             for cause in causes { state.ledger.sanitized[cause, default: 0] += 1 }
         }
+        if causes.contains(.unencodable) { reportEncodingError(of: event) }
+    }
+
+    /// Reports each error once.
+    private func reportEncodingError(of event: Event) {
+        let error = event.properties[encodingErrorName]?.string ?? "an unknown error"
+        let message = "\(event.name) was stored without its properties (reported once): \(error)"
+        let isNew = state.withLock { state in
+            state.encodingErrors.count < EventPath.maximumEncodingErrors
+                && state.encodingErrors.insert(message).inserted
+        }
+        if isNew { report(.encoding, message) }
     }
 
     /// The ledger without its routes.

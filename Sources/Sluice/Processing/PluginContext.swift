@@ -58,7 +58,7 @@ public final class PluginContext: Sendable {
     /// Tracks an event as a host would: it passes all processors, in every pipeline that the plugin is part of.
     ///
     /// Don't call this from ``Processor/process(_:)``: the new event passes that processor again and would recurse. Use
-    /// ``insert(_:_:priority:before:configure:)`` there.
+    /// ``insert(_:_:priority:before:configure:)-(_,Properties,_,_,_)`` there.
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -83,7 +83,7 @@ public final class PluginContext: Sendable {
         let excluded = event.flatMap { place(of: $0)?.path }
         var isStored = false
         for path in paths where path !== excluded {
-            if path.track(name, properties, priority, configure) { isStored = true }
+            if path.track(name, properties, priority, id: nil, configure).isStored { isStored = true }
         }
         return isStored
     }
@@ -191,5 +191,33 @@ extension SluiceError {
         } else {
             self.init(.invalidPipeline, "\(name) cannot be used: \(error)", cause: error)
         }
+    }
+}
+
+// MARK: Literals with variables
+
+extension PluginContext {
+    /// Tracks an event with a literal that has variables in it.
+    ///
+    /// - Returns: Whether at least one route has stored the event.
+    @_disfavoredOverload
+    @discardableResult
+    public func track(
+        _ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal,
+        configure: (inout Event) -> Void = { _ in }
+    ) -> Bool {
+        track(name, properties.properties, priority: priority, configure: configure)
+    }
+
+    /// Inserts an event with a literal that has variables in it.
+    ///
+    /// - Returns: Whether at least one route has stored the new event.
+    @_disfavoredOverload
+    @discardableResult
+    public func insert(
+        _ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal, before event: Event,
+        configure: (inout Event) -> Void = { _ in }
+    ) -> Bool {
+        insert(name, properties.properties, priority: priority, before: event, configure: configure)
     }
 }

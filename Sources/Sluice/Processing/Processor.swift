@@ -14,7 +14,7 @@
 ///
 /// ## Conforming
 /// - Return quickly from ``process(_:)``. It runs on the caller's thread inside `track`, on any number of threads at the
-///   same time. Don't wait in it, and don't call ``PluginContext/track(_:_:priority:configure:)`` from it.
+///   same time. Don't wait in it. Don't call ``PluginContext/track(_:_:priority:configure:)-(_,Properties,_,_)`` from it.
 /// - When you cut something, call ``Event/report(_:)``, so that the ledger counts it.
 /// - Keep state under a lock of your own, usually in a `final class`. A processor without state is a `struct`.
 /// - Declare `let context = PluginContext()` to make events, to hold events back, or to read the clocks.

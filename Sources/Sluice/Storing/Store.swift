@@ -36,8 +36,8 @@ public protocol Store: Sendable {
     /// - Throws: an error if the events can't be read now. The pipeline tries again later.
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
 
-    /// Keeps dead letters of a batch that is handed out, each with an id of the store. ``nextBatch(_:)`` must not return them again, even
-    /// after a restart. They count in ``backlog`` until the batch is settled.
+    /// Keeps dead letters of a batch that is handed out, each with an id of the store. ``nextBatch(_:)`` must not return
+    /// them again, even after a restart. They count in ``backlog`` until the batch is settled.
     ///
     /// Dead letters share the store's capacity and are evicted before any waiting event. If the store can't write them,
     /// it keeps the batch's events on its medium instead, so that nothing is lost. The default keeps no dead letters.
@@ -149,10 +149,14 @@ public struct Batch: Sendable, Identifiable {
     public let id: ID
     /// At least one event, in the order in which they were tracked.
     public let events: [EventLine]
+    /// How often these events were sent before without a result, since the store handed them out. The route counts; a
+    /// store leaves it at 0.
+    public let retryCount: Int
 
     /// Creates a batch, in a store of your own or in a test.
-    public init(id: ID, events: [EventLine]) {
+    public init(id: ID, events: [EventLine], retryCount: Int = 0) {
         self.id = id
         self.events = events
+        self.retryCount = retryCount
     }
 }

@@ -15,11 +15,11 @@ enum Gzip {
 
 extension HTTPRequest {
     /// Bodies of up to this many bytes aren't compressed, since it saves next to nothing.
-    static let gzipThreshold = 1_024
+    static let gzipThreshold = 255
 
     /// Compresses the body if that makes it smaller, unless it already has an encoding.
     mutating func gzip(by deflater: Deflater) {
-        guard body.count > HTTPRequest.gzipThreshold, header("Content-Encoding") == nil,
+        guard isCompressible, body.count > HTTPRequest.gzipThreshold, header("Content-Encoding") == nil,
             let file = Gzip.file(of: body, by: deflater), file.count < body.count
         else { return }
         body = file

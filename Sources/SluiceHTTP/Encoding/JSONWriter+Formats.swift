@@ -1,54 +1,29 @@
 import Sluice
 
-extension JSONWriter {
-    /// A time as an ISO 8601 string with a plain Z, for receivers that parse it before they unescape it.
-    mutating func isoTime(_ time: Timestamp) {
-        string(time.description)
-    }
-
-    /// Nanoseconds since 1970 as a string of digits, within the range of an unsigned 64-bit integer.
-    mutating func unixNanoseconds(_ time: Timestamp) {
-        let milliseconds = min(max(time.milliseconds, 0), Int64(UInt64.max / 1_000_000))
-        string(String(UInt64(milliseconds) * 1_000_000))
-    }
-
-    /// `,"name":"value"`, or nothing without a value.
-    mutating func optionalString(_ name: StaticString, _ value: String?) {
-        guard let value else { return }
-        raw(",\"")
-        raw(name)
-        raw("\":")
-        string(value)
-    }
-
-    /// The elements with commas between them.
-    mutating func list<Element, Failure: Error>(
-        _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) throws(Failure) -> Void
-    ) throws(Failure) {
-        var isFirst = true
-        for element in elements {
-            if !isFirst { raw(",") }
-            isFirst = false
-            try write(&self, element)
-        }
-    }
-
-    /// The events of a batch, each read from its line, with commas between them.
-    mutating func events(of batch: Batch, _ write: (inout JSONWriter, Event) -> Void) throws(SluiceError) {
-        try list(batch.events) { (writer, line) throws(SluiceError) in write(&writer, try line.event()) }
+extension Timestamp {
+    /// Nanoseconds since 1970 as digits, within the range of an unsigned 64-bit integer.
+    var nanoseconds: String {
+        let milliseconds = min(max(milliseconds, 0), Int64(UInt64.max / 1_000_000))
+        return String(UInt64(milliseconds) * 1_000_000)
     }
 }
 
 extension Property {
-    /// The name beside the format's own names. A property with one of them gets the prefix `properties.`, since an object
-    /// must not contain a name twice.
-    func outerName(beside names: Set<String>) -> String {
-        names.contains(name) ? "properties." + name : name
+    /// The name beside the format's own names and the other properties. A property with one of the format's names gets the
+    /// prefix `properties.` until its name is free, since an object must not contain a name twice.
+    func outerName(beside names: Set<String>, in properties: Properties) -> String {
+        guard names.contains(name) else { return name }
+        var outer = "properties." + name
+        while properties[outer] != nil { outer = "properties." + outer }
+        return outer
     }
 }
 
 extension HTTPRequest {
-    mutating func setJSON(_ writer: JSONWriter) {
+    /// Sets a body of JSON, written into a buffer for the batch.
+    mutating func setJSON(for batch: Batch, _ write: (inout JSONWriter) throws -> Void) rethrows {
+        var writer = batch.makeWriter()
+        try write(&writer)
         setHeader("Content-Type", "application/json")
         body = writer.bytes
     }
@@ -59,7 +34,7 @@ extension Batch {
     var byteCount: Int { events.reduce(0) { $0 + $1.bytes.count } }
 
     /// A writer with capacity for the batch and an envelope around each event.
-    func makeWriter() -> JSONWriter { JSONWriter(capacity: byteCount + events.count * 128 + 256) }
+    func makeWriter() -> JSONWriter { JSONWriter(capacity: byteCount + events.count * 256 + 256) }
 }
 
 extension EventLine {
@@ -68,12 +43,12 @@ extension EventLine {
         guard let id else { throw SluiceError(.malformedLine, "not a canonical event line: no id") }
         return id
     }
-}
 
-extension Event {
-    /// The distinct id, or the next best id for receivers that require one. An event without any id has its own.
-    var anyDistinctID: String { distinctID ?? loginID ?? anonymousID ?? id.description }
-
-    /// The anonymous id. An event without any id of a person has its own.
-    var anyAnonymousID: String? { anonymousID ?? (loginID == nil ? anyDistinctID : nil) }
+    /// The event's time, read without the rest of the line.
+    func time() throws(SluiceError) -> Timestamp {
+        guard case .int(let milliseconds)? = try field("time") else {
+            throw SluiceError(.malformedLine, "not a canonical event line: no time")
+        }
+        return Timestamp(milliseconds: milliseconds)
+    }
 }

@@ -3,22 +3,26 @@ import Sluice
 /// `/2/httpapi` of Amplitude, or `/batch` if the URL ends with it. The event's id is the `insert_id`.
 struct AmplitudeFormat: WireFormat {
     let apiKey: String
+    let locatesUsers: Bool
 
     var maximumBatchSize: BatchSize { BatchSize(events: 1_999, bytes: 800_000) }
     var maximumBodyBytes: Int { 1_000_000 }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        if !request.url.hasSuffix("/batch") { request.appendPath("2", "httpapi") }
-        var writer = batch.makeWriter()
-        writer.raw(#"{"api_key":"#)
-        writer.string(apiKey)
-        // Otherwise ids with fewer than 5 characters would be refused.
-        writer.raw(#","options":{"min_id_length":1},"client_upload_time":"#)
-        writer.isoTime(request.sendTime)
-        writer.raw(#","events":["#)
-        try writer.events(of: batch, Self.write)
-        writer.raw("]}")
-        request.setJSON(writer)
+        if !request.hasPath(endingWith: "batch") { request.appendPath("2", "httpapi") }
+        let sendTime = request.sendTime.description
+        try request.setJSON(for: batch) { json in
+            try json.object {
+                $0["api_key"] = apiKey
+                // Otherwise ids with fewer than 5 characters would be refused.
+                $0.object("options") { $0["min_id_length"] = 1 }
+                $0["client_upload_time"] = sendTime
+                try $0.array("events", batch.events) { json, line in
+                    let event = try line.event()
+                    json.object { write(event, to: &$0) }
+                }
+            }
+        }
     }
 
     /// Amplitude accepts all events of a request or no event, but lists the invalid and the throttled ones. The others are
@@ -54,17 +58,62 @@ struct AmplitudeFormat: WireFormat {
         return indices?.isEmpty == false ? indices : nil
     }
 
-    private static func write(_ writer: inout JSONWriter, _ event: Event) {
-        writer.raw(#"{"event_type":"#)
-        writer.string(event.name)
-        writer.optionalString("user_id", event.loginID)
-        writer.optionalString("device_id", event.anyAnonymousID)
-        writer.raw(#","time":"#)
-        writer.integer(event.time.milliseconds)
-        writer.raw(#","insert_id":"#)
-        writer.string(event.id.description)
-        writer.raw(#","event_properties":"#)
-        writer.object(event.properties)
-        writer.raw("}")
+    private func write(_ event: Event, to json: inout JSONWriter) {
+        let properties = event.properties
+        let verb = Verb(event)
+        let operation = Self.operation(of: verb, event)
+        if case .group = verb {
+            json["event_type"] = "$groupidentify"
+        } else {
+            json["event_type"] = operation == nil ? event.name : "$identify"
+        }
+        json["user_id"] = event.userID
+        json["device_id"] = event.deviceID
+        json["time"] = .int(event.time.milliseconds)
+        json["insert_id"] = event.id.description
+        json["session_id"] = properties.string("$session_id").flatMap { EventID($0)?.time }.map {
+            .int($0.milliseconds)
+        }
+        for (name, property) in Self.topLevel { json[name] = properties[property] }
+        json["os_name"] = properties["$os_name"] ?? properties["$os"]
+        json["language"] = properties.string("$locale")?.replacing("_", with: "-")
+        if locatesUsers {
+            json["ip"] = "$remote"
+        } else {
+            json["country"] = properties["$country"]
+        }
+        json["library"] = "\(LibraryVersion.name)/\(LibraryVersion.current)"
+        if case .group(let type, let id, let set) = verb {
+            json.object("groups") { $0[type] = id }
+            json.object("group_properties") { if !set.isEmpty { $0.object("$set", set) } }
+        } else if let operation {
+            json.object("user_properties", operation)
+        } else {
+            if !event.groups.isEmpty { json.object("groups", event.groups) }
+            json.object("event_properties", event.properties(without: Self.ownProperties))
+        }
+    }
+
+    private static let topLevel: KeyValuePairs = [
+        "platform": "$os", "os_version": "$os_version", "app_version": "$app_version",
+        "device_manufacturer": "$manufacturer", "device_model": "$model", "carrier": "$carrier",
+    ]
+
+    /// The properties that are sent beside the event's own.
+    private static let ownProperties = Set(topLevel.map(\.value) + ["$groups"])
+
+    /// The change of the profile, by the names of Amplitude's operations. Nil for an ordinary event.
+    private static func operation(of verb: Verb, _ event: Event) -> Properties? {
+        switch verb {
+        // Amplitude has an API of its own for aliases.
+        case .track, .alias, .group, .screen: nil
+        case .signUp: event.traits.isEmpty ? [:] : ["$set": .object(event.traits)]
+        case .set(let properties): ["$set": .object(properties)]
+        case .setOnce(let properties): ["$setOnce": .object(properties)]
+        case .increment(let properties): ["$add": .object(properties)]
+        case .append(let properties): ["$append": .object(properties)]
+        case .unset(let names): ["$unset": .object(Properties(names.map { ($0, "-") }))]
+        case .delete: ["$clearAll": "-"]
+        }
     }
 }

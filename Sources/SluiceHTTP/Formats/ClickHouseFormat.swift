@@ -23,15 +23,11 @@ struct ClickHouseFormat: WireFormat {
         }
         request.appendQuery("input_format_skip_unknown_fields", "1")
         request.appendQuery("date_time_input_format", "best_effort")
-        let body = batch.lines()
-        if !isLegacy {
-            let firstID = batch.events.first?.id?.description ?? "batch"
-            request.appendQuery("insert_deduplication_token", firstID + "-" + String(body.fnv1a, radix: 16))
-        }
+        if !isLegacy { request.appendQuery("insert_deduplication_token", batch.identity) }
         if let user { request.setHeader("X-ClickHouse-User", user) }
         if let password { request.setHeader("X-ClickHouse-Key", password) }
         request.setHeader("Content-Type", "application/x-ndjson")
-        request.body = body
+        request.body = batch.lines()
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {

@@ -15,11 +15,12 @@ struct DatadogFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("api", "v2", "logs")
         request.setHeader("DD-API-KEY", apiKey)
-        var writer = batch.makeWriter()
-        writer.raw("[")
-        try writer.events(of: batch, write)
-        writer.raw("]")
-        request.setJSON(writer)
+        try request.setJSON(for: batch) { json in
+            try json.array(batch.events) { json, line in
+                let event = try line.event()
+                json.object { write(event, to: &$0) }
+            }
+        }
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
@@ -30,21 +31,16 @@ struct DatadogFormat: WireFormat {
         }
     }
 
-    private func write(_ writer: inout JSONWriter, _ event: Event) {
-        writer.raw(#"{"ddsource":"sluice","service":"#)
-        writer.string(service)
-        writer.optionalString("ddtags", tags)
-        writer.raw(#","timestamp":"#)
-        writer.integer(event.time.milliseconds)
-        writer.raw(#","message":"#)
-        writer.string(event.name)
-        writer.raw(#","event_id":"#)
-        writer.string(event.id.description)
-        writer.optionalString("distinct_id", event.distinctID)
-        writer.optionalString("anonymous_id", event.anonymousID)
-        writer.optionalString("login_id", event.loginID)
-        writer.raw(#","properties":"#)
-        writer.object(event.properties)
-        writer.raw("}")
+    private func write(_ event: Event, to json: inout JSONWriter) {
+        json["ddsource"] = "sluice"
+        json["service"] = service
+        json["ddtags"] = tags
+        json["timestamp"] = .int(event.time.milliseconds)
+        json["message"] = event.name
+        json["event_id"] = event.id.description
+        json["distinct_id"] = event.distinctID
+        json["anonymous_id"] = event.anonymousID
+        json["login_id"] = event.loginID
+        json.object("properties", event.properties)
     }
 }

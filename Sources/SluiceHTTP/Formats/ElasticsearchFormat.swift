@@ -15,12 +15,14 @@ struct ElasticsearchFormat: WireFormat {
         request.setHeader("Content-Type", "application/x-ndjson")
         var writer = batch.makeWriter()
         for line in batch.events {
-            writer.raw(#"{"create":{"_id":"#)
-            writer.string(try line.canonicalID().description)
-            writer.raw("}}\n{\"@timestamp\":")
-            writer.isoTime(try line.event().time)
-            writer.raw(",")
-            writer.raw(line.bytes.dropFirst())
+            let id = try line.canonicalID().description
+            let time = try line.time().description
+            writer.object { $0.object("create") { $0["_id"] = id } }
+            writer.raw("\n")
+            writer.object {
+                $0["@timestamp"] = time
+                $0.members(of: line.bytes)
+            }
             writer.raw("\n")
         }
         request.body = writer.bytes

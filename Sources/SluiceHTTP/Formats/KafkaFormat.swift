@@ -13,15 +13,15 @@ struct KafkaFormat: WireFormat {
         request.setHeader("Content-Type", "application/vnd.kafka.json.v2+json")
         request.setHeader("Accept", "application/vnd.kafka.v2+json")
         var writer = batch.makeWriter()
-        writer.raw(#"{"records":["#)
-        try writer.list(batch.events) { (writer, line) throws(SluiceError) in
-            writer.raw(#"{"key":"#)
-            writer.value(try line.event().distinctID.map { .string($0) } ?? .null)
-            writer.raw(#","value":"#)
-            writer.raw(line.bytes)
-            writer.raw("}")
+        try writer.object {
+            try $0.array("records", batch.events) { json, line in
+                let key = try line.field("distinct_id") ?? .null
+                json.object {
+                    $0["key"] = key
+                    $0.raw("value", line.bytes)
+                }
+            }
         }
-        writer.raw("]}")
         request.body = writer.bytes
     }
 

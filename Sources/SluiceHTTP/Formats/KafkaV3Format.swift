@@ -13,19 +13,20 @@ struct KafkaV3Format: WireFormat {
         request.appendPath("v3", "clusters", cluster, "topics", topic, "records")
         var writer = batch.makeWriter()
         for line in batch.events {
-            writer.raw("{")
-            if let key = try line.event().distinctID {
-                writer.raw(#""key":{"type":"STRING","data":"#)
-                writer.string(key)
-                writer.raw("},")
+            let key = try line.field("distinct_id")
+            let id = try line.canonicalID().description.base64
+            writer.object {
+                if let key { $0.object("key", ["type": "STRING", "data": key]) }
+                $0.object("value") {
+                    $0["type"] = "JSON"
+                    $0.raw("data", line.bytes)
+                }
+                $0["headers"] = [["name": "event_id", "value": .string(id)]]
             }
-            writer.raw(#""value":{"type":"JSON","data":"#)
-            writer.raw(line.bytes)
-            writer.raw(#"},"headers":[{"name":"event_id","value":"#)
-            writer.string(try line.canonicalID().description.base64)
-            writer.raw("}]}\n")
+            writer.raw("\n")
         }
-        request.setJSON(writer)
+        request.setHeader("Content-Type", "application/json")
+        request.body = writer.bytes
     }
 
     /// The reports are in the order of the records. If some are missing, the results of those records are unknown.

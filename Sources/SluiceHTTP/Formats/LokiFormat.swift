@@ -2,12 +2,12 @@ import Sluice
 
 /// `/loki/api/v1/push` of Grafana Loki, which recognizes retries by time, line and labels.
 struct LokiFormat: WireFormat {
-    private let labels: [String: String]
+    private let labels: Properties
     private let tenant: String?
 
     init(labels: [String: String], tenant: String?) {
         // Loki requires a label.
-        self.labels = labels.isEmpty ? ["app": "sluice"] : labels
+        self.labels = labels.isEmpty ? ["app": "sluice"] : Properties(labels.mapValues { .string($0) })
         self.tenant = tenant
     }
 
@@ -17,23 +17,24 @@ struct LokiFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("loki", "api", "v1", "push")
-        request.setHeader("Content-Type", "application/json")
         if let tenant { request.setHeader("X-Scope-OrgID", tenant) }
-        var writer = batch.makeWriter()
-        writer.raw(#"{"streams":[{"stream":"#)
-        writer.object(Properties(labels.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
-        writer.raw(#","values":["#)
-        try writer.list(batch.events) { (writer, line) throws(SluiceError) in
-            writer.raw("[")
-            writer.unixNanoseconds(try line.event().time)
-            writer.raw(",")
-            writer.string(String(decoding: line.bytes, as: UTF8.self))
-            writer.raw(#",{"event_id":"#)
-            writer.string(try line.canonicalID().description)
-            writer.raw("}]")
+        try request.setJSON(for: batch) { json in
+            try json.object {
+                try $0.array("streams", [labels]) { json, labels in
+                    try json.object {
+                        $0.object("stream", labels)
+                        try $0.array("values", batch.events) { try Self.write($1, to: &$0) }
+                    }
+                }
+            }
         }
-        writer.raw("]}]}")
-        request.body = writer.bytes
+    }
+
+    private static func write(_ line: EventLine, to json: inout JSONWriter) throws {
+        let time = try line.time().nanoseconds
+        let id = try line.canonicalID().description
+        let text = String(decoding: line.bytes, as: UTF8.self)
+        json.array([.string(time), .string(text), ["event_id": .string(id)]] as [PropertyValue]) { $0.value($1) }
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {

@@ -1,72 +1,187 @@
 import Sluice
 
-/// The strict form of Mixpanel's `/import`, which lists the refused events. The event's id is the `$insert_id`.
+/// The strict form of Mixpanel's `/import`, which lists the refused events, and `/engage` and `/groups` for profiles. The
+/// event's id is the `$insert_id`.
 struct MixpanelFormat: WireFormat {
     let user: String
     let password: String
     let project: String?
-    private static let names: Set<String> = ["time", "distinct_id", "$insert_id", "$device_id", "$user_id"]
-
-    init(user: String, password: String, project: String?) {
-        self.user = user
-        self.password = password
-        self.project = project
-    }
+    /// The project's token, without which profiles can't be changed.
+    let token: String?
+    let locatesUsers: Bool
 
     var maximumBatchSize: BatchSize { BatchSize(events: 2_000, bytes: 5_000_000) }
     var maximumBodyBytes: Int { 10_000_000 }
     var acceptsGzip: Bool { true }
 
+    func endpoint(for line: EventLine) throws -> String {
+        guard token != nil, let name = try line.field("event")?.asString, Verb.eventNames.contains(name) else {
+            return Self.events
+        }
+        return switch Verb(try line.event()) {
+        case .set, .setOnce, .increment, .append, .unset, .delete: Self.persons
+        case .group: Self.groups
+        case .track, .signUp, .alias, .screen: Self.events
+        }
+    }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        request.appendPath("import")
+        let endpoint = try batch.events.first.map { try self.endpoint(for: $0) } ?? Self.events
+        request.appendPath(endpoint, replacing: [Self.events, Self.persons, Self.groups, "track"])
         request.appendQuery("strict", "1")
-        if let project { request.appendQuery("project_id", project) }
-        request.setBasicAuthorization(user: user, password: password)
-        var writer = batch.makeWriter()
-        writer.raw("[")
-        try writer.events(of: batch, Self.write)
-        writer.raw("]")
-        request.setJSON(writer)
+        if endpoint == Self.events {
+            if let project { request.appendQuery("project_id", project) }
+            request.setBasicAuthorization(user: user, password: password)
+        } else {
+            // Mixpanel documents gzip for events only.
+            request.isCompressible = false
+            request.appendQuery("verbose", "1")
+            request.appendQuery("ip", locatesUsers ? "1" : "0")
+        }
+        try request.setJSON(for: batch) { json in
+            let events = try batch.events.map { try $0.event() }
+            if endpoint == Self.events {
+                json.array(events) { json, event in json.object { write(event, to: &$0) } }
+            } else {
+                json.array(events.flatMap(updates)) { $0.object($1) }
+            }
+        }
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        let count = batch.events.count
+        let object = response.jsonObject
+        let records = object?["failed_records"]?.asArray
         switch response.status {
-        case 200...299:
-            return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
-        case 400:
-            let records = response.jsonObject?["failed_records"]?.asArray
+        // `/engage` and `/groups` return a status of 1 or 0.
+        case 200...299 where records?.isEmpty ?? true:
+            if object?["code"] == 200 || [1, "OK"].contains(object?["status"]) { return .all(.accepted) }
+            return .all(object?["status"] == 0 ? .split("Mixpanel refused the profiles") : .retry(after: nil))
+        case 200...299, 400:
+            let events = recordedEvents(of: batch)
             let indices = records.map { $0.compactMap { $0.asObject?["index"] } } ?? []
             guard !indices.isEmpty, indices.count == records?.count,
-                indices.allSatisfy({ if case .int(0..<Int64(count)) = $0 { true } else { false } })
-            else { return .all(response.verdict) }
-            let failed = (0..<count).map { indices.contains(.int(Int64($0))) }
-            let restCount = failed.count { !$0 }
+                indices.allSatisfy({ if case .int(0..<Int64(events.count)) = $0 { true } else { false } })
+            else { return .all(response.status == 400 ? response.verdict : .retry(after: nil)) }
+            let failedRecords = events.indices.filter { indices.contains(.int(Int64($0))) }
+            let failed = Set(failedRecords.map { events[$0] })
             // The other events were accepted only if Mixpanel counts them. Otherwise they are sent again without these.
-            let isAccepted = response.jsonObject?["num_records_imported"]?.asInt == restCount
+            let count = (object?["num_records_imported"] ?? object?["num_good_events"])?.asInt
+            let isAccepted = count == events.count - failedRecords.count
             let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
-            return .each(failed.map { $0 ? .rejected("Mixpanel refused the event") : rest })
+            return .each(
+                batch.events.indices.map { failed.contains($0) ? .rejected("Mixpanel refused the event") : rest })
         default: return .all(response.verdict)
         }
     }
 
-    private static func write(_ writer: inout JSONWriter, _ event: Event) {
-        writer.raw(#"{"event":"#)
-        writer.string(event.name)
-        writer.raw(#","properties":{"time":"#)
-        writer.integer(event.time.milliseconds)
-        writer.raw(#","distinct_id":"#)
-        writer.string(event.anyDistinctID)
-        writer.raw(#","$insert_id":"#)
-        writer.string(event.id.description)
-        writer.optionalString("$device_id", event.anonymousID)
-        writer.optionalString("$user_id", event.loginID)
-        for property in event.properties {
-            writer.raw(",")
-            writer.string(property.outerName(beside: names))
-            writer.raw(":")
-            writer.value(property.value)
+    // MARK: Events
+
+    private static let events = "import"
+    /// The names that the format writes itself.
+    private static let names: Set<String> = [
+        "time", "distinct_id", "$insert_id", "$device_id", "$user_id",
+    ]
+
+    private func write(_ event: Event, to json: inout JSONWriter) {
+        let verb = Verb(event)
+        var names = Self.names
+        switch verb {
+        case .signUp:
+            json["event"] = "$identify"
+            names.formUnion(["$anon_distinct_id", "$identified_id"])
+        case .alias:
+            json["event"] = "$create_alias"
+            names.insert("alias")
+        default: json["event"] = event.name
         }
-        writer.raw("}}")
+        json.object("properties") {
+            $0["time"] = .int(event.time.milliseconds)
+            // Mixpanel counts all events with an empty id for nobody.
+            $0["distinct_id"] = event.distinctID ?? event.loginID ?? event.anonymousID ?? ""
+            $0["$insert_id"] = event.id.description
+            $0["$device_id"] = event.anonymousID
+            $0["$user_id"] = event.userID
+            switch verb {
+            case .signUp(let anonymousID):
+                $0["$anon_distinct_id"] = anonymousID
+                $0["$identified_id"] = event.userID
+            case .alias(let id): $0["alias"] = id
+            default: break
+            }
+            if !locatesUsers, event.properties["ip"] == nil, event.groups["ip"] == nil { $0["ip"] = 0 }
+            for group in event.groups where event.properties[group.name] == nil {
+                $0[group.outerName(beside: names, in: event.properties)] = [group.value]
+            }
+            for property in event.properties where !isElsewhere(property.name, verb) {
+                $0[property.outerName(beside: names, in: event.properties)] = property.value
+            }
+        }
+    }
+
+    /// Whether the property is sent under another name.
+    private func isElsewhere(_ name: String, _ verb: Verb) -> Bool {
+        switch (name, verb) {
+        case ("$groups", _), ("$original_id", .signUp), ("$alias", .alias): true
+        default: false
+        }
+    }
+
+    // MARK: Profiles
+
+    private static let persons = "engage"
+    private static let groups = "groups"
+
+    /// The event of each record that a request for the batch has.
+    private func recordedEvents(of batch: Batch) -> [Int] {
+        batch.events.indices.flatMap { index in
+            do {
+                let line = batch.events[index]
+                guard try endpoint(for: line) != Self.events else { return [index] }
+                return Array(repeating: index, count: updates(for: try line.event()).count)
+            } catch {
+                return [index]  // Such a line was not sent.
+            }
+        }
+    }
+
+    /// The records of an event. Mixpanel appends one value at a time, so several values are several records.
+    private func updates(for event: Event) -> [Properties] {
+        let operations: [(name: String, value: PropertyValue)]
+        var record: Properties = ["$token": token.map { .string($0) } ?? .null]
+        switch Verb(event) {
+        case .set(let properties): operations = [("$set", .object(properties))]
+        case .setOnce(let properties): operations = [("$set_once", .object(properties))]
+        case .increment(let properties): operations = [("$add", .object(properties))]
+        case .append(let lists): operations = lists.rows.map { ("$append", .object($0)) }
+        case .unset(let names): operations = [("$unset", .array(PropertyArray(names.map { .string($0) })))]
+        case .delete: operations = [("$delete", "")]
+        case .group(let type, let id, let properties):
+            record["$group_key"] = .string(type)
+            record["$group_id"] = .string(id)
+            operations = [("$set", .object(properties))]
+        case .track, .signUp, .alias, .screen: operations = []
+        }
+        if record["$group_key"] == nil {
+            record["$distinct_id"] = .string(event.anyDistinctID)
+            record["$device_id"] = event.anonymousID.map { .string($0) }
+            record["$user_id"] = event.userID.map { .string($0) }
+        }
+        record["$time"] = .int(event.time.milliseconds)
+        return operations.map { operation in
+            var update = record
+            update[operation.name] = operation.value
+            return update
+        }
+    }
+}
+
+extension Properties {
+    /// The first elements of all lists, then the second ones, and so on: at least one row.
+    fileprivate var rows: [Properties] {
+        let lists = map { ($0.name, $0.value.asArray ?? [$0.value]) }
+        let count = lists.map(\.1.count).max() ?? 0
+        return (0..<Swift.max(1, count)).map { row in
+            Properties(lists.compactMap { name, list in row < list.count ? (name, list[row]) : nil })
+        }
     }
 }

@@ -15,13 +15,26 @@ struct OTLPFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "logs")
-        var writer = batch.makeWriter()
-        writer.raw(#"{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"#)
-        writer.string(service)
-        writer.raw(#"}}]},"scopeLogs":[{"scope":{"name":"Sluice"},"logRecords":["#)
-        try writer.events(of: batch, Self.write)
-        writer.raw("]}]}]}")
-        request.setJSON(writer)
+        try request.setJSON(for: batch) { json in
+            try json.object {
+                try $0.array("resourceLogs", [service]) { json, service in
+                    try json.object {
+                        $0.object("resource") {
+                            $0.array("attributes", [service]) { $0.attribute("service.name", .string($1)) }
+                        }
+                        try $0.array("scopeLogs", [LibraryVersion.name]) { json, name in
+                            try json.object {
+                                $0.object("scope") { $0["name"] = name }
+                                try $0.array("logRecords", batch.events) { json, line in
+                                    let event = try line.event()
+                                    json.object { Self.write(event, to: &$0) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// The receiver returns how many records it rejected, but not which. A retry isn't allowed. Reject as many of the last
@@ -29,79 +42,58 @@ struct OTLPFormat: WireFormat {
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         guard let object = response.jsonObject else { return .all(.retry(after: nil)) }
-        guard let rejected = object["partialSuccess"]?.asObject?["rejectedLogRecords"] else { return .all(.accepted) }
+        let partial: Properties
+        switch object["partialSuccess"] {
+        case nil, .null: return .all(.accepted)
+        case .object(let object): partial = object
+        default: return .all(.retry(after: nil))
+        }
+        guard let rejected = partial["rejectedLogRecords"], rejected != .null else { return .all(.accepted) }
         let count = batch.events.count
         guard let number = rejected.asInt, (0...count).contains(number) else { return .all(.retry(after: nil)) }
         let reason = "the OTLP receiver rejected \(number) of \(count) records without saying which"
         return .each((0..<count).map { $0 < count - number ? .accepted : .rejected(reason) })
     }
 
-    private static func write(_ writer: inout JSONWriter, _ event: Event) {
-        writer.raw(#"{"timeUnixNano":"#)
-        writer.unixNanoseconds(event.time)
-        writer.raw(#","observedTimeUnixNano":"#)
-        writer.unixNanoseconds(event.time)
-        writer.raw(#","severityNumber":9,"eventName":"#)
-        writer.string(event.name)
-        writer.raw(#","body":{"stringValue":"#)
-        writer.string(event.name)
-        writer.raw(#"},"attributes":[{"key":"event.id","value":{"stringValue":"#)
-        writer.string(event.id.description)
-        writer.raw("}}")
-        for (name, id) in [
-            ("distinct_id", event.distinctID), ("anonymous_id", event.anonymousID), ("login_id", event.loginID),
-        ] {
-            guard let id else { continue }
-            writer.raw(",")
-            writer.otlpPair(name, .string(id))
-        }
-        for property in event.properties {
-            writer.raw(",")
-            writer.otlpPair(property.outerName(beside: names), property.value)
-        }
-        writer.raw("]}")
+    private static func write(_ event: Event, to json: inout JSONWriter) {
+        let time = event.time.nanoseconds
+        json["timeUnixNano"] = time
+        json["observedTimeUnixNano"] = time
+        json["severityNumber"] = 9
+        json["eventName"] = event.name
+        json["body"] = ["stringValue": .string(event.name)]
+        let ids: [(String, String?)] = [
+            ("event.id", event.id.description), ("distinct_id", event.distinctID),
+            ("anonymous_id", event.anonymousID), ("login_id", event.loginID),
+        ]
+        let own = ids.compactMap { name, id in id.map { Property(name, .string($0)) } }
+        let properties = event.properties.map { Property($0.outerName(beside: names, in: event.properties), $0.value) }
+        json.array("attributes", own + properties) { $0.attribute($1.name, $1.value) }
     }
 }
 
 extension JSONWriter {
     /// A `KeyValue` of OTLP.
-    fileprivate mutating func otlpPair(_ name: String, _ value: PropertyValue) {
-        raw(#"{"key":"#)
-        string(name)
-        raw(#","value":"#)
-        otlpValue(value)
-        raw("}")
+    fileprivate mutating func attribute(_ name: String, _ value: PropertyValue) {
+        object {
+            $0["key"] = name
+            $0.object("value") { $0.anyValue(value) }
+        }
     }
 
-    /// An `AnyValue`: integers as strings, dates in ISO 8601, and null as an empty object.
-    private mutating func otlpValue(_ value: PropertyValue) {
-        raw("{")
+    /// The members of an `AnyValue`: integers as strings, dates in ISO 8601, and nothing for a null.
+    private mutating func anyValue(_ value: PropertyValue) {
         switch value {
-        case .string(let string):
-            raw(#""stringValue":"#)
-            self.string(string)
-        case .int(let int):
-            raw(#""intValue":"#)
-            string(String(int))
-        case .double(let double):
-            raw(#""doubleValue":"#)
-            number(double)
-        case .bool:
-            raw(#""boolValue":"#)
-            self.value(value)
-        case .date(let date):
-            raw(#""stringValue":"#)
-            isoTime(date)
+        case .string(let string): self["stringValue"] = string
+        case .int(let int): self["intValue"] = String(int)
+        case .double: self["doubleValue"] = value
+        case .bool: self["boolValue"] = value
+        case .date(let date): self["stringValue"] = date.description
         case .array(let array):
-            raw(#""arrayValue":{"values":["#)
-            list(array) { $0.otlpValue($1) }
-            raw("]}")
+            object("arrayValue") { $0.array("values", array) { json, value in json.object { $0.anyValue(value) } } }
         case .object(let object):
-            raw(#""kvlistValue":{"values":["#)
-            list(object) { $0.otlpPair($1.name, $1.value) }
-            raw("]}")
+            self.object("kvlistValue") { $0.array("values", object) { $0.attribute($1.name, $1.value) } }
         case .null: break
         }
-        raw("}")
     }
 }

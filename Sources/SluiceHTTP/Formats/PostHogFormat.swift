@@ -3,6 +3,8 @@ import Sluice
 /// `/batch` of PostHog. The event's id is the `uuid`.
 struct PostHogFormat: WireFormat {
     let apiKey: String
+    let isHistoricalMigration: Bool
+    let locatesUsers: Bool
 
     var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 5_000_000) }
     var maximumBodyBytes: Int { 20_000_000 }
@@ -12,15 +14,18 @@ struct PostHogFormat: WireFormat {
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("batch")
-        var writer = batch.makeWriter()
-        writer.raw(#"{"api_key":"#)
-        writer.string(apiKey)
-        writer.raw(#","historical_migration":false,"sent_at":"#)
-        writer.isoTime(request.sendTime)
-        writer.raw(#","batch":["#)
-        try writer.events(of: batch, Self.write)
-        writer.raw("]}")
-        request.setJSON(writer)
+        let sendTime = request.sendTime.description
+        try request.setJSON(for: batch) { json in
+            try json.object {
+                $0["api_key"] = apiKey
+                $0["historical_migration"] = .bool(isHistoricalMigration)
+                $0["sent_at"] = sendTime
+                try $0.array("batch", batch.events) { json, line in
+                    let event = try line.event()
+                    json.object { write(event, to: &$0) }
+                }
+            }
+        }
     }
 
     /// The body's status is 1, or `Ok` from newer servers.
@@ -36,17 +41,50 @@ struct PostHogFormat: WireFormat {
         return .all(.accepted)
     }
 
-    private static func write(_ writer: inout JSONWriter, _ event: Event) {
-        writer.raw(#"{"event":"#)
-        writer.string(event.name)
-        writer.raw(#","distinct_id":"#)
-        writer.string(event.anyDistinctID)
-        writer.raw(#","uuid":"#)
-        writer.string(event.id.description)
-        writer.raw(#","properties":"#)
-        writer.object(event.properties)
-        writer.raw(#","timestamp":"#)
-        writer.isoTime(event.time)
-        writer.raw("}")
+    private func write(_ event: Event, to json: inout JSONWriter) {
+        var event = event
+        become(Verb(event), &event)
+        json["event"] = event.name
+        json["distinct_id"] = event.anyDistinctID
+        json["uuid"] = event.id.description
+        json.object("properties", event.properties)
+        json["timestamp"] = event.time.description
+    }
+
+    /// Gives the event PostHog's name and properties.
+    private func become(_ verb: Verb, _ event: inout Event) {
+        var concernsPerson = event.userID != nil || !event.groups.isEmpty
+        switch verb {
+        // PostHog can't increment, append to or delete a profile.
+        case .track, .increment, .append, .delete: break
+        case .screen: event.name = "$screen"
+        case .signUp(let anonymousID):
+            event.name = "$identify"
+            let traits = event.traits
+            event.properties.removeAll { $0.name == "$original_id" || !$0.name.hasPrefix("$") }
+            event.properties["distinct_id"] = .string(event.anyDistinctID)
+            event.properties["$anon_distinct_id"] = .string(anonymousID)
+            if !traits.isEmpty { event.properties["$set"] = .object(traits) }
+            concernsPerson = true
+        case .alias(let id):
+            event.name = "$create_alias"
+            event.properties["$alias"] = nil
+            event.properties["distinct_id"] = .string(event.anyDistinctID)
+            event.properties["alias"] = .string(id)
+            concernsPerson = true
+        case .group:
+            event.name = "$groupidentify"
+            concernsPerson = true
+        case .set, .setOnce, .unset:
+            event.name = "$set"
+            concernsPerson = true
+        }
+        var defaults: Properties = [
+            "$lib": .string(LibraryVersion.name), "$lib_version": .string(LibraryVersion.current),
+            "$is_identified": .bool(event.userID != nil), "$process_person_profile": .bool(concernsPerson),
+        ]
+        defaults["$device_id"] = event.anonymousID.map { .string($0) }
+        if !locatesUsers { defaults["$geoip_disable"] = true }
+        event.properties.addDefaults(defaults)
     }
 }

@@ -8,41 +8,118 @@ struct SegmentFormat: WireFormat {
     var maximumBodyBytes: Int { 500_000 }
     /// 32 KB, plus the envelope.
     var maximumEventBytes: Int { 32_768 + 48 }
+    var acceptsGzip: Bool { true }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "batch")
         request.setBasicAuthorization(user: writeKey, password: "")
-        var writer = batch.makeWriter()
-        writer.raw(#"{"batch":["#)
-        try writer.events(of: batch, Self.write)
-        writer.raw(#"],"sentAt":"#)
-        writer.isoTime(request.sendTime)
-        writer.raw("}")
-        request.setJSON(writer)
+        if request.retryCount > 0 { request.setHeader("X-Retry-Count", String(request.retryCount)) }
+        let sendTime = request.sendTime.description
+        try request.setJSON(for: batch) { json in
+            try json.object {
+                try $0.array("batch", batch.events) { json, line in
+                    let event = try line.event()
+                    json.object { Self.write(event, to: &$0) }
+                }
+                $0["sentAt"] = sendTime
+            }
+        }
     }
 
     /// Segment returns `{"success":true}`, RudderStack `OK`, and others an empty body.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         if response.status == 429, response.retryAfter == nil { return .all(.retry(after: response.rateLimitReset())) }
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
-        if response.isComplete, response.body.isEmpty || response.body.starts(with: "OK".utf8) {
-            return .all(.accepted)
-        }
-        guard let object = response.jsonObject, object["success"] != false else { return .all(.retry(after: nil)) }
+        let text = response.body.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        if response.isComplete, text.isEmpty || text.elementsEqual("OK".utf8) { return .all(.accepted) }
+        guard let object = response.jsonObject, [nil, true].contains(object["success"]),
+            [nil, .null].contains(object["error"])
+        else { return .all(.retry(after: nil)) }
         return .all(.accepted)
     }
 
-    private static func write(_ writer: inout JSONWriter, _ event: Event) {
-        writer.raw(#"{"type":"track","messageId":"#)
-        writer.string(event.id.description)
-        writer.optionalString("anonymousId", event.anyAnonymousID)
-        writer.optionalString("userId", event.loginID)
-        writer.raw(#","event":"#)
-        writer.string(event.name)
-        writer.raw(#","properties":"#)
-        writer.object(event.properties)
-        writer.raw(#","context":{"library":{"name":"Sluice"}},"timestamp":"#)
-        writer.isoTime(event.time)
-        writer.raw("}")
+    private static func write(_ event: Event, to json: inout JSONWriter) {
+        let verb = Verb(event)
+        json["type"] = type(of: verb)
+        json["messageId"] = event.id.description
+        json["anonymousId"] = event.deviceID
+        json["userId"] = event.userID
+        switch verb {
+        case .signUp: json.object("traits", event.traits)
+        case .set(let traits): json.object("traits", traits)
+        case .alias(let previousID):
+            // Segment requires a user id here.
+            if event.userID == nil { json["userId"] = event.anyDistinctID }
+            json["previousId"] = previousID
+        case .group(let type, let id, var traits):
+            json["groupId"] = id
+            // Segment has no field for the type.
+            if traits["groupType"] == nil { traits["groupType"] = .string(type) }
+            json.object("traits", traits)
+        case .screen(let name):
+            json["name"] = name
+            json.object("properties", event.properties(without: SegmentContext.properties.union(["$screen_name"])))
+        case .track, .setOnce, .increment, .append, .unset, .delete:
+            json["event"] = event.name
+            json.object("properties", event.properties(without: SegmentContext.properties))
+        }
+        json.object("context") { SegmentContext.write(event, verb, to: &$0) }
+        json["timestamp"] = event.time.description
+    }
+
+    private static func type(of verb: Verb) -> String {
+        switch verb {
+        case .signUp, .set: "identify"
+        case .alias: "alias"
+        case .group: "group"
+        case .screen: "screen"
+        case .track, .setOnce, .increment, .append, .unset, .delete: "track"
+        }
+    }
+}
+
+/// Segment's `context`, from the automatic properties.
+private enum SegmentContext {
+    /// The properties that are sent in the context instead.
+    static let properties: Set<String> = [
+        "$lib", "$lib_version", "$app_name", "$app_version", "$manufacturer", "$model", "$os", "$os_version", "$locale",
+        "$timezone", "$screen_width", "$screen_height", "$wifi", "$network_type", "$carrier",
+    ]
+
+    static func write(_ event: Event, _ verb: Verb, to json: inout JSONWriter) {
+        let properties = event.properties
+        json.object("library") {
+            $0["name"] = properties.string("$lib") ?? LibraryVersion.name
+            $0["version"] = properties.string("$lib_version") ?? LibraryVersion.current
+        }
+        if case .group = verb {} else { json["groupId"] = event.groups.first?.value }
+        object("app", ["name": "$app_name", "version": "$app_version"], of: properties, to: &json)
+        if properties["$manufacturer"] != nil || properties["$model"] != nil {
+            json.object("device") {
+                $0["manufacturer"] = properties["$manufacturer"]
+                $0["model"] = properties["$model"]
+                $0["type"] = properties.string("$os")?.lowercased()
+            }
+        }
+        object("os", ["name": "$os", "version": "$os_version"], of: properties, to: &json)
+        object("screen", ["width": "$screen_width", "height": "$screen_height"], of: properties, to: &json)
+        json["locale"] = properties["$locale"]
+        json["timezone"] = properties["$timezone"]
+        let network = properties.string("$network_type")
+        if network != nil || properties["$carrier"] != nil {
+            json.object("network") {
+                $0["wifi"] = network.map { .bool($0 == "wifi") }
+                $0["cellular"] = network.map { .bool($0 == "cellular") }
+                $0["carrier"] = properties["$carrier"]
+            }
+        }
+    }
+
+    /// Writes an object with the properties that the event has, and nothing if it has none of them.
+    private static func object(
+        _ name: String, _ members: KeyValuePairs<String, String>, of properties: Properties, to json: inout JSONWriter
+    ) {
+        let found = Properties(members.compactMap { member in properties[member.value].map { (member.key, $0) } })
+        if !found.isEmpty { json.object(name, found) }
     }
 }

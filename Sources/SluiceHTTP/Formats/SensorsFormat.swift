@@ -12,11 +12,10 @@ struct SensorsFormat: WireFormat {
         request.setHeader("Content-Type", "application/x-www-form-urlencoded")
         var writer = batch.makeWriter()
         let sendTime = request.sendTime
-        writer.raw("[")
-        try writer.events(of: batch) { writer, event in
-            SensorsFormat.write(event, sendTime, to: &writer)
+        try writer.array(batch.events) { json, line in
+            let event = try line.event()
+            json.object { SensorsFormat.write(event, sendTime, to: &$0) }
         }
-        writer.raw("]")
         let array = writer.bytes
         guard let file = Gzip.file(of: array, by: deflater) ?? Gzip.file(of: array, by: .storing) else {
             throw SluiceError(.inputOutput, "the events can't be compressed")
@@ -25,34 +24,27 @@ struct SensorsFormat: WireFormat {
         request.body = Array("crc=\(list.javaHashCode)&gzip=1&data_list=".utf8) + list.percentEncoded
     }
 
-    static func write(_ event: Event, _ sendTime: Timestamp, to writer: inout JSONWriter) {
+    static func write(_ event: Event, _ sendTime: Timestamp, to json: inout JSONWriter) {
         let record = SensorsRecord(event)
-        writer.raw(#"{"type":"#)
-        writer.string(record.type)
-        if record.hasName {
-            writer.raw(#","event":"#)
-            writer.string(event.name)
+        json["type"] = record.type
+        if record.hasName { json["event"] = event.name }
+        json["original_id"] = record.originalID
+        json["item_type"] = record.item?.type
+        json["item_id"] = record.item?.id
+        json["time"] = .int(event.time.milliseconds)
+        json["distinct_id"] = event.anyDistinctID
+        json["anonymous_id"] = event.anonymousID
+        json["login_id"] = event.loginID
+        if let identities = record.identities { json.object("identities", identities) }
+        json.object("lib") {
+            $0["$lib"] = event.properties.string("$lib") ?? LibraryVersion.name
+            $0["$lib_version"] = event.properties.string("$lib_version") ?? LibraryVersion.current
+            $0["$lib_method"] = "code"
+            $0["$app_version"] = event.properties["$app_version"]
         }
-        writer.optionalString("original_id", record.originalID)
-        writer.optionalString("item_type", record.item?.type)
-        writer.optionalString("item_id", record.item?.id)
-        writer.raw(#","time":"#)
-        writer.integer(event.time.milliseconds)
-        writer.raw(#","distinct_id":"#)
-        writer.string(event.anyDistinctID)
-        writer.optionalString("anonymous_id", event.anonymousID)
-        writer.optionalString("login_id", event.loginID)
-        if let identities = record.identities {
-            writer.raw(#","identities":"#)
-            writer.object(identities)
-        }
-        writer.raw(#","lib":{"$lib":"Sluice","$lib_method":"code"},"_track_id":"#)
         // As many random bits of the id as fit into a positive integer in any language.
-        writer.integer(event.id.low & 0x7FFF_FFFF)
-        writer.raw(#","_flush_time":"#)
-        writer.integer(sendTime.milliseconds)
-        writer.raw(#","properties":"#)
-        writer.object(record.properties)
-        writer.raw("}")
+        json["_track_id"] = .int(event.id.low & 0x7FFF_FFFF)
+        json["_flush_time"] = .int(sendTime.milliseconds)
+        json.object("properties", record.properties)
     }
 }

@@ -1,12 +1,9 @@
 import Sluice
 
-/// An event as a record of Sensors Analytics: a `track`, or one of its types for sign-ups, profiles and items.
-///
-/// SluiceIdentity's events have these types. An event with such a name but without the properties that the type requires
-/// comes from elsewhere and remains a `track`.
+/// An event as a record of Sensors Analytics: a `track`, or one of its types for sign-ups, bound ids, profiles and items.
 struct SensorsRecord {
     var type = "track"
-    /// Only `track` and `track_signup` have a name.
+    /// Records about profiles and items have no name.
     var hasName = true
     var originalID: String?
     var item: (type: String, id: String)?
@@ -20,51 +17,91 @@ struct SensorsRecord {
             identities = bound
             properties["$identities"] = nil
         }
-        switch event.name {
-        case "$SignUp": becomeSignUp()
-        case "$ProfileSet": become("profile_set", event.properties["$set"]?.asObject)
-        case "$ProfileSetOnce": become("profile_set_once", event.properties["$set_once"]?.asObject)
-        case "$ProfileIncrement": become("profile_increment", event.properties["$increment"]?.asObject)
-        case "$ProfileAppend": become("profile_append", event.properties["$append"]?.asObject)
-        case "$ProfileUnset": become("profile_unset", event.properties["$unset"]?.asNames)
-        case "$ProfileDelete": become("profile_delete", Properties())
-        case "$ItemSet": becomeItem("item_set", event, event.properties["$item"]?.asObject)
-        case "$ItemDelete": becomeItem("item_delete", event, Properties())
-        default: break
+        switch Verb(event) {
+        case .signUp(let anonymousID):
+            type = "track_signup"
+            originalID = anonymousID
+            properties["$original_id"] = nil
+        case .set(let properties): become("profile_set", properties)
+        case .setOnce(let properties): become("profile_set_once", properties)
+        case .increment(let properties): become("profile_increment", properties)
+        case .append(let properties): become("profile_append", properties)
+        case .unset(let names): become("profile_unset", Properties(names.map { ($0, true) }))
+        case .delete: become("profile_delete", [:])
+        case .track:
+            switch event.name {
+            case "$ItemSet": becomeItem("item_set", event, event.properties["$item"]?.asObject)
+            case "$ItemDelete": becomeItem("item_delete", event, [:])
+            case "$BindID": becomeBinding("track_id_bind", beside: identities ?? [:])
+            case "$UnbindID": becomeBinding("track_id_unbind", beside: [:])
+            default: break
+            }
+        case .alias, .group, .screen: break
         }
+        let offset = event.properties["$utc_offset"]?.asInt ?? 0
+        properties = properties.flattened.withSensorsDates(minutesEast: offset)
     }
 
-    private mutating func becomeSignUp() {
-        guard case .string(let previous)? = properties["$original_id"] else { return }
-        type = "track_signup"
-        originalID = previous
-        properties["$original_id"] = nil
-    }
-
-    private mutating func become(_ type: String, _ properties: Properties?) {
-        guard let properties else { return }
+    private mutating func become(_ type: String, _ properties: Properties) {
         self.type = type
         self.properties = properties
         hasName = false
     }
 
+    /// Moves the id to the `identities`, beside those that are given.
+    private mutating func becomeBinding(_ type: String, beside others: Properties) {
+        guard let kind = properties.string("$id_kind"), let id = properties["$id_value"] else { return }
+        self.type = type
+        properties["$id_kind"] = nil
+        properties["$id_value"] = nil
+        identities = others
+        identities?[kind] = id
+    }
+
     private mutating func becomeItem(_ type: String, _ event: Event, _ properties: Properties?) {
-        guard case .string(let kind)? = event.properties["$item_type"],
-            case .string(let id)? = event.properties["$item_id"], let properties
+        guard let kind = event.properties.string("$item_type"), let id = event.properties.string("$item_id"),
+            let properties
         else { return }
         become(type, properties)
         item = (kind, id)
     }
 }
 
-extension PropertyValue {
-    /// A list of names as properties with the value true.
-    fileprivate var asNames: Properties? {
-        guard let names = asArray else { return nil }
-        return Properties(
-            names.compactMap { name in
-                guard case .string(let text) = name else { return nil }
-                return (text, .bool(true))
-            })
+extension Properties {
+    /// Replaces Sluice's own objects by their members, since Sensors has no objects: `$groups` becomes `groups_company` and
+    /// so on.
+    fileprivate var flattened: Properties {
+        guard contains(where: { $0.ownMembers != nil }) else { return self }
+        var result = Properties()
+        for property in self {
+            guard let members = property.ownMembers else {
+                result[property.name] = property.value
+                continue
+            }
+            for member in members { result[property.name.dropFirst() + "_" + member.name] = member.value }
+        }
+        return result
     }
+
+    /// Dates, in lists too, as Sensors' SDKs write them: in local time, without an offset.
+    fileprivate func withSensorsDates(minutesEast: Int) -> Properties {
+        Properties(map { ($0.name, $0.value.withSensorsDates(minutesEast: minutesEast)) })
+    }
+}
+
+extension PropertyValue {
+    fileprivate func withSensorsDates(minutesEast: Int) -> PropertyValue {
+        switch self {
+        case .date(let date):
+            let local = Timestamp(milliseconds: date.milliseconds &+ Int64(minutesEast) &* 60_000)
+            return .string(String(local.description.replacing("T", with: " ").dropLast()))
+        case .array(let array):
+            return .array(PropertyArray(array.map { $0.withSensorsDates(minutesEast: minutesEast) }))
+        case .string, .int, .double, .bool, .object, .null: return self
+        }
+    }
+}
+
+extension Property {
+    fileprivate var ownMembers: Properties? { name.hasPrefix("$") ? value.asObject : nil }
 }

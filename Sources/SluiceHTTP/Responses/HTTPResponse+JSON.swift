@@ -59,6 +59,11 @@ extension PropertyValue {
         return object
     }
 
+    var asString: String? {
+        guard case .string(let string) = self else { return nil }
+        return string
+    }
+
     var asArray: PropertyArray? {
         guard case .array(let array) = self else { return nil }
         return array

@@ -2,6 +2,7 @@
 //
 //     FaultHost run DIRECTORY [OPTION…] [COMMAND…]    obeys commands; see Settings and HostProcess
 //     FaultHost damage DIRECTORY KIND FIRST END STEP  reads a segment damaged in many ways; see Damage
+//     FaultHost routes DIRECTORY URL COUNT REPORT     sends events over HTTP and to the standard output; see Routes
 
 import Sluice
 
@@ -15,8 +16,10 @@ case "run":
         System.note("\(error)")
         Recorder().record("= failed {}")
     }
+case "routes":
+    await Routes(arguments.dropFirst()).run()
 case "damage":
     Damage(arguments.dropFirst()).run()
 default:
-    System.fail("run or damage?")
+    System.fail("run, damage or routes?")
 }

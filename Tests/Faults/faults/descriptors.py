@@ -1,15 +1,19 @@
 """Few descriptors, many directories of ended processes, and standard descriptors that are closed."""
 
+import http.server
+import json
 import os
+import subprocess
+import threading
 import uuid
 
 from .books import Books
-from .host import Life, live
+from .host import PATIENCE, live
 from .processes import experiment, leftovers
 
 # The host's own, and at most 16 for the store.
 FEW = ("sh", "-c", 'ulimit -n 24; exec "$@"', "sh")
-CLOSED = {"0": "<&-", "2": "2>&-", "0 and 2": "<&- 2>&-"}
+CLOSED = ("<&-", ">&-", "2>&-")
 
 
 def run(machine):
@@ -52,15 +56,68 @@ def directories(machine, figures, directory, seed):
 
 
 def closed(machine, figures, directory, seed):
-    """None of the store's files may get a closed standard descriptor: others would write to it."""
-    which, redirection = sorted(CLOSED.items())[seed % len(CLOSED)]
-    books = Books()
-    life = Life(
-        machine, directory, "--durability", "interval:5", "track 0", prefix=("sh", "-c", f'exec "$@" {redirection}', "sh"))
-    life.wait_for_acknowledged(300)
-    used = [os.path.realpath(f"/proc/{life.process.pid}/fd/{number}") for number in range(3)]
-    life.kill()
-    problems = [f"with {which} closed: {path}" for path in used if path.startswith(os.path.realpath(directory))]
-    books.add(life)
-    books.add(live(machine, directory, "deliver", "close"))
-    return figures.trial(books, seed, problems=problems + leftovers(directory))
+    """No file and no socket may get a closed standard descriptor: others would write to it."""
+    redirection = " ".join(word for bit, word in enumerate(CLOSED) if seed % 8 & 1 << bit)
+    report = directory + ".report"
+    problems = []
+    with Collector() as collector:
+        process = subprocess.Popen(
+            ["sh", "-c", f'exec "$@" {redirection}', "sh", machine.host, "routes", directory, collector.url, "500", report],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        machine.watch(process)
+        collector.watch(process.pid)
+        printed, _ = process.communicate(timeout=PATIENCE)
+    used = sorted({link for link in collector.links if link.startswith(("socket:", os.path.realpath(directory)))})
+    problems += [f"a standard descriptor is {link}" for link in used]
+    if process.returncode != 0:
+        problems.append(f"ended with {process.returncode}")
+    numbers = {json.loads(line)["properties"]["number"] for line in collector.lines}
+    if numbers != set(range(500)):
+        problems.append(f"{len(numbers)} of 500 events at the server")
+    with open(report) as file:
+        result = json.load(file)
+    os.remove(report)
+    has_output = ">&-" not in redirection.split()
+    expected = {"http": 500, "stdout": 500} if has_output else {"http": 500}
+    lines = 500 if has_output else 0
+    if result["delivered"] != expected or len(printed.splitlines()) != lines or has_output != (not result["failures"]):
+        problems.append(f"{result}, and {len(printed.splitlines())} lines printed")
+    figures.count(at_the_server=len(numbers), printed=len(printed.splitlines()))
+    return figures.trial(Books(), seed, problems=[f"{redirection or 'all open'}: {problem}" for problem in problems])
+
+
+class Collector(http.server.ThreadingHTTPServer):
+    """A server that keeps the lines of all bodies, and looks at its client's standard descriptors during a request."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), CollectorHandler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/"
+        self.lines = []
+        self.links = []
+        self.process = None
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def watch(self, process):
+        self.process = process
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class CollectorHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.server.lines += self.rfile.read(int(self.headers["Content-Length"])).splitlines()
+        for number in range(3):
+            try:
+                self.server.links.append(os.readlink(f"/proc/{self.server.process}/fd/{number}"))
+            except FileNotFoundError:
+                pass  # It is closed.
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass

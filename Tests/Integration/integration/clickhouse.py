@@ -1,6 +1,7 @@
 """ClickHouse: compares its rows with an independent reading of the log."""
 
 import glob
+import itertools
 import json
 import os
 import urllib.error
@@ -22,6 +23,7 @@ CONFIGURATION = """<?xml version="1.0"?>
     <default_profile>default</default_profile>
     <default_database>default</default_database>
     <mark_cache_size>5368709</mark_cache_size>
+{more}
 </yandex>
 """
 
@@ -52,19 +54,31 @@ CREATE TABLE {name} (
 
 
 class Server:
-    def __init__(self, machine):
-        program = machine.need("clickhouse-server", "clickhouse-server")
-        place = machine.folder("clickhouse")
-        http, tcp = machine.free_ports(2)
-        with open(os.path.join(place, "config.xml"), "w") as file:
-            file.write(CONFIGURATION.format(http=http, tcp=tcp, place=place))
-        with open(os.path.join(place, "users.xml"), "w") as file:
+    """A ClickHouse with a directory of its own. `more` is added to its configuration."""
+
+    def __init__(self, machine, name="clickhouse", ports=None, more=""):
+        self._machine = machine
+        self._name = name
+        self._program = machine.need("clickhouse-server", "clickhouse-server")
+        self._place = machine.folder(name)
+        self.port, tcp = ports or machine.free_ports(2)
+        with open(os.path.join(self._place, "config.xml"), "w") as file:
+            file.write(CONFIGURATION.format(http=self.port, tcp=tcp, place=self._place, more=more))
+        with open(os.path.join(self._place, "users.xml"), "w") as file:
             file.write(USERS)
-        machine.start([program, f"--config-file={place}/config.xml"], http, "clickhouse-server", cwd=place)
-        self.port = http
+        self.start()
         self.version = self.query("SELECT version()").strip()
         if not self.version.startswith("18."):
             raise Impossible(f"the tables here are made for Debian's ClickHouse 18.16, not for {self.version}")
+
+    def start(self):
+        command = [self._program, f"--config-file={self._place}/config.xml"]
+        self._process = self._machine.start(command, self.port, self._name, cwd=self._place)
+
+    def kill(self):
+        """Ends the server as `kill -9` does."""
+        self._process.kill()
+        self._process.wait()
 
     @staticmethod
     def of(machine):
@@ -72,14 +86,18 @@ class Server:
             machine.servers["clickhouse"] = Server(machine)
         return machine.servers["clickhouse"]
 
-    def query(self, statement):
+    def stream(self, statement):
+        """The open response to a statement."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/", data=statement.encode())
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=60) as response:
-                return response.read().decode()
+            return opener.open(request, timeout=300)
         except urllib.error.HTTPError as error:
             raise Failed(f"ClickHouse refuses {statement!r}: {error.read().decode()}")
+
+    def query(self, statement):
+        with self.stream(statement) as response:
+            return response.read().decode()
 
     def make_table(self, name, engine="ReplacingMergeTree"):
         self.query(f"DROP TABLE IF EXISTS {name}")
@@ -90,8 +108,9 @@ class Server:
 
     def rows(self, name):
         """Each event once, by id, which is the order of tracking."""
-        response = self.query(f"SELECT * FROM {name} ORDER BY toString(id) LIMIT 1 BY id FORMAT JSONEachRow")
-        return [json.loads(line) for line in response.splitlines()]
+        with self.stream(f"SELECT * FROM {name} ORDER BY toString(id) LIMIT 1 BY id FORMAT JSONEachRow") as response:
+            for line in response:
+                yield json.loads(line)
 
 
 def url(port):
@@ -100,8 +119,9 @@ def url(port):
 
 def compare(rows, lines):
     """Compares every field of every row with its line."""
-    same("rows", len(rows), len(lines))
-    for number, (row, line) in enumerate(zip(rows, lines), 1):
+    for number, (row, line) in enumerate(itertools.zip_longest(rows, lines), 1):
+        if row is None or line is None:
+            raise Failed(f"there are {'fewer' if row is None else 'more'} rows than {len(lines)}")
         expected = log.event(line)
         names = ("method", "path", "protocol", "status", "bytes", "referrer", "user_agent", "user")
         properties = {name: row[f"properties.{name}"] for name in names}

@@ -106,7 +106,7 @@ class Machine:
         shown = subprocess.run(command + ["--show-bin-path"], check=True, capture_output=True, text=True)
         return os.path.join(shown.stdout.strip(), "AccessLog")
 
-    def deliver(self, lines, url, wire_format, store, deadline=30, authorities=None):
+    def deliver(self, lines, url, wire_format, store, deadline=30, authorities=None, timeout=300):
         """Runs AccessLog with `lines`. Returns its exit status, its counts by name, and its messages."""
         environment = {**os.environ, "no_proxy": "*"}
         environment.pop("SSL_CERT_FILE", None)
@@ -116,7 +116,7 @@ class Machine:
         try:
             run = subprocess.run(
                 command + ["--deadline", str(deadline)], input=b"".join(line + b"\n" for line in lines),
-                env=environment, capture_output=True, timeout=300)
+                env=environment, capture_output=True, timeout=timeout)
         except subprocess.TimeoutExpired:
             raise Failed("AccessLog doesn't end")
         said = run.stderr.decode(errors="replace")
@@ -126,9 +126,9 @@ class Machine:
         return run.returncode, counts, said
 
     def start(self, command, port, name, **options):
-        """Starts a server and waits until it listens."""
+        """Starts a server, waits until it listens, and returns its process."""
         output = os.path.join(self.place, f"{name}.log")
-        with open(output, "wb") as file:
+        with open(output, "ab") as file:
             process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, **options)
         self._processes.append(process)
         for _ in range(600):
@@ -136,7 +136,7 @@ class Machine:
                 break
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return
+                    return process
             time.sleep(0.05)
         with open(output, errors="replace") as file:
             raise Impossible(f"{name} does not start: {file.read()[-2_000:]}")

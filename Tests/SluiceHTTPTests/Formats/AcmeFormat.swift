@@ -14,14 +14,10 @@ struct AcmeFormat: WireFormat {
         request.setHeader("Content-Type", "application/json")
         request.setHeader("X-Acme-Key", key)
         var writer = JSONWriter()
-        writer.raw(#"{"sent":"#)
-        writer.integer(request.sendTime.milliseconds)
-        writer.raw(#","events":["#)
-        for (index, line) in batch.events.enumerated() {
-            if index > 0 { writer.raw(",") }
-            writer.raw(line.bytes)  // The stored line. Use line.event() to write another shape.
+        writer.object {
+            $0["sent"] = .int(request.sendTime.milliseconds)
+            $0.array("events", batch.events) { $0.raw($1.bytes) }  // The stored lines, or write another shape.
         }
-        writer.raw("]}")
         request.body = writer.bytes
     }
 

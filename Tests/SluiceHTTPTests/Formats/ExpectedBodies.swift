@@ -1,3 +1,5 @@
+import Sluice
+
 /// The bodies for `Batch.allKinds()`, written by hand from the backends' documentation.
 enum ExpectedBodies {
     static let ids = (1...3).map { "019b7705-8c00-7000-8000-0000ffff000\($0)" }
@@ -32,25 +34,36 @@ enum ExpectedBodies {
         """#
     }.joined()
 
+    private static let version = LibraryVersion.current
+    private static let context = #"{"library":{"name":"Sluice","version":"\#(version)"}}"#
+
     static let segment = #"""
         {"batch":[{"type":"track","messageId":"\#(ids[0])","anonymousId":"a1","userId":"u/1",\#
-        "event":"Kauf \"é😀\"","properties":\#(properties),"context":{"library":{"name":"Sluice"}},\#
+        "event":"Kauf \"é😀\"","properties":\#(properties),"context":\#(context),\#
         "timestamp":"2026-01-01T00:00:00.123Z"},\#
         {"type":"track","messageId":"\#(ids[1])","anonymousId":"\#(ids[1])","event":"Bare","properties":{},\#
-        "context":{"library":{"name":"Sluice"}},"timestamp":"2026-01-01T00:00:00.000Z"},\#
+        "context":\#(context),"timestamp":"2026-01-01T00:00:00.000Z"},\#
         {"type":"track","messageId":"\#(ids[2])","anonymousId":"a2","event":"Seen","properties":{"n":1},\#
-        "context":{"library":{"name":"Sluice"}},"timestamp":"2026-01-01T00:00:01.000Z"}],\#
+        "context":\#(context),"timestamp":"2026-01-01T00:00:01.000Z"}],\#
         "sentAt":"2026-01-01T00:01:00.000Z"}
         """#
 
+    private static func personal(_ isIdentified: Bool, _ device: String?) -> String {
+        #"""
+        "$lib":"Sluice","$lib_version":"\#(version)","$is_identified":\#(isIdentified),\#
+        "$process_person_profile":\#(isIdentified),\#(device.map { #""$device_id":"\#($0)","# } ?? "")\#
+        "$geoip_disable":true
+        """#
+    }
+
     static let postHog = #"""
         {"api_key":"s3cr3t-key","historical_migration":false,"sent_at":"2026-01-01T00:01:00.000Z","batch":[\#
-        {"event":"Kauf \"é😀\"","distinct_id":"u/1","uuid":"\#(ids[0])","properties":\#(properties),\#
-        "timestamp":"2026-01-01T00:00:00.123Z"},\#
-        {"event":"Bare","distinct_id":"\#(ids[1])","uuid":"\#(ids[1])","properties":{},\#
-        "timestamp":"2026-01-01T00:00:00.000Z"},\#
-        {"event":"Seen","distinct_id":"a2","uuid":"\#(ids[2])","properties":{"n":1},\#
-        "timestamp":"2026-01-01T00:00:01.000Z"}]}
+        {"event":"Kauf \"é😀\"","distinct_id":"u/1","uuid":"\#(ids[0])","properties":\#
+        \#(properties.dropLast()),\#(personal(true, "a1"))},"timestamp":"2026-01-01T00:00:00.123Z"},\#
+        {"event":"Bare","distinct_id":"\#(ids[1])","uuid":"\#(ids[1])","properties":\#
+        {\#(personal(false, nil))},"timestamp":"2026-01-01T00:00:00.000Z"},\#
+        {"event":"Seen","distinct_id":"a2","uuid":"\#(ids[2])","properties":\#
+        {"n":1,\#(personal(false, "a2"))},"timestamp":"2026-01-01T00:00:01.000Z"}]}
         """#
 
     static let otlp = #"""
@@ -98,21 +111,21 @@ enum ExpectedBodies {
 
     static let mixpanel = #"""
         [{"event":"Kauf \"é😀\"","properties":{"time":1767225600123,"distinct_id":"u/1",\#
-        "$insert_id":"\#(ids[0])","$device_id":"a1","$user_id":"u/1",\#
+        "$insert_id":"\#(ids[0])","$device_id":"a1","$user_id":"u/1","ip":0,\#
         \#(properties.dropFirst().replacing(#","time":"#, with: #","properties.time":"#))},\#
-        {"event":"Bare","properties":{"time":1767225600000,"distinct_id":"\#(ids[1])","$insert_id":"\#(ids[1])"}},\#
+        {"event":"Bare","properties":{"time":1767225600000,"distinct_id":"","$insert_id":"\#(ids[1])","ip":0}},\#
         {"event":"Seen","properties":{"time":1767225601000,"distinct_id":"a2","$insert_id":"\#(ids[2])",\#
-        "$device_id":"a2","n":1}}]
+        "$device_id":"a2","ip":0,"n":1}}]
         """#
 
     static let amplitude = #"""
         {"api_key":"s3cr3t-key","options":{"min_id_length":1},"client_upload_time":"2026-01-01T00:01:00.000Z","events":[\#
         {"event_type":"Kauf \"é😀\"","user_id":"u/1","device_id":"a1","time":1767225600123,\#
-        "insert_id":"\#(ids[0])","event_properties":\#(properties)},\#
+        "insert_id":"\#(ids[0])","library":"Sluice/\#(version)","event_properties":\#(properties)},\#
         {"event_type":"Bare","device_id":"\#(ids[1])","time":1767225600000,"insert_id":"\#(ids[1])",\#
-        "event_properties":{}},\#
+        "library":"Sluice/\#(version)","event_properties":{}},\#
         {"event_type":"Seen","device_id":"a2","time":1767225601000,"insert_id":"\#(ids[2])",\#
-        "event_properties":{"n":1}}]}
+        "library":"Sluice/\#(version)","event_properties":{"n":1}}]}
         """#
 
     static let datadog = #"""
@@ -132,16 +145,19 @@ enum ExpectedBodies {
         ["1767225601000000000",\#(quoted(lines[2])),{"event_id":"\#(ids[2])"}]]}]}
         """#
 
+    private static let lib = #"{"$lib":"Sluice","$lib_version":"\#(version)","$lib_method":"code"}"#
+
     /// Sensors' `data_list`, unpacked.
     static let sensors = #"""
         [{"type":"track","event":"Kauf \"é😀\"","time":1767225600123,"distinct_id":"u/1","anonymous_id":"a1",\#
-        "login_id":"u/1","lib":{"$lib":"Sluice","$lib_method":"code"},"_track_id":2147418113,\#
-        "_flush_time":1767225660000,"properties":\#(properties)},\#
+        "login_id":"u/1","lib":\#(lib),"_track_id":2147418113,\#
+        "_flush_time":1767225660000,"properties":\#
+        \#(properties.replacing(#"2025-12-31T00:00:00.000\u005a"#, with: "2025-12-31 00:00:00.000"))},\#
         {"type":"track","event":"Bare","time":1767225600000,"distinct_id":"\#(ids[1])",\#
-        "lib":{"$lib":"Sluice","$lib_method":"code"},"_track_id":2147418114,"_flush_time":1767225660000,\#
+        "lib":\#(lib),"_track_id":2147418114,"_flush_time":1767225660000,\#
         "properties":{}},\#
         {"type":"track","event":"Seen","time":1767225601000,"distinct_id":"a2","anonymous_id":"a2",\#
-        "lib":{"$lib":"Sluice","$lib_method":"code"},"_track_id":2147418115,"_flush_time":1767225660000,\#
+        "lib":\#(lib),"_track_id":2147418115,"_flush_time":1767225660000,\#
         "properties":{"n":1}}]
         """#
 

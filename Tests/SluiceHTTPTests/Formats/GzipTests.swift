@@ -41,12 +41,12 @@ struct GzipTests {
         #expect(first.body == second.body)
     }
 
-    @Test("a body of up to 1,024 bytes isn't compressed", arguments: [1_023, 1_024, 1_025])
+    @Test("a body of less than 256 bytes isn't compressed", arguments: [255, 256, 257])
     func shortBodyIsNotCompressed(count: Int) async throws {
         let client = KeepingClient()
         let batch = Batch.of(String(repeating: "a", count: count - 1))
         let request = try await Self.sent(batch, by: Self.transport(client), client)
-        #expect((request.header("Content-Encoding") == "gzip") == (count > 1_024))
+        #expect((request.header("Content-Encoding") == "gzip") == (count >= 256))
     }
 
     @Test("a body that doesn't become smaller isn't compressed")
@@ -71,13 +71,26 @@ struct GzipTests {
         }
     }
 
+    @Test("Mixpanel's events are compressed, and its profiles are not")
+    func mixpanelProfilesAreNotCompressed() async throws {
+        let client = KeepingClient(responding: HTTPResponse(status: 200, body: Array(#"{"code":200}"#.utf8)))
+        let format = HTTPFormat.mixpanel(token: "k")
+        var profile = Event.numbered(0)
+        profile.name = "$ProfileSet"
+        profile.properties = ["$set": ["text": .string(String(repeating: "a", count: 1_000))]]
+        let batch = try Batch(id: 1, events: [EventLine(profile)] + Batch.numbered(50).events)
+        #expect(try await Self.transport(client, format: format).send(batch) == .all(.accepted))
+        let encodings = client.requests.withLock { $0.map { $0.header("Content-Encoding") } }
+        #expect(encodings == [nil, "gzip"])
+    }
+
     @Test("these formats accept gzip")
     func someFormatsAcceptGzip() {
         let accepting = FormatSample.all.filter { $0.wire.acceptsGzip }.map(\.name)
         #expect(
             accepting == [
-                "fluentBit", "vector", "clickHouse", "clickHouseLegacy", "elasticsearch", "otlp", "postHog",
-                "loki", "mixpanel", "mixpanelAccount", "datadog",
+                "fluentBit", "vector", "clickHouse", "clickHouseLegacy", "elasticsearch", "otlp", "segment",
+                "postHog", "loki", "mixpanel", "mixpanelAccount", "datadog",
             ])
     }
 

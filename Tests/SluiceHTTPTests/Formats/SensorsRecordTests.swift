@@ -26,7 +26,7 @@ struct SensorsRecordTests {
         return try transport.accepted().map { event in
             let batch = try Batch(id: 1, events: [EventLine(event)])
             var writer = batch.makeWriter()
-            SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &writer)
+            writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
             var record = try #require(try JSONReader.value(of: writer.bytes).asObject)
             #expect(record["lib"]?.asObject?["$lib"] == "Sluice")
             for name in ["time", "anonymous_id", "login_id", "lib", "_track_id", "_flush_time"] { record[name] = nil }
@@ -79,21 +79,71 @@ struct SensorsRecordTests {
             ])
     }
 
-    @Test("bound ids are sent beside the properties")
+    @Test("bound ids are sent beside the properties, and binding has types of its own")
     func boundIDsAreIdentities() async throws {
         let records = try await records { identity, pipeline in
+            try identity.bind("crm", "7")
             try identity.bind("mobile", "+49")
+            try identity.unbind("crm")
             pipeline.track("Seen", ["n": 1])
         }
+        #expect(
+            records.dropFirst().dropLast() == [
+                #"{"type":"track_id_bind","event":"$BindID","distinct_id":"a-1","identities":{"crm":"7","mobile":"+49"},"properties":{}}"#,
+                #"{"type":"track_id_unbind","event":"$UnbindID","distinct_id":"a-1","identities":{"crm":"7"},"properties":{}}"#,
+            ])
         #expect(
             records.last
                 == #"{"type":"track","event":"Seen","distinct_id":"a-1","identities":{"mobile":"+49"},"properties":{"n":1}}"#
         )
     }
 
+    @Test("aliases and screens are tracks")
+    func aliasesAndScreensAreTracks() async throws {
+        let records = try await records { identity, pipeline in
+            try identity.alias("old-7")
+            pipeline.track("$AppViewScreen", ["$screen_name": "Home"])
+        }
+        #expect(
+            records == [
+                #"{"type":"track","event":"$Alias","distinct_id":"a-1","properties":{"$alias":"old-7"}}"#,
+                #"{"type":"track","event":"$AppViewScreen","distinct_id":"a-1","properties":{"$screen_name":"Home"}}"#,
+            ])
+    }
+
+    @Test("groups are properties of their own, since Sensors has no objects")
+    func groupsAreFlat() async throws {
+        let records = try await records { identity, pipeline in
+            try identity.join("company", "acme", ["plan": "pro"])
+            pipeline.track("Seen", ["own": ["n": 1]])
+        }
+        #expect(
+            records.first
+                == #"{"type":"track","event":"$GroupIdentify","distinct_id":"a-1","properties":"#
+                + #"{"$group_type":"company","$group_key":"acme","group_set_plan":"pro","groups_company":"acme"}}"#)
+        #expect(records.last?.contains(#""groups_company":"acme"}"#) == true)
+    }
+
+    @Test("dates are in the event's local time, as Sensors' SDKs write them")
+    func datesAreLocal() async throws {
+        let date = PropertyValue.date(Timestamp(milliseconds: 1_767_225_600_123))
+        let records = try await records { identity, pipeline in
+            pipeline.track("Seen", ["at": date])
+            pipeline.track("Seen", ["at": date, "$utc_offset": -90])
+            identity.profile.set(["born": date])
+        }
+        #expect(records[0].contains(#""properties":{"at":"2026-01-01 00:00:00.123"}"#))
+        #expect(records[1].contains(#""at":"2025-12-31 22:30:00.123""#))
+        // Without the limits, which drop such a list.
+        var event = Event.bare
+        event.properties = ["list": [date, "x"]]
+        #expect(SensorsRecord(event).properties == ["list": ["2026-01-01 00:00:00.123", "x"]])
+        #expect(records[2].contains(#""properties":{"born":"2026-01-01 00:00:00.123"}"#))
+    }
+
     @Test(
         "an event with a verb's name but without its properties remains a track",
-        arguments: ["$SignUp", "$ProfileSet", "$ProfileUnset", "$ItemSet", "$ItemDelete"])
+        arguments: ["$SignUp", "$ProfileSet", "$ProfileUnset", "$ItemSet", "$ItemDelete", "$BindID", "$UnbindID"])
     func similarEventsStayTracks(name: String) async throws {
         let records = try await records { _, pipeline in pipeline.track(name, ["$item_id": 1]) }
         #expect(records == [#"{"type":"track","event":"\#(name)","distinct_id":"a-1","properties":{"$item_id":1}}"#])

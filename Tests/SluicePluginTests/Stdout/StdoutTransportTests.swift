@@ -9,6 +9,11 @@ import Testing
 private final class TestPipe: Sendable {
     private let pipe = Pipe()
 
+    init() {
+        // A test ends its reader while a write still waits for it.
+        signal(SIGPIPE, SIG_IGN)
+    }
+
     var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
 
     /// Waits for the first byte, which shows that a write has begun.
@@ -161,4 +166,16 @@ struct StdoutTransportTests {
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.contains("isn't open for writing") == true)
     }
+
+    #if os(Linux)
+        @Test("a pipeline isn't built with the number of an event queue, which a closed standard output leaves free")
+        func eventQueueIsRefused() throws {
+            // Swift doesn't import this function.
+            let symbol = try #require(dlsym(nil, "epoll_create1"))
+            let queue = unsafeBitCast(symbol, to: (@convention(c) (CInt) -> CInt).self)(0)
+            defer { close(queue) }
+            let error = #expect(throws: SluiceError.self) { try StdoutTransport(descriptor: queue).open() }
+            #expect(error?.code == .invalidArgument)
+        }
+    #endif
 }

@@ -30,7 +30,9 @@ struct TestPipeline {
     ) throws {
         let recorder = Recorder()
         let messages = messages
+        // The only sleepers of the first hour are the plugins'.
         pipeline = try Pipeline(
+            delivery: DeliveryPolicy(flushInterval: .seconds(3_600)),
             environment: PipelineEnvironment(time: time, random: random),
             onDiagnostic: { diagnostic in messages.withLock { $0.append(diagnostic) } }
         ) {

@@ -224,4 +224,26 @@ import Testing
         }
         #expect(accepted + rejected.count == 12)
     }
+
+    @Test("a part knows how often its events were sent without a result")
+    func partKnowsRetries() {
+        func counts(_ verdicts: Verdicts...) -> [Int] {
+            var progress = BatchProgressTests.progress(4)
+            return verdicts.map { verdicts in
+                if progress.isDeferred { progress.resume() }
+                let part = progress.nextPart(BatchProgressTests.unlimited)
+                _ = progress.apply(verdicts, toFirst: part.events.count)
+                return part.retryCount
+            }
+        }
+        let retry = Verdicts.all(.retry(after: nil))
+        #expect(counts(retry, retry, retry) == [0, 1, 2])
+        #expect(counts(retry, .all(.hold("")), retry) == [0, 1, 2])
+        // Smaller parts and the rest of a part are other requests.
+        #expect(counts(retry, .all(.tooLarge), retry, retry) == [0, 1, 0, 1])
+        let again = Verdict.retry(after: .zero)
+        #expect(counts(retry, .each([.rejected(""), again, again, again]), retry) == [0, 1, 0])
+        let later = Verdict.retry(after: .seconds(1))
+        #expect(counts(.each([.accepted, .accepted, later, later]), .each([later, later]), retry) == [0, 1, 2])
+    }
 }

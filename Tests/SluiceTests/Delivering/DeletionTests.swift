@@ -25,7 +25,9 @@ import Testing
     @Test("a deletion waits for the send in flight and does not count its events")
     func deletionWaitsForSend() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
+        bench.pipeline.pauseDelivery()
         bench.track(13)
+        bench.pipeline.resumeDelivery()
         await bench.transport.waitForSends(1)
         let deletion = Task { await bench.pipeline.deleteAll() }
         bench.transport.release(.all(.accepted))

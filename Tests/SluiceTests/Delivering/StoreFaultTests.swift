@@ -186,14 +186,34 @@ import Testing
         bench.track(1)
         await bench.sends(at: 15)
     }
+
+    @Test("a flush reports the bytes of earlier processes that were not read")
+    func flushReportsUnreadBytes() async throws {
+        let store = HollowStore(isReadable: false)
+        let bench = try Bench(store: store)
+        let report = await bench.pipeline.flush()
+        #expect(report.waiting == 0)
+        #expect(report.unreadBytes == 100)
+        #expect(!report.isComplete)
+        store.makeReadable()
+        #expect(await bench.pipeline.flush().isComplete)
+    }
 }
 
 /// Has unread bytes of an earlier process that contain no event.
 private final class HollowStore: StoreWrapper {
     let base = WatchedStore()
     private let unreadBytes = Locked(100)
+    private let isReadable: Locked<Bool>
+
+    init(isReadable: Bool = true) {
+        self.isReadable = Locked(isReadable)
+    }
+
+    func makeReadable() { isReadable.withLock { $0 = true } }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        guard isReadable.withLock(\.self) else { throw SluiceError(.inputOutput, "unreadable") }
         unreadBytes.withLock { $0 = 0 }
         return try base.nextBatch(size)
     }

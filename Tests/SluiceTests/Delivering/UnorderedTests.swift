@@ -1,7 +1,8 @@
-import Sluice
 import SluiceMemory
 import SluiceTesting
 import Testing
+
+@testable import Sluice
 
 /// Routes with more than one batch in flight.
 @Suite(.timeLimit(.minutes(10))) struct UnorderedTests {
@@ -202,4 +203,45 @@ import Testing
         #expect(ids.count == Set(ids).count)
         #expect(await bench.pipeline.shutdown().isBalanced)
     }
+
+    @Test("a worker that finds nothing to do doesn't end a flush for which another worker sends its batch")
+    func idleWorkerEndsNoFlush() async {
+        var policy = DeliveryPolicy.standard
+        policy.maximumBatchesInFlight = 2
+        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
+        state.opened()
+        state.change { $0.flushRequested() }
+        let backlog = Backlog(events: 1, bytes: 1)
+        guard case .take(_, let epoch) = state.nextStep(isHolding: false, backlog, at: .zero) else {
+            Issue.record("nothing is taken")
+            return
+        }
+        let batch = Batch(id: 1, events: [BatchProgressTests.line(1)])
+        let isTaken = state.took(batch)
+        #expect(isTaken)
+        var progress = BatchProgress(batch)
+        let result = progress.apply(.all(.retry(after: nil)), toFirst: 1)
+        _ = state.record(result, progress, epoch: epoch, at: .zero) { 0 }
+
+        let isOver = await withCheckedContinuation { continuation in
+            state.wait(for: .init(event: .flushed(resolved: 1), continuation: continuation))
+            state.change { $0.flushRequested() }
+            _ = state.nextStep(isHolding: false, backlog, at: .zero)
+            let ended = state.takeActions().waiters
+            #expect(ended.isEmpty)
+            for (waiter, value) in ended { waiter.continuation.resume(returning: value) }
+            guard ended.isEmpty else { return }
+            guard case .send = state.nextStep(isHolding: true, backlog, at: .zero) else {
+                Issue.record("nothing is sent")
+                return
+            }
+            let result = progress.apply(.all(.accepted), toFirst: 1)
+            if let work = state.record(result, progress, epoch: epoch, at: .zero, random: { 0 }) {
+                state.settled(progress, work)
+            }
+            for (waiter, value) in state.takeActions().waiters { waiter.continuation.resume(returning: value) }
+        }
+        #expect(isOver)
+    }
+
 }

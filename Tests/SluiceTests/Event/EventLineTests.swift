@@ -56,13 +56,13 @@ import Testing
             let json = try JSONSerialization.jsonObject(with: Data(line.bytes))
             let fields = try #require(json as? [String: Any])
             #expect(fields["id"] as? String == event.id.description)
-            #expect(isSame(fields["event"], .string(event.name)))
-            #expect(isSame(fields["time"], .int(event.time.milliseconds)))
+            #expect(isSame(fields["event"], PropertyValue.string(event.name)))
+            #expect(isSame(fields["time"], PropertyValue.int(event.time.milliseconds)))
             #expect(fields["priority"] as? String == (event.priority == .critical ? "critical" : nil))
             #expect(isSame(fields["distinct_id"], event.distinctID.map { .string($0) }))
             #expect(isSame(fields["anonymous_id"], event.anonymousID.map { .string($0) }))
             #expect(isSame(fields["login_id"], event.loginID.map { .string($0) }))
-            #expect(isSame(fields["properties"], .object(event.properties)))
+            #expect(isSame(fields["properties"], PropertyValue.object(event.properties)))
         }
     }
 

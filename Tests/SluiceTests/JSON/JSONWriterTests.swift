@@ -145,4 +145,33 @@ import Testing
         #expect(one.bytes == Array("10".utf8))
         #expect(two.bytes == Array("123".utf8))
     }
+
+    @Test("objects and arrays write their own braces and commas")
+    func membersAreSeparated() {
+        let text = written {
+            $0.object {
+                $0["event"] = "A \"b\""
+                $0["none"] = nil as String?
+                $0["n"] = 1
+                $0["null"] = PropertyValue.null
+                $0.object("empty") { _ in }
+                $0.object("own", ["a{": "}"])
+                $0.object("inner") { $0["deep"] = true }
+                $0.array("list", [1, 2]) { $0.integer($1) }
+                $0.array("objects", ["x", "y"]) { json, name in json.object { $0["name"] = name } }
+                $0.array("nothing", [] as [Int]) { $0.integer($1) }
+                $0.raw("raw", Array("[{}]".utf8))
+                $0["last"] = "{"
+                $0["after"] = "x"
+                $0.members(of: Array(#"{"m":1}"#.utf8))
+                $0.members(of: Array("{}".utf8))
+            }
+        }
+        #expect(
+            text == #"{"event":"A \"b\"","n":1,"null":null,"empty":{},"own":{"a{":"}"},"inner":{"deep":true},"#
+                + #""list":[1,2],"objects":[{"name":"x"},{"name":"y"}],"nothing":[],"raw":[{}],"last":"{","after":"x","#
+                + #""m":1}"#)
+        #expect(written { $0.object { $0.members(of: Array(#"{"m":1}"#.utf8)) } } == #"{"m":1}"#)
+        #expect(written { $0.object { _ in } } == "{}")
+    }
 }

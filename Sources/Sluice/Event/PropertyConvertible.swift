@@ -1,0 +1,182 @@
+/// A type whose values can be values of properties, as they are: `["query": query]`.
+///
+/// The standard library's strings, numbers and booleans conform, and so do optionals, arrays and dictionaries of conforming
+/// types. `SluiceFoundation` adds `Date`, `URL`, `UUID` and `Decimal`.
+///
+/// ## Conforming
+/// - An enum with raw values needs only the name of the protocol: `enum Plan: String, PropertyConvertible { … }`.
+/// - For any other type, return a ``PropertyValue`` from ``propertyValue``. It is sanitized when it is added to properties.
+public protocol PropertyConvertible {
+    /// The value as a property can hold it. Called on the thread that tracks the event.
+    var propertyValue: PropertyValue { get }
+}
+
+/// A dictionary literal with variables in it, such as `["query": query, "results": results.count]`.
+///
+/// You never write this type. Each method that takes ``Properties`` has an overload for it, which Swift chooses as soon as
+/// a value of the literal isn't a literal. Outside of such a method, write `Properties(["query": query])`.
+///
+/// An optional that is nil becomes ``PropertyValue/null``. If you give a name twice, the later value is used, and the event
+/// counts as sanitized. Beside a variable, Swift needs a word more for two literals: write `.null` for nil, and
+/// `.array([…])` or `.object([…])` for a literal in the literal whose values have several types.
+public struct PropertyLiteral: ExpressibleByDictionaryLiteral {
+    /// The values of the literal.
+    public let properties: Properties
+
+    /// A pair of the literal. Its parts are read in their places: a copy of a tuple costs more than the conversion of its
+    /// value. A test checks that the layout is that of the tuple.
+    struct Element {
+        let name: String
+        let value: any PropertyConvertible
+    }
+
+    /// Creates properties from the names and values of a literal.
+    public init(dictionaryLiteral elements: (String, any PropertyConvertible)...) {
+        var pairs: [Properties.Pair] = []
+        pairs.reserveCapacity(elements.count)
+        elements.withUnsafeBufferPointer { elements in
+            elements.withMemoryRebound(to: Element.self) { elements in
+                for index in 0..<elements.count {
+                    pairs.append((elements[index].name, elements[index].value.propertyValue))
+                }
+            }
+        }
+        properties = Properties(pairs)
+    }
+}
+
+// MARK: Conforming types
+
+extension PropertyValue: PropertyConvertible {
+    /// The value itself.
+    public var propertyValue: PropertyValue { self }
+}
+
+extension PropertyArray: PropertyConvertible {
+    /// An array.
+    public var propertyValue: PropertyValue { .array(self) }
+}
+
+extension Properties: PropertyConvertible {
+    /// An object.
+    public var propertyValue: PropertyValue { .object(self) }
+}
+
+extension PropertyLiteral: PropertyConvertible {
+    /// An object.
+    public var propertyValue: PropertyValue { .object(properties) }
+}
+
+extension Timestamp: PropertyConvertible {
+    /// A date.
+    public var propertyValue: PropertyValue { .date(self) }
+}
+
+extension EventID: PropertyConvertible {
+    /// The id as a string.
+    public var propertyValue: PropertyValue { .string(description) }
+}
+
+extension PropertyConvertible where Self: StringProtocol {
+    /// A string.
+    public var propertyValue: PropertyValue { .string(String(self)) }
+}
+
+extension String: PropertyConvertible {
+    /// A string.
+    public var propertyValue: PropertyValue { .string(self) }
+}
+
+extension Substring: PropertyConvertible {}
+
+extension Character: PropertyConvertible {
+    /// A string of one character.
+    public var propertyValue: PropertyValue { .string(String(self)) }
+}
+
+extension PropertyConvertible where Self: BinaryInteger {
+    /// An integer. One that doesn't fit into 64 bits becomes the nearest double.
+    public var propertyValue: PropertyValue { .int(self) }
+}
+
+extension Int: PropertyConvertible {}
+extension Int8: PropertyConvertible {}
+extension Int16: PropertyConvertible {}
+extension Int32: PropertyConvertible {}
+extension Int64: PropertyConvertible {}
+extension UInt: PropertyConvertible {}
+extension UInt8: PropertyConvertible {}
+extension UInt16: PropertyConvertible {}
+extension UInt32: PropertyConvertible {}
+extension UInt64: PropertyConvertible {}
+
+extension Double: PropertyConvertible {
+    /// A number. A NaN or an infinity becomes null.
+    public var propertyValue: PropertyValue { .double(self) }
+}
+
+extension Float: PropertyConvertible {
+    /// The number with the same shortest decimal digits: a `Float` of 0.1 becomes 0.1, not 0.10000000149011612.
+    public var propertyValue: PropertyValue { .double(Double(description) ?? Double(self)) }
+}
+
+extension Bool: PropertyConvertible {
+    /// True or false.
+    public var propertyValue: PropertyValue { .bool(self) }
+}
+
+extension Optional: PropertyConvertible where Wrapped: PropertyConvertible {
+    /// The wrapped value, or null.
+    public var propertyValue: PropertyValue { self?.propertyValue ?? .null }
+}
+
+extension Array: PropertyConvertible where Element: PropertyConvertible {
+    /// An array.
+    public var propertyValue: PropertyValue { .array(PropertyArray(lazy.map(\.propertyValue))) }
+}
+
+extension ArraySlice: PropertyConvertible where Element: PropertyConvertible {
+    /// An array.
+    public var propertyValue: PropertyValue { .array(PropertyArray(lazy.map(\.propertyValue))) }
+}
+
+extension Dictionary: PropertyConvertible where Key == String, Value: PropertyConvertible {
+    /// An object, sorted by name, so that equal dictionaries result in equal JSON.
+    public var propertyValue: PropertyValue { .object(Properties(mapValues(\.propertyValue))) }
+}
+
+extension PropertyConvertible where Self: RawRepresentable, RawValue: PropertyConvertible {
+    /// The raw value.
+    public var propertyValue: PropertyValue { rawValue.propertyValue }
+}
+
+// MARK: Cases in a literal with variables
+
+// Members of PropertyLiteral, not of PropertyValue: a second `.string` there would make its cases ambiguous for macros.
+extension PropertyConvertible where Self == PropertyLiteral {
+    /// A string.
+    public static func string(_ value: String) -> PropertyValue { PropertyValue.string(value) }
+
+    /// An integer. One that doesn't fit into 64 bits becomes the nearest double.
+    public static func int(_ value: some BinaryInteger) -> PropertyValue { PropertyValue.int(value) }
+
+    /// A number. A NaN or an infinity becomes null.
+    public static func double(_ value: Double) -> PropertyValue { PropertyValue.double(value) }
+
+    /// True or false.
+    public static func bool(_ value: Bool) -> PropertyValue { PropertyValue.bool(value) }
+
+    /// A date.
+    public static func date(_ value: Timestamp) -> PropertyValue { PropertyValue.date(value) }
+
+    /// A null.
+    public static var null: PropertyValue { PropertyValue.null }
+
+    /// An array with values of several types: `["query": query, "range": .array([1, end])]`.
+    public static func array(_ values: [(any PropertyConvertible)?]) -> PropertyValue {
+        PropertyValue.array(PropertyArray(values.map { $0?.propertyValue ?? .null }))
+    }
+
+    /// An object with values of several types: `["query": query, "cart": .object(["total": total, "items": items])]`.
+    public static func object(_ literal: PropertyLiteral) -> PropertyValue { PropertyValue.object(literal.properties) }
+}

@@ -1,0 +1,279 @@
+extension Properties {
+    /// Encodes a value as properties: `try Properties(encoding: cart)`.
+    ///
+    /// Structs and classes, dictionaries and enums become objects, and sequences become arrays. Types that conform to
+    /// ``PropertyConvertible`` keep their values: a ``Timestamp`` stays a date. A synthesized `encode(to:)` leaves out
+    /// properties that are nil. Values that are nested deeper than ``PropertyValue/maximumDepth`` become null, and count as
+    /// sanitized.
+    ///
+    /// - Parameter value: A value that encodes as an object.
+    /// - Throws: ``SluiceError/Code/unencodable`` if the value isn't an object, or something in it can't be encoded. The
+    ///   message names the type and the place in it, such as `Purchase.items[2].price`.
+    public init(encoding value: some Encodable) throws(SluiceError) {
+        let encoder = PropertyEncoder(of: value)
+        try encoder.encode(value)
+        if let failure = encoder.run.failure { throw failure }
+        guard case .object(let properties) = encoder.node.value else {
+            throw encoder.error("it isn't an object: put it into a property of a struct")
+        }
+        self = properties
+    }
+
+    /// Creates properties from a dictionary of any values, sorted by name.
+    ///
+    /// - Parameter dictionary: Values that conform to ``PropertyConvertible``, and arrays and dictionaries of them.
+    /// - Throws: ``SluiceError/Code/unencodable`` for a value of any other type. The message names it and its place.
+    public init(converting dictionary: [String: Any]) throws(SluiceError) {
+        let encoder = PropertyEncoder(of: dictionary)
+        try encoder.convert(dictionary)
+        self = encoder.node.value.object ?? [:]
+    }
+
+    /// Creates properties from a dictionary of variables, sorted by name.
+    public init(converting dictionary: [String: some PropertyConvertible]) {
+        self.init(dictionary.mapValues(\.propertyValue))
+    }
+
+    /// Creates properties from a dictionary of variables of several types, sorted by name.
+    public init(converting dictionary: [String: any PropertyConvertible]) {
+        self.init(dictionary.mapValues(\.propertyValue))
+    }
+}
+
+/// Writes one value into its node. The containers of a value are views of the same node.
+struct PropertyEncoder: Encoder {
+    /// The state of one encoding, shared by all its encoders.
+    final class Run {
+        let type: String
+        /// The nested calls of `encode(to:)`. Each takes stack.
+        var calls = 0
+        /// An error where nothing can be thrown.
+        var failure: SluiceError?
+
+        init(type: String) { self.type = type }
+    }
+
+    /// A value that is being written.
+    final class Node {
+        var content = Content.nothing
+
+        var value: PropertyValue {
+            switch content {
+            case .nothing: .object([:])
+            case .value(let value): value
+            case .object(let pairs): .object(Properties(pairs.map { ($0.name, $0.node.value) }))
+            case .array(let nodes): .array(PropertyArray(nodes.map(\.value)))
+            }
+        }
+    }
+
+    enum Content {
+        case nothing
+        case value(PropertyValue)
+        case object([(name: String, node: Node)])
+        case array([Node])
+    }
+
+    private static let maximumCalls = 128
+
+    let run: Run
+    let node: Node
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    init<Value>(of value: Value) {
+        self.init(run: Run(type: "\(Value.self)"), codingPath: [])
+    }
+
+    private init(run: Run, codingPath: [any CodingKey], node: Node = Node()) {
+        self.run = run
+        self.node = node
+        self.codingPath = codingPath
+    }
+
+    func error(_ problem: String, cause: (any Error)? = nil) -> SluiceError {
+        let path = codingPath.map { ($0 as? Position).map { "[\($0.index)]" } ?? ".\($0.stringValue)" }.joined()
+        return SluiceError(.unencodable, "\(run.type)\(path) can't be encoded: \(problem)", cause: cause)
+    }
+
+    // MARK: Values
+
+    func encode<Value: Encodable>(_ value: Value) throws(SluiceError) {
+        if let value = value as? any PropertyConvertible { return set(.value(value.propertyValue)) }
+        guard run.calls < PropertyEncoder.maximumCalls else {
+            throw error("\(Value.self) is nested in more than \(PropertyEncoder.maximumCalls) values")
+        }
+        if PropertyEncoder.hasOddForm(Value.self) {
+            throw error("add the product SluiceFoundation, which has the form of \(Value.self)")
+        }
+        run.calls += 1
+        defer { run.calls -= 1 }
+        do {
+            if let dictionary = value as? any StringKeyed {
+                try dictionary.encodeSorted(to: self)
+            } else {
+                try value.encode(to: self)
+            }
+        } catch let error as SluiceError where error.code == .unencodable {
+            throw error
+        } catch {
+            // The text of the error can contain values of the event.
+            throw self.error("\(Value.self) threw an error of type \(type(of: error))", cause: error)
+        }
+    }
+
+    /// Whether a type is one of Foundation's whose own form no receiver expects, such as a date as the seconds since 2001.
+    static func hasOddForm<Value>(_ type: Value.Type) -> Bool {
+        ["Date", "Decimal", "URL"].contains("\(type)") && String(reflecting: type).hasPrefix("Foundation")
+    }
+
+    /// Converts a value of a dictionary without static types.
+    func convert(_ value: Any) throws(SluiceError) {
+        if let value = value as? any PropertyConvertible { return set(.value(value.propertyValue)) }
+        if let dictionary = value as? [String: Any] {
+            set(.object([]))
+            for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) where hasRoom {
+                try add(PropertyName(name))?.convert(value)
+            }
+        } else if let array = value as? [Any] {
+            set(.array([]))
+            for (index, value) in array.enumerated() where hasRoom { try add(Position(index))?.convert(value) }
+        } else {
+            throw error("\(type(of: value)) isn't PropertyConvertible")
+        }
+    }
+
+    /// Whether values of this node are within ``PropertyValue/maximumDepth``. An empty container below it becomes null.
+    private var hasRoom: Bool { codingPath.count < PropertyValue.maximumDepth }
+
+    func set(_ content: Content) {
+        switch (node.content, content) {
+        case (.nothing, _): node.content = content
+        case (.object, .object), (.array, .array): break
+        default: fail(error("its encode(to:) asks for containers of two kinds, or writes two single values"))
+        }
+    }
+
+    private func fail(_ error: SluiceError) {
+        run.failure = run.failure ?? error
+    }
+
+    // MARK: Children
+
+    /// Encodes a value as a child. Below the maximum depth, nothing is encoded.
+    func encode(_ value: some Encodable, at key: any CodingKey) throws(SluiceError) {
+        if codingPath.count > PropertyValue.maximumDepth {
+            throw error("nested in more than \(PropertyValue.maximumDepth) levels")
+        }
+        if hasRoom { try add(key)?.encode(value) }
+    }
+
+    /// Returns an encoder for a child of this object or array.
+    func add(_ key: any CodingKey) -> PropertyEncoder? {
+        let child = PropertyEncoder(run: run, codingPath: codingPath + [key])
+        switch node.content {
+        case .object(var pairs):
+            node.content = .nothing  // So that the list isn't copied.
+            pairs.append((key.stringValue, child.node))
+            node.content = .object(pairs)
+        case .array(var nodes):
+            node.content = .nothing
+            nodes.append(child.node)
+            node.content = .array(nodes)
+        case .nothing, .value:
+            return nil
+        }
+        return child
+    }
+
+    /// Returns an encoder for a nested container: the same one for the same key of an object.
+    func nested(_ key: any CodingKey) -> PropertyEncoder {
+        guard codingPath.count <= PropertyValue.maximumDepth else {
+            fail(error("nested in more than \(PropertyValue.maximumDepth) levels"))
+            return PropertyEncoder(run: run, codingPath: codingPath)
+        }
+        if case .object(let pairs) = node.content, let pair = pairs.last(where: { $0.name == key.stringValue }) {
+            return PropertyEncoder(run: run, codingPath: codingPath + [key], node: pair.node)
+        }
+        return add(key) ?? PropertyEncoder(run: run, codingPath: codingPath)
+    }
+
+    // MARK: Containers
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        set(.object([]))
+        return KeyedEncodingContainer(Keyed<Key>(encoder: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        set(.array([]))
+        return Unkeyed(encoder: self)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { Single(encoder: self) }
+
+    private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let encoder: PropertyEncoder
+        var codingPath: [any CodingKey] { encoder.codingPath }
+
+        func encodeNil(forKey key: Key) throws { try encode(PropertyValue.null, forKey: key) }
+        func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.encode(value, at: key) }
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy type: NestedKey.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<NestedKey> { encoder.nested(key).container(keyedBy: type) }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            encoder.nested(key).unkeyedContainer()
+        }
+        func superEncoder() -> any Encoder { encoder.nested(PropertyName("super")) }
+        func superEncoder(forKey key: Key) -> any Encoder { encoder.nested(key) }
+    }
+
+    private struct Unkeyed: UnkeyedEncodingContainer {
+        let encoder: PropertyEncoder
+        var codingPath: [any CodingKey] { encoder.codingPath }
+
+        var count: Int {
+            if case .array(let nodes) = encoder.node.content { nodes.count } else { 0 }
+        }
+        private var next: Position { Position(count) }
+
+        func encodeNil() throws { try encode(PropertyValue.null) }
+        func encode(_ value: some Encodable) throws { try encoder.encode(value, at: next) }
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy type: NestedKey.Type
+        ) -> KeyedEncodingContainer<NestedKey> { encoder.nested(next).container(keyedBy: type) }
+        func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.nested(next).unkeyedContainer() }
+        func superEncoder() -> any Encoder { encoder.nested(next) }
+    }
+
+    private struct Single: SingleValueEncodingContainer {
+        let encoder: PropertyEncoder
+        var codingPath: [any CodingKey] { encoder.codingPath }
+
+        func encodeNil() throws { try encode(PropertyValue.null) }
+        func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+    }
+
+    /// The index of an element in an array.
+    private struct Position: CodingKey {
+        let index: Int
+        var stringValue: String { "\(index)" }
+        var intValue: Int? { index }
+
+        init(_ index: Int) { self.index = index }
+        init?(stringValue: String) { nil }
+        init?(intValue: Int) { self.init(intValue) }
+    }
+}
+
+/// A dictionary, which would encode its values in an order that differs from process to process.
+protocol StringKeyed {
+    func encodeSorted(to encoder: PropertyEncoder) throws
+}
+
+extension Dictionary: StringKeyed where Key == String, Value: Encodable {
+    func encodeSorted(to encoder: PropertyEncoder) throws {
+        var container = encoder.container(keyedBy: PropertyName.self)
+        for (name, value) in sorted(by: { $0.key < $1.key }) { try container.encode(value, forKey: PropertyName(name)) }
+    }
+}

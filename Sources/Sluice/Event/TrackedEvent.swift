@@ -1,0 +1,141 @@
+/// An event as a type of your own. Its stored properties become the event's properties.
+///
+/// ```swift
+/// struct Purchase: TrackedEvent {
+///     static let eventName = "Purchase"
+///     let sku: String
+///     let amount: Double
+///     var coupon: String?
+/// }
+/// pipeline.track(Purchase(sku: "A-7", amount: 12.5))
+/// ```
+///
+/// ## Conforming
+/// - Return the event's name from ``eventName``.
+/// - Keep the `Encodable` conformance that Swift derives, or choose the names with `CodingKeys`. A property that is nil is
+///   left out. See ``Properties/init(encoding:)`` for the types that can be encoded.
+/// - Implement ``eventProperties`` if you want to write the properties by hand: `Properties(["sku": sku])`.
+public protocol TrackedEvent: Encodable {
+    /// The name of all events of this type.
+    static var eventName: String { get }
+
+    /// The event's properties. By default, the encoded value. Called on the thread that tracks the event.
+    ///
+    /// - Throws: ``SluiceError/Code/unencodable``, or an error of your own.
+    var eventProperties: Properties { get throws }
+}
+
+extension TrackedEvent {
+    /// The encoded value.
+    ///
+    /// - Throws: ``SluiceError/Code/unencodable`` if a value can't be encoded.
+    public var eventProperties: Properties {
+        get throws { try Properties(encoding: self) }
+    }
+}
+
+/// The property that replaces those of a typed event that could not be encoded.
+let encodingErrorName = "$encoding_error"
+
+/// Something that tracks events: a ``Pipeline``, or a stand-in for it in your tests.
+///
+/// Use it where your code should not depend on the pipeline:
+///
+/// ```swift
+/// final class Checkout {
+///     let analytics: any EventTracking
+///     init(analytics: any EventTracking) { self.analytics = analytics }
+///
+///     func pay(_ amount: Double) { analytics.track("Purchase", ["amount": amount]) }
+/// }
+/// ```
+///
+/// ## Conforming
+/// - Implement the one method below. The others call it.
+/// - Call `configure` with the event before you use it: it can set the event's time and its user ids.
+/// - Return the event's id. Create one if you are given nil.
+/// - Never throw, and return quickly: the method is called on the thread of your user interface too.
+public protocol EventTracking: Sendable {
+    /// Tracks an event.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - properties: The event's properties.
+    ///   - priority: The event's priority.
+    ///   - id: The event's id; nil for a new one.
+    ///   - configure: Changes the event before it is processed.
+    /// - Returns: The event's id.
+    @discardableResult
+    func track(
+        _ name: String, _ properties: Properties, priority: Event.Priority, id: EventID?,
+        configure: (inout Event) -> Void
+    ) -> EventID
+}
+
+extension EventTracking {
+    // Without `configure`: otherwise this would itself be an implementation of the requirement, and call itself.
+    /// Tracks an event. See ``Pipeline/track(_:_:priority:id:configure:)``.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - properties: The event's properties.
+    ///   - priority: The event's priority.
+    ///   - id: The event's id; nil for a new one.
+    /// - Returns: The event's id.
+    @_disfavoredOverload
+    @discardableResult
+    @inlinable
+    public func track(
+        _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal, id: EventID? = nil
+    ) -> EventID {
+        track(name, properties, priority: priority, id: id, configure: { _ in })
+    }
+
+    /// Tracks an event with a literal that has variables in it. See ``Pipeline/track(_:_:priority:id:configure:)``.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - properties: The event's properties.
+    ///   - priority: The event's priority.
+    ///   - id: The event's id; nil for a new one.
+    ///   - configure: Changes the event before the first processor sees it.
+    /// - Returns: The event's id.
+    @_disfavoredOverload
+    @discardableResult
+    @inlinable
+    public func track(
+        _ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal, id: EventID? = nil,
+        configure: (inout Event) -> Void = { _ in }
+    ) -> EventID {
+        track(name, properties.properties, priority: priority, id: id, configure: configure)
+    }
+
+    /// Tracks an event of a type of your own.
+    ///
+    /// This method never throws. If the event can't be encoded, it is tracked with the property `$encoding_error` instead
+    /// of its own. The error names the type and the place in it. The pipeline counts the event as
+    /// ``Sanitization/unencodable``, and reports each error once, as ``Diagnostic/Kind/encoding``.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - priority: The event's priority.
+    ///   - id: The event's id; nil for a new one.
+    ///   - configure: Changes the event before the first processor sees it.
+    /// - Returns: The event's id.
+    @discardableResult
+    public func track<Typed: TrackedEvent>(
+        _ event: Typed, priority: Event.Priority = .normal, id: EventID? = nil,
+        configure: (inout Event) -> Void = { _ in }
+    ) -> EventID {
+        do {
+            return track(Typed.eventName, try event.eventProperties, priority: priority, id: id, configure: configure)
+        } catch {
+            // The text of any other error can contain values of the event.
+            let message = (error as? SluiceError)?.message ?? "\(Typed.self) threw an error of type \(type(of: error))"
+            return track(Typed.eventName, [encodingErrorName: .string(message)], priority: priority, id: id) { event in
+                event.report(.unencodable)
+                configure(&event)
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Sluice
+
+/// The meaning of an event for backends that have record types of their own for it.
+///
+/// The names and properties are those that SluiceIdentity and SluiceDuration track. An event with such a name but without
+/// the properties comes from elsewhere, and is an ordinary event.
+enum Verb: Equatable {
+    /// An ordinary event.
+    case track
+    /// The first login of an anonymous person.
+    case signUp(anonymousID: String)
+    /// Another id of the same person.
+    case alias(String)
+    /// A group that the person belongs to, with the group's own properties.
+    case group(type: String, id: String, Properties)
+    case screen(String)
+    case set(Properties)
+    case setOnce(Properties)
+    case increment(Properties)
+    /// Each value is a list.
+    case append(Properties)
+    case unset([String])
+    case delete
+
+    /// The names of all events that aren't ordinary ones.
+    static let eventNames: Set<String> = [
+        "$SignUp", "$Alias", "$GroupIdentify", "$AppViewScreen", "$ProfileSet", "$ProfileSetOnce", "$ProfileIncrement",
+        "$ProfileAppend", "$ProfileUnset", "$ProfileDelete",
+    ]
+
+    /// The properties of the events above that a record type has in a place of its own.
+    static let properties: Set<String> = [
+        "$original_id", "$alias", "$group_type", "$group_key", "$group_set", "$screen_name", "$set", "$set_once",
+        "$increment", "$append", "$unset",
+    ]
+
+    init(_ event: Event) {
+        self = Verb.eventNames.contains(event.name) ? Verb.read(event) ?? .track : .track
+    }
+
+    private static func read(_ event: Event) -> Verb? {
+        let properties = event.properties
+        switch event.name {
+        case "$SignUp": return properties["$original_id"]?.asString.map { .signUp(anonymousID: $0) }
+        case "$Alias": return properties["$alias"]?.asString.map { .alias($0) }
+        case "$GroupIdentify":
+            guard let type = properties["$group_type"]?.asString, let id = properties["$group_key"]?.asString else {
+                return nil
+            }
+            return .group(type: type, id: id, properties["$group_set"]?.asObject ?? [:])
+        case "$AppViewScreen": return properties["$screen_name"]?.asString.map { .screen($0) }
+        case "$ProfileSet": return properties["$set"]?.asObject.map { .set($0) }
+        case "$ProfileSetOnce": return properties["$set_once"]?.asObject.map { .setOnce($0) }
+        case "$ProfileIncrement": return properties["$increment"]?.asObject.map { .increment($0) }
+        case "$ProfileAppend": return properties["$append"]?.asObject.map { .append($0) }
+        case "$ProfileUnset": return properties["$unset"]?.asArray.map { .unset($0.compactMap(\.asString)) }
+        case "$ProfileDelete": return .delete
+        default: return nil
+        }
+    }
+}
+
+extension Event {
+    /// The id of a known person: the login id, or a distinct id that isn't the anonymous one, as a server sets it.
+    var userID: String? { loginID ?? (distinctID == anonymousID ? nil : distinctID) }
+
+    /// The anonymous id. An event without any id of a person has its own, for receivers that require one.
+    var deviceID: String? { anonymousID ?? (userID == nil ? id.description : nil) }
+
+    /// The distinct id, or the next best id for receivers that require one. An event without any id has its own.
+    var anyDistinctID: String { distinctID ?? loginID ?? anonymousID ?? id.description }
+
+    /// The person's groups: their ids by their types.
+    var groups: Properties { properties["$groups"]?.asObject ?? [:] }
+
+    /// The properties without those that a record has in places of their own.
+    func properties(without names: Set<String>) -> Properties {
+        var properties = properties
+        properties.removeAll { names.contains($0.name) }
+        return properties
+    }
+
+    /// The properties that the host passed to a login. The others begin with a `$`.
+    var traits: Properties {
+        var properties = properties
+        properties.removeAll { $0.name.hasPrefix("$") }
+        return properties
+    }
+}
+
+extension Properties {
+    /// The text of a property; nil if it isn't a string.
+    func string(_ name: String) -> String? { self[name]?.asString }
+}

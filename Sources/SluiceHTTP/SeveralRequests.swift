@@ -1,0 +1,98 @@
+import Sluice
+
+extension WireFormat {
+    /// The indices of the events of each request, in the order of their first events.
+    func requests(of batch: Batch) -> [[Int]] {
+        var requests: [(endpoint: String?, events: [Int])] = []
+        for (index, line) in batch.events.enumerated() {
+            var endpoint: String?
+            do {
+                endpoint = try self.endpoint(for: line)
+            } catch {
+                // An event of its own, which the format can't encode either.
+            }
+            if let position = requests.firstIndex(where: { $0.endpoint == endpoint }) {
+                requests[position].events.append(index)
+            } else {
+                requests.append((endpoint, [index]))
+            }
+        }
+        return requests.map(\.events)
+    }
+}
+
+extension Verdicts {
+    /// The verdicts on a batch that was sent in several requests.
+    ///
+    /// If all requests failed alike, the verdict is one for the whole batch, and the route pauses. Otherwise each event has
+    /// the verdict of its request: events to be retried are deferred, and a hold beside acceptances is a rejection, since
+    /// the other events would never be sent while one endpoint is missing.
+    ///
+    /// - Parameter results: The indices of the events of each request, and the verdicts on them. Together they have every
+    ///   index below their count once.
+    /// - Returns: The verdicts on the whole batch.
+    static func merging(_ results: [(events: [Int], verdicts: Verdicts)]) -> Verdicts {
+        let wholes = results.compactMap { result in
+            if case .all(let verdict) = result.verdicts { verdict } else { nil }
+        }
+        if wholes.count == results.count, let whole = Verdict(common: wholes) { return .all(whole) }
+        let count = results.reduce(0) { $0 + $1.events.count }
+        var each = [Verdict](repeating: .retry(after: nil), count: count)
+        for result in results {
+            for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count)) {
+                each[index] = verdict
+            }
+        }
+        return .results(each)
+    }
+
+    /// The verdicts on the `count` events of a request.
+    private func list(of count: Int) -> [Verdict] {
+        switch self {
+        // In the whole batch it could not be seen that the event was alone.
+        case .all(.split(let reason)) where count == 1: [.rejected(reason)]
+        case .all(.tooLarge) where count == 1: [.rejected("the event alone is too large for the receiver")]
+        case .all(let verdict): Array(repeating: verdict, count: count)
+        case .each(let verdicts) where verdicts.count == count: verdicts
+        case .each: Array(repeating: .retry(after: nil), count: count)
+        }
+    }
+}
+
+extension Verdict {
+    /// The verdict that stands for all of `verdicts`: the same one, or the longest of several retries.
+    fileprivate init?(common verdicts: [Verdict]) {
+        guard let first = verdicts.first else { return nil }
+        self = first
+        guard case .retry(_, let reason) = first else {
+            if verdicts.contains(where: { $0 != first }) { return nil }
+            return
+        }
+        var longest: Duration?
+        for verdict in verdicts {
+            guard case .retry(let after, _) = verdict else { return nil }
+            longest = [longest, after].compactMap(\.self).max()
+        }
+        self = .retry(after: longest, reason: reason)
+    }
+}
+
+extension Batch {
+    /// Some of the events of a batch, by their indices.
+    init(_ batch: Batch, _ indices: [Int]) {
+        self.init(id: batch.id, events: indices.map { batch.events[$0] }, retryCount: batch.retryCount)
+    }
+
+    /// See ``HTTPRequest/id``: the first event's id and a hash of all ids.
+    var identity: String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for line in events {
+            if let id = line.id {
+                hash = ((hash ^ id.high) &* 0x100_0000_01B3 ^ id.low) &* 0x100_0000_01B3
+            } else {
+                hash = (hash ^ line.bytes.fnv1a) &* 0x100_0000_01B3
+            }
+        }
+        return (events.first?.id?.description ?? "batch") + "-" + String(hash, radix: 16)
+    }
+}

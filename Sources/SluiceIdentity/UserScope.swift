@@ -1,0 +1,107 @@
+public import Sluice
+
+/// Adds the user of the current task to its events, for servers: there each request has a user of its own.
+///
+/// List it in the pipeline, and open a scope around the handling of each request:
+///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     UserScope()
+///     JSONLStore(at: directory)
+///     HTTPTransport(to: url)
+/// }
+///
+/// func handle(_ request: Request) async throws -> Response {
+///     try await UserScope.with(distinctID: request.userID, properties: ["route": request.route]) {
+///         pipeline.track("Order")
+///         return try await respond(to: request)
+///     }
+/// }
+/// ```
+///
+/// The scope is a task-local value. It holds for all code that the closure calls, for `async let` and child tasks, and for
+/// tasks that it starts with `Task { … }`. A detached task and a callback of another library have no scope: open one there
+/// too.
+///
+/// An event with ids of its own keeps them, and its own properties come before those of the scope. Without a scope, events
+/// pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes.
+public struct UserScope: Processor {
+    private struct Values: Sendable {
+        var distinctID: String?
+        var loginID: String?
+        var anonymousID: String?
+        var hasInvalidID = false
+        var properties: Properties = [:]
+    }
+
+    @TaskLocal private static var current: Values?
+
+    /// Creates the processor.
+    public init() {}
+
+    /// Runs `body` for a user.
+    ///
+    /// A scope inside of another one has the user of the inner one, or of the outer one if you pass no id. It has the
+    /// properties of both; the inner ones count.
+    ///
+    /// An id that is blank, longer than 255 characters or contains NUL is left out, and its events count as
+    /// ``Sluice/Sanitization/droppedID``: a request must not fail because of its analytics.
+    ///
+    /// - Parameters:
+    ///   - distinctID: The id of the user. Nil: the login id, or the anonymous id.
+    ///   - loginID: The id by which you know the user.
+    ///   - anonymousID: The id of the user before the login, for example from a cookie.
+    ///   - properties: Properties of all events in the scope.
+    ///   - isolation: The actor that `body` runs on: the caller's by default.
+    ///   - body: The handling of the request.
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors thrown by `body`.
+    public static func with<Result>(
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: Properties = [:],
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        let values = values(distinctID, loginID, anonymousID, properties)
+        return try await $current.withValue(values, operation: body, isolation: isolation)
+    }
+
+    /// Runs `body` for a user, in code that isn't asynchronous. See
+    /// ``with(distinctID:loginID:anonymousID:properties:isolation:_:)``.
+    ///
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors thrown by `body`.
+    public static func with<Result>(
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: Properties = [:],
+        _ body: () throws -> Result
+    ) rethrows -> Result {
+        try $current.withValue(values(distinctID, loginID, anonymousID, properties), operation: body)
+    }
+
+    private static func values(
+        _ distinctID: String?, _ loginID: String?, _ anonymousID: String?, _ properties: Properties
+    ) -> Values {
+        var values = Values()
+        if distinctID ?? loginID ?? anonymousID == nil {
+            values = current ?? values
+        } else {
+            let ids = [distinctID, loginID, anonymousID].map { id in id.flatMap { UserIDs.isValid($0) ? $0 : nil } }
+            (values.distinctID, values.loginID, values.anonymousID) = (ids[0], ids[1], ids[2])
+            values.hasInvalidID = ids != [distinctID, loginID, anonymousID]
+            values.properties = current?.properties ?? [:]
+        }
+        values.properties.merge(properties)
+        return values
+    }
+
+    /// Adds the ids and the properties of the current scope.
+    public func process(_ event: inout Event) -> Disposition {
+        guard let values = UserScope.current else { return .keep }
+        if event.distinctID == nil, event.loginID == nil, event.anonymousID == nil {
+            event.loginID = values.loginID
+            event.anonymousID = values.anonymousID
+            event.distinctID = values.distinctID ?? values.loginID ?? values.anonymousID
+            if values.hasInvalidID { event.report(.droppedID) }
+        }
+        event.properties.addDefaults(values.properties)
+        return .keep
+    }
+}

@@ -1,0 +1,1 @@
+"""Checkers of wire formats, written from the documents of the backends."""

@@ -1,0 +1,20 @@
+"""All checkers, by the names of the formats."""
+
+from . import lines, otlp, sensors, vendors
+
+CHECKS = {
+    "jsonArray": lines.json_array, "ndjson": lines.ndjson, "fluentBit": lines.json_array, "vector": lines.ndjson,
+    "clickHouse": lines.clickhouse, "clickHouseLegacy": lines.clickhouse_legacy,
+    "elasticsearch": lines.elasticsearch, "otlp": otlp.check, "loki": lines.loki, "kafka": lines.kafka,
+    "kafkaV3": lines.kafka_v3, "datadog": lines.datadog, "sensors": sensors.check, "segment": vendors.segment,
+    "postHog": vendors.posthog, "amplitude": vendors.amplitude, "mixpanel": vendors.mixpanel,
+    "mixpanelAccount": vendors.mixpanel_account,
+}
+
+
+def check(name, record, findings):
+    """Adds the deviations of a batch to `findings`. A body that can't be read is one, too."""
+    try:
+        CHECKS[name](record, findings)
+    except Exception as error:
+        findings.expect(False, f"unreadable: {type(error).__name__}: {error}"[:100], error)

@@ -1,0 +1,204 @@
+"""The recorded batches: the events as they were tracked, and the requests that were made of them."""
+
+import base64
+import gzip
+import json
+import struct
+import sys
+from datetime import datetime, timedelta
+from functools import cached_property
+from urllib.parse import parse_qsl, urlsplit
+
+sys.set_int_max_str_digits(0)
+
+
+class Date(int):
+    """A date property, in milliseconds since 1970."""
+
+
+def text(encoded):
+    return None if encoded is None else base64.b64decode(encoded, validate=True).decode()
+
+
+def value(recorded):
+    if isinstance(recorded, list):
+        return [value(element) for element in recorded]
+    if not isinstance(recorded, dict):
+        return recorded  # true, false and null
+    (kind, inner), = recorded.items()
+    if kind == "s":
+        return text(inner)
+    if kind == "i":
+        return int(inner)
+    if kind == "d":
+        return struct.unpack(">d", bytes.fromhex(inner.rjust(16, "0")))[0]
+    if kind == "t":
+        return Date(inner)
+    return {text(name): value(property) for name, property in inner}
+
+
+def iso(milliseconds):
+    moment = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)
+    return moment.isoformat(timespec="milliseconds") + "Z"
+
+
+def is_same(found, expected, date=iso):
+    """Whether a value of parsed JSON is that of a property. A date is the text that `date` makes."""
+    if isinstance(expected, Date):
+        return found == date(expected)
+    if isinstance(expected, float):
+        return type(found) in (int, float) and float(found) == expected
+    if isinstance(expected, dict):
+        return type(found) is dict and found.keys() == expected.keys() and all(
+            is_same(found[name], inner, date) for name, inner in expected.items())
+    if isinstance(expected, list):
+        return type(found) is list and len(found) == len(expected) and all(
+            is_same(one, other, date) for one, other in zip(found, expected))
+    return type(found) is type(expected) and found == expected
+
+
+class Event:
+    """An event as the last processor saw it."""
+
+    def __init__(self, recorded):
+        self.id = recorded["id"]
+        self.name = text(recorded["name"])
+        self.time = recorded["time"]
+        self.is_critical = recorded["critical"]
+        self.distinct, self.anonymous, self.login = (text(id) for id in recorded["ids"])
+        self.properties = value(recorded["properties"])
+        self.is_sent = recorded["sent"]
+
+    @cached_property
+    def verb(self):
+        """The verb that the event stands for. It is `track` if the properties of another verb are missing."""
+        has = self.properties.get
+        verbs = {
+            "$SignUp": isinstance(has("$original_id"), str) and self.login is not None,
+            "$Alias": isinstance(has("$alias"), str),
+            "$GroupIdentify": isinstance(has("$group_type"), str) and isinstance(has("$group_key"), str),
+            "$ProfileSet": isinstance(has("$set"), dict),
+            "$ProfileSetOnce": isinstance(has("$set_once"), dict),
+            "$ProfileIncrement": isinstance(has("$increment"), dict),
+            "$ProfileAppend": isinstance(has("$append"), dict),
+            "$ProfileUnset": isinstance(has("$unset"), list),
+            "$ProfileDelete": True,
+            "$AppViewScreen": isinstance(has("$screen_name"), str),
+        }
+        return self.name if verbs.get(self.name) else "track"
+
+    @property
+    def person(self):
+        """The id of the person for backends that know one id; None if nobody is known."""
+        return self.distinct or self.login or self.anonymous
+
+    @property
+    def user(self):
+        """The id of a known user: the login id, or the distinct id of a server's event."""
+        return self.login or (self.distinct if self.anonymous is None else None)
+
+    @property
+    def groups(self):
+        groups = self.properties.get("$groups")
+        is_valid = isinstance(groups, dict) and all(isinstance(key, str) and key for key in groups.values())
+        return groups if is_valid else {}
+
+    def outer(self, own):
+        """The properties beside a format's own names: a property with one of them has the prefix `properties.`, once more
+        if that is the name of another property."""
+        taken = self.properties.keys() - own
+        result = {}
+        for name, inner in self.properties.items():
+            if name in own:
+                name = "properties." + name
+                while name in taken:
+                    name = "properties." + name
+            result[name] = inner
+        return result
+
+    def rest(self, *names):
+        """The properties without those of the verb."""
+        return {name: inner for name, inner in self.properties.items() if name not in names}
+
+    @property
+    def line(self):
+        """The canonical line, as the guides describe it."""
+        line = {"id": self.id, "event": self.name, "time": self.time}
+        if self.is_critical:
+            line["priority"] = "critical"
+        for name, id in (("distinct_id", self.distinct), ("anonymous_id", self.anonymous), ("login_id", self.login)):
+            if id is not None:
+                line[name] = id
+        return line | {"properties": self.properties}
+
+
+class Request:
+    def __init__(self, recorded):
+        self.method = recorded["method"]
+        self.url = text(recorded["url"])
+        self.headers = {text(name).lower(): text(inner) for name, inner in recorded["headers"]}
+        self.raw = self.body = base64.b64decode(recorded["body"], validate=True)
+        self.is_gzip = self.headers.get("content-encoding") == "gzip"
+        if self.is_gzip:
+            # The reader checks the checksum and the length.
+            self.body = gzip.decompress(self.body)
+        parts = urlsplit(self.url)
+        self.base = f"{parts.scheme}://{parts.netloc}"
+        self.path = parts.path
+        self.query = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+    @property
+    def sent_at(self):
+        """When the request was sent, which an envelope repeats."""
+        return self.headers.get("x-sent-at")
+
+
+class Record:
+    def __init__(self, line):
+        recorded = json.loads(line)
+        self.events = [Event(event) for event in recorded["events"]]
+        self.requests = [Request(request) for request in recorded["requests"]]
+
+    @property
+    def sent(self):
+        return [event for event in self.events if event.is_sent]
+
+
+class Findings:
+    """The deviations, by kind, each kind with its first example."""
+
+    def __init__(self):
+        self.counts = {}
+        self.examples = {}
+        self.notes = {}
+
+    def expect(self, condition, kind, example=""):
+        if not condition:
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+            self.examples.setdefault(kind, ascii(example)[:400])
+        return condition
+
+    def note(self, kind):
+        """Counts something that is allowed."""
+        self.notes[kind] = self.notes.get(kind, 0) + 1
+
+
+def parse(text):
+    """JSON without repeated names, unpaired surrogates and words such as NaN, which Python's reader lets pass."""
+
+    def pairs(items):
+        result = dict(items)
+        if len(result) != len(items):
+            raise ValueError("a name occurs twice")
+        return result
+
+    def constant(name):
+        raise ValueError(f"{name} is no JSON")
+
+    result = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+    json.dumps(result, ensure_ascii=False).encode()  # Refuses unpaired surrogates.
+    return result

@@ -1,0 +1,556 @@
+"""Analytics services: each body against a JSON Schema, and each event against the record type of its verb."""
+
+import base64
+import json
+import os
+import re
+from functools import cache
+
+from jsonschema import Draft202012Validator
+
+from .lines import only
+from .source import is_same, iso, parse
+
+SCHEMAS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "schemas")
+VERSION = re.compile(r"\d+\.\d+\.\d+([-+].+)?")
+# On every event of an `Identity` with groups or further ids.
+IDENTITY = ("$groups", "$identities")
+
+
+@cache
+def validator(name):
+    with open(os.path.join(SCHEMAS, name + ".json")) as file:
+        schema = json.load(file)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def validate(findings, name, body):
+    for error in validator(name).iter_errors(body):
+        place = "/".join("*" if isinstance(step, int) else str(step) for step in error.absolute_path)
+        findings.expect(False, f"schema of {name}: {place}: {error.validator}", error.message)
+
+
+def basic(user, password=""):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def by_id(findings, rows, key, record, may_be_missing=(), elsewhere=()):
+    """Pairs of a record and its event. `may_be_missing` are the verbs that the backend has no record type for, and
+    `elsewhere` those with a request of their own."""
+    found = {}
+    for row in rows:
+        id = key(row)
+        findings.expect(id not in found, "an id occurs twice", id)
+        found[id] = row
+    events = {event.id: event for event in record.events}
+    order = [id for id in found if id in events]
+    findings.expect(len(order) == len(found), "a record of an unknown event", found.keys() - events.keys())
+    findings.expect(order == [event.id for event in record.events if event.id in found], "the order of the records")
+    for event in record.sent:
+        if event.id in found:
+            yield found[event.id], event
+        elif event.verb in elsewhere:
+            continue
+        elif event.verb in may_be_missing:
+            findings.note(f"{event.verb} is not sent")
+        else:
+            findings.expect(False, f"no record of {event.verb}", event.line)
+
+
+def is_merge(found, *parts):
+    """Whether an object consists of these properties, of which later ones are optional: pairs of (properties, optional)."""
+    required, allowed = {}, {}
+    for properties, is_optional in reversed(parts):
+        allowed |= properties
+        required |= {} if is_optional else properties
+    return isinstance(found, dict) and required.keys() <= found.keys() <= allowed.keys() and all(
+        is_same(found[name], allowed[name]) for name in found)
+
+
+def split(properties, movable):
+    """The properties that must be where they are, and those that may be in a field of their own instead."""
+    fixed = {name: value for name, value in properties.items() if name not in movable}
+    return fixed, {name: value for name, value in properties.items() if name in movable}
+
+
+def login_properties(event):
+    """The properties of a login, and those of plugins, which begin with $ and needn't be the person's."""
+    return split(event.rest("$original_id"), [name for name in event.properties if name.startswith("$")])
+
+
+def expect_fields(findings, row, event, fields):
+    """Automatic properties in fields of their own: {property: (path, function)}."""
+    for name, (path, change) in fields.items():
+        if name not in event.properties:
+            continue
+        found = row
+        for step in path:
+            found = found.get(step) if isinstance(found, dict) else None
+        expected = event.properties[name]
+        allowed = change(expected) if change else [expected]
+        findings.expect(any(is_same(found, one) for one in allowed), f"{name} in {'.'.join(path)}", (found, expected))
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, path + (name,))
+    else:
+        yield path, value
+
+
+def locale(identifier):
+    return [identifier, identifier.replace("_", "-")]
+
+
+# Segment and RudderStack
+
+SEGMENT_FIELDS = {
+    "$app_name": (("context", "app", "name"), None), "$app_version": (("context", "app", "version"), None),
+    "$os_version": (("context", "os", "version"), None),
+    "$manufacturer": (("context", "device", "manufacturer"), None), "$model": (("context", "device", "model"), None),
+    "$locale": (("context", "locale"), locale), "$timezone": (("context", "timezone"), None),
+    "$screen_width": (("context", "screen", "width"), None), "$screen_height": (("context", "screen", "height"), None),
+    "$wifi": (("context", "network", "wifi"), None), "$carrier": (("context", "network", "carrier"), None),
+}
+SEGMENT_MOVABLE = SEGMENT_FIELDS.keys() | {"$network_type", "$lib", "$lib_version", "$os", "$os_name", *IDENTITY}
+# Segment has no record type for these.
+SEGMENT_DOCUMENTED = ("$ProfileSetOnce", "$ProfileIncrement", "$ProfileAppend", "$ProfileUnset", "$ProfileDelete")
+
+
+def segment(record, findings):
+    request = only(record, findings, "https://api.segment.io", "/v1/batch")
+    if not request:
+        return
+    findings.expect(request.headers.get("authorization") == basic("key"), "the key", request.headers)
+    body = parse(request.text)
+    findings.expect(len(request.body) <= 500_000, "more than 500 KB", len(request.body))
+    findings.expect(body.get("sentAt") == request.sent_at, "sentAt", body.get("sentAt"))
+    validate(findings, "segment", body)
+    for row, event in by_id(findings, body["batch"], lambda row: row.get("messageId"), record, SEGMENT_DOCUMENTED):
+        segment_record(findings, row, event)
+
+
+def segment_record(findings, row, event):
+    findings.expect(len(json.dumps(row, ensure_ascii=False).encode()) <= 32_768, "more than 32 KB")
+    findings.expect(row.get("timestamp") == iso(event.time), "the timestamp", (row.get("timestamp"), event.time))
+    verb, properties = event.verb, event.properties
+    types = {"$SignUp": "identify", "$Alias": "alias", "$GroupIdentify": "group", "$ProfileSet": "identify",
+             "$AppViewScreen": "screen"}
+    kind = row.get("type")
+    if verb in SEGMENT_DOCUMENTED and kind != "track":
+        types[verb] = "identify"
+    if not findings.expect(kind == types.get(verb, "track"), f"the type of {verb}", kind):
+        return
+
+    user = event.user
+    if verb == "$Alias":
+        ids = {row.get("previousId"), row.get("userId")}
+        findings.expect(ids == {properties["$alias"], event.person}, "the ids of an alias", (ids, event.line))
+    else:
+        findings.expect(row.get("userId") == user, "userId", (row.get("userId"), event.line))
+    # A record needs one of the two ids, so an event without any has its own.
+    anonymous = event.anonymous or (None if user else event.id)
+    findings.expect(row.get("anonymousId") == anonymous, "anonymousId", (row.get("anonymousId"), event.line))
+
+    def expect(name, required, *rest):
+        found = row.get(name, {})
+        fixed, movable = split(required, SEGMENT_MOVABLE)
+        parts = [(fixed, False), (movable, True)] + [(part, True) for part in rest]
+        findings.expect(is_merge(found, *parts), f"{name} of {verb}", (found, required))
+
+    if kind == "track":
+        findings.expect(row.get("event") == event.name, "the event's name", (row.get("event"), event.name))
+        expect("properties", properties)
+    elif kind == "screen":
+        findings.expect(row.get("name") == properties["$screen_name"], "the screen's name", row.get("name"))
+        expect("properties", event.rest("$screen_name"), {"$screen_name": properties["$screen_name"]})
+    elif verb == "$SignUp":
+        expect("traits", *login_properties(event))
+    elif verb == "$GroupIdentify":
+        findings.expect(row.get("groupId") == properties["$group_key"], "groupId", (row.get("groupId"), event.line))
+        kind = {"$group_type": properties["$group_type"]}
+        kind |= {name: properties["$group_type"] for name in ("groupType", "group_type", "type")}
+        expect("traits", properties.get("$group_set", {}), event.rest("$group_type", "$group_key", "$group_set"), kind)
+    elif verb == "$ProfileSet":
+        expect("traits", properties["$set"], event.rest("$set"))
+    elif verb == "$ProfileSetOnce":
+        expect("traits", properties["$set_once"], event.rest("$set_once"))
+
+    context = dict(row.get("context", {}))
+    expect_fields(findings, row, event, SEGMENT_FIELDS)
+    library = context.pop("library", {})
+    name = properties.get("$lib", "Sluice")
+    findings.expect(library.get("name") == name, "context.library.name", library)
+    findings.expect(isinstance(library.get("version"), str) and VERSION.fullmatch(library["version"]),
+                    "context.library.version", library)
+    group = context.pop("groupId", None)
+    if verb == "$GroupIdentify":
+        findings.expect(group in (None, properties["$group_key"], *event.groups.values()), "context.groupId", group)
+    elif event.groups:
+        findings.expect(group in event.groups.values(), "context.groupId of an event with $groups", (group, event.groups))
+    elif not isinstance(properties.get("$groups"), dict):
+        findings.expect(group is None, "context.groupId without $groups", group)
+    if "$os_name" in properties:
+        system = context.get("os", {}).get("name")
+        findings.expect(system in (properties["$os_name"], properties.get("$os")), "context.os.name", system)
+    known = {path[1:] for path, _ in SEGMENT_FIELDS.values()}
+    network = {("network", "wifi"), ("network", "cellular"), ("network", "bluetooth")}
+    for path, leaf in leaves(context):
+        if path == ("device", "id"):
+            findings.expect(leaf == event.anonymous, "context.device.id", leaf)
+        elif path == ("device", "type"):
+            findings.expect(leaf == str(properties.get("$os")).lower(), "context.device.type", leaf)
+        elif path == ("ip",):
+            findings.expect(leaf == "0.0.0.0", "context.ip", leaf)
+        elif path in network and "$network_type" in properties:
+            findings.expect(leaf is (properties["$network_type"] == path[1]), "context.network", (path, leaf))
+        elif path == ("traits",) or path[0] == "traits":
+            findings.expect(leaf == {}, "context.traits", leaf)
+        else:
+            is_known = path in known and any(
+                where == ("context",) + path and name in properties for name, (where, _) in SEGMENT_FIELDS.items())
+            is_known |= path == ("os", "name") and "$os_name" in properties
+            findings.expect(is_known, f"context.{'.'.join(path)} without a property", leaf)
+
+
+# PostHog
+
+POSTHOG_DOCUMENTED = ("$ProfileIncrement", "$ProfileAppend", "$ProfileDelete")
+
+
+def posthog(record, findings):
+    request = only(record, findings, "https://us.i.posthog.com", "/batch")
+    if not request:
+        return
+    body = parse(request.text)
+    findings.expect(len(request.body) <= 20_000_000, "more than 20 MB", len(request.body))
+    findings.expect(body.get("api_key") == "key", "the key", body.get("api_key"))
+    findings.expect(body.get("historical_migration") in (False, None), "historical_migration")
+    findings.expect(body.get("sent_at") == request.sent_at, "sent_at", body.get("sent_at"))
+    validate(findings, "posthog", body)
+    for row, event in by_id(findings, body["batch"], lambda row: row.get("uuid"), record, POSTHOG_DOCUMENTED):
+        posthog_record(findings, row, event)
+
+
+def posthog_record(findings, row, event):
+    findings.expect(row.get("timestamp") == iso(event.time), "the timestamp", (row.get("timestamp"), event.time))
+    findings.expect(row.get("distinct_id") == (event.person or event.id), "distinct_id", (row, event.line))
+    verb, source, found = event.verb, event.properties, dict(row.get("properties", {}))
+    names = {"$SignUp": "$identify", "$Alias": "$create_alias", "$GroupIdentify": "$groupidentify",
+             "$ProfileSet": "$set", "$ProfileSetOnce": "$set", "$ProfileUnset": "$set", "$AppViewScreen": "$screen"}
+    name = names.get(verb, event.name)
+    if not findings.expect(row.get("event") == name, f"the event's name of {verb}", row.get("event")):
+        return
+
+    # What the format adds to an event's own properties.
+    findings.expect(found.get("$lib") == source.get("$lib", "Sluice"), "$lib", found.get("$lib"))
+    findings.expect(isinstance(found.get("$lib_version"), str) and VERSION.fullmatch(found["$lib_version"]),
+                    "$lib_version", found.get("$lib_version"))
+    is_plain = verb in ("track", "$AppViewScreen") and not isinstance(source.get("$groups"), dict)
+    mark = found.get("$process_person_profile")
+    if "$process_person_profile" in source:
+        findings.expect(is_same(mark, source["$process_person_profile"]), "the host's $process_person_profile", mark)
+    elif event.user is None and is_plain:
+        findings.expect(mark is False, "$process_person_profile before a login", (mark, event.line))
+    elif event.user is not None or verb in names:
+        findings.expect(mark in (None, True), f"$process_person_profile of {verb}", (mark, event.line))
+    else:
+        # A group, or a change that PostHog has no record type for, may count as a sign of a person.
+        findings.expect(mark in (None, True, False), f"$process_person_profile of {verb}", (mark, event.line))
+    added = {"$geoip_disable": True, "$is_identified": event.user is not None, "$process_person_profile": mark,
+             "$lib": found.get("$lib"), "$lib_version": found.get("$lib_version")}
+    if event.anonymous is not None:
+        added |= {"$device_id": event.anonymous, "$anon_distinct_id": event.anonymous}
+        known = "$device_id" in source or event.anonymous in (found.get("$device_id"), found.get("$anon_distinct_id"))
+        findings.expect(known, "the anonymous id", (found, event.line))
+    if event.user is not None:
+        added["$user_id"] = event.user
+    added = {name: value for name, value in added.items() if name not in source}
+
+    def expect(required, *rest):
+        parts = [(required, False)] + [(part, True) for part in rest] + [(added, True)]
+        findings.expect(is_merge(found, *parts), f"the properties of {verb}", (found, required))
+
+    def take(name, required, is_optional=False):
+        inner = found.pop(name, {} if is_optional else None)
+        findings.expect(is_same(inner, required), f"{name} of {verb}", (inner, required))
+
+    if verb == "$SignUp":
+        take("$anon_distinct_id", source["$original_id"])
+        own, others = login_properties(event)
+        traits = found.pop("$set", {})
+        findings.expect(is_merge(traits, (own, False), (others, True)), "$set of $SignUp", (traits, own))
+        expect({}, {"distinct_id": row.get("distinct_id")}, own, others)
+    elif verb == "$Alias":
+        take("alias", source["$alias"])
+        expect({"distinct_id": row.get("distinct_id")}, event.rest("$alias"))
+    elif verb == "$GroupIdentify":
+        take("$group_set", source.get("$group_set", {}), is_optional=True)
+        expect(event.rest("$group_set", *IDENTITY), split(source, IDENTITY)[1])
+    elif verb in ("$ProfileSet", "$ProfileSetOnce", "$ProfileUnset"):
+        key = {"$ProfileSet": "$set", "$ProfileSetOnce": "$set_once", "$ProfileUnset": "$unset"}[verb]
+        take(key, source[key])
+        expect(event.rest(key, *IDENTITY), split(source, IDENTITY)[1])
+    else:
+        expect(source)
+
+
+# Amplitude
+
+AMPLITUDE_FIELDS = {
+    "$app_version": (("app_version",), None), "$os_name": (("os_name",), None), "$os_version": (("os_version",), None),
+    "$manufacturer": (("device_manufacturer",), None), "$model": (("device_model",), None),
+    "$carrier": (("carrier",), None), "$country": (("country",), None),
+    "$locale": (("language",), lambda it: [*locale(it), it.split("_")[0], it.split("-")[0]]),
+}
+AMPLITUDE_MOVABLE = AMPLITUDE_FIELDS.keys() | {"$os", "$lib", "$lib_version", "$session_id", *IDENTITY}
+AMPLITUDE_DOCUMENTED = ("$Alias", "$ProfileDelete")
+AMPLITUDE_OPERATIONS = {"$ProfileSet": ("$set", "$set"), "$ProfileSetOnce": ("$setOnce", "$set_once"),
+                        "$ProfileIncrement": ("$add", "$increment"), "$ProfileAppend": ("$append", "$append")}
+
+
+def amplitude(record, findings):
+    request = only(record, findings, "https://api2.amplitude.com", "/2/httpapi")
+    if not request:
+        return
+    body = parse(request.text)
+    findings.expect(len(request.body) <= 1_048_576, "more than 1 MB", len(request.body))
+    findings.expect(body.get("api_key") == "key", "the key", body.get("api_key"))
+    findings.expect(body.get("options", {}).get("min_id_length") == 1, "min_id_length", body.get("options"))
+    findings.expect(body.get("client_upload_time") == request.sent_at, "client_upload_time", request.sent_at)
+    validate(findings, "amplitude", body)
+    for row, event in by_id(findings, body["events"], lambda row: row.get("insert_id"), record, AMPLITUDE_DOCUMENTED):
+        amplitude_record(findings, row, event)
+
+
+def amplitude_record(findings, row, event):
+    findings.expect(row.get("time") == event.time, "the time", (row.get("time"), event.time))
+    verb, source = event.verb, event.properties
+    names = {verb: "$identify" for verb in (*AMPLITUDE_OPERATIONS, "$SignUp", "$ProfileUnset")}
+    names["$GroupIdentify"] = "$groupidentify"
+    name = names.get(verb, event.name)
+    if verb == "$ProfileDelete" and row.get("event_type") == "$identify":
+        name = "$identify"
+    if not findings.expect(row.get("event_type") == name, f"the event_type of {verb}", row.get("event_type")):
+        return
+    user = event.user
+    findings.expect(row.get("user_id") == user, "user_id", (row.get("user_id"), event.line))
+    device = event.anonymous or (None if user else event.id)
+    findings.expect(row.get("device_id") == device, "device_id", (row.get("device_id"), event.line))
+    if name not in ("$identify", "$groupidentify"):
+        findings.expect(row.get("groups", {}) == event.groups, "groups", (row.get("groups"), event.groups))
+    elif name == "$identify" and "groups" in row:
+        findings.expect(row["groups"] == event.groups, "groups of $identify", (row["groups"], event.groups))
+    expect_fields(findings, row, event, AMPLITUDE_FIELDS)
+    if "$os" in source:
+        systems = source["$os"], source.get("$os_name")
+        findings.expect(row.get("platform") in systems, "$os in platform", (row.get("platform"), systems))
+    for field in ("platform", "os_name", "os_version", "app_version", "device_manufacturer", "device_model",
+                  "device_brand", "carrier", "country", "language"):
+        if field in row:
+            values = [source.get(name) for name in AMPLITUDE_MOVABLE]
+            is_known = any(is_same(row[field], value) for value in values)
+            is_known |= field == "language" and "$locale" in source
+            findings.expect(is_known, f"{field} without a property", row[field])
+    if "library" in row:
+        is_library = isinstance(row["library"], str) and re.fullmatch(r"Sluice/\d+\.\d+\.\d+", row["library"])
+        findings.expect(is_library, "library", row["library"])
+    if "ip" in row:
+        findings.expect(row["ip"] == "$remote", "ip", row["ip"])
+
+    def expect(field, required, *rest):
+        found = row.get(field, {})
+        fixed, movable = split(required, AMPLITUDE_MOVABLE)
+        parts = [(fixed, False), (movable, True)] + [(part, True) for part in rest]
+        findings.expect(is_merge(found, *parts), f"{field} of {verb}", (found, required))
+
+    operations = row.get("user_properties", {})
+    if name == "$identify":
+        expect("event_properties", {}, source)
+        if verb == "$SignUp":
+            operations = {"$set": operations.get("$set", operations)}
+            own, others = login_properties(event)
+            findings.expect(is_merge(operations["$set"], (own, False), (others, True)), "user_properties of $SignUp",
+                            (operations, own))
+        elif verb == "$ProfileUnset":
+            unset = operations.get("$unset", {})
+            findings.expect(operations.keys() == {"$unset"} and sorted(unset) == sorted({*source["$unset"]}),
+                            "user_properties of $ProfileUnset", (operations, source))
+            findings.expect(all(value == "-" for value in unset.values()), "the values of $unset", unset)
+        elif verb == "$ProfileDelete":
+            findings.expect(operations == {"$clearAll": "-"}, "user_properties of $ProfileDelete", operations)
+        else:
+            key, ours = AMPLITUDE_OPERATIONS[verb]
+            findings.expect(is_same(operations, {key: source[ours]}), f"user_properties of {verb}", (operations, source))
+    elif name == "$groupidentify":
+        groups = {source["$group_type"]: source["$group_key"]}
+        findings.expect(row.get("groups") == groups, "groups of $GroupIdentify", (row.get("groups"), groups))
+        operations = row.get("group_properties", {})
+        found = operations.get("$set", operations)
+        findings.expect(is_same(found, source.get("$group_set", {})), "group_properties", (operations, source))
+        expect("event_properties", {}, source)
+    else:
+        findings.expect("user_properties" not in row, "user_properties of an event", operations)
+        findings.expect("group_properties" not in row, "group_properties of an event")
+        expect("event_properties", source)
+
+
+# Mixpanel
+
+MIXPANEL_OWN = {"time", "distinct_id", "$insert_id", "$device_id", "$user_id"}
+MIXPANEL_PROFILES = {"$ProfileSet": ("$set", "$set"), "$ProfileSetOnce": ("$set_once", "$set_once"),
+                     "$ProfileIncrement": ("$add", "$increment"), "$ProfileAppend": ("$append", "$append"),
+                     "$ProfileUnset": ("$unset", "$unset"), "$ProfileDelete": ("$delete", None)}
+MIXPANEL_OPERATIONS = {"$set", "$set_once", "$add", "$append", "$union", "$remove", "$unset", "$delete"}
+
+
+def mixpanel(record, findings, project=None):
+    rows = {"/import": [], "/engage": [], "/groups": []}
+    for request in record.requests:
+        findings.expect(request.method == "POST", "the method", request.method)
+        findings.expect(request.base == "https://api.mixpanel.com", "the URL", request.url)
+        if not findings.expect(request.path in rows, "an unknown endpoint", request.url):
+            continue
+        findings.expect(not rows[request.path], "two requests to one endpoint", request.path)
+        findings.expect(request.headers.get("content-type") == "application/json", "the content type", request.headers)
+        body = parse(request.text)
+        findings.expect(len(body) <= 2_000 and len(request.body) <= 10_000_000, "the limits", len(request.body))
+        validate(findings, "mixpanel-" + request.path[1:], body)
+        rows[request.path] = body
+        if request.path == "/import":
+            query = {"strict": "1"} | ({"project_id": project} if project else {})
+            findings.expect(request.query == query, "the query", request.query)
+            key = basic("svc", "key") if project else basic("key")
+            findings.expect(request.headers.get("authorization") == key, "the key", request.headers)
+        else:
+            # The documents exclude compressed bodies of /engage, and don't mention them for /groups.
+            findings.expect(not request.is_gzip, f"{request.path} is compressed")
+            findings.expect(request.query.items() <= {"verbose": "1", "ip": "0", "strict": "1"}.items(),
+                            "the query", request.query)
+
+    profiles = [event for event in record.sent if event.verb in (*MIXPANEL_PROFILES, "$SignUp")]
+    groups = [event for event in record.sent if event.verb == "$GroupIdentify"]
+    fallback = (*MIXPANEL_PROFILES, "$GroupIdentify")
+    # Without a token, profiles can't be changed. They may then be events.
+    missing, elsewhere = (fallback, ()) if project else ((), fallback)
+    id = lambda row: row.get("properties", {}).get("$insert_id")
+    for row, event in by_id(findings, rows["/import"], id, record, missing, elsewhere):
+        if project is None and event.verb != "$GroupIdentify":
+            findings.expect(event.verb not in fallback, f"{event.verb} is an event", row)
+        mixpanel_event(findings, row, event)
+    if project is None:
+        mixpanel_profiles(findings, rows["/engage"], profiles)
+        mixpanel_groups(findings, rows["/groups"], groups)
+
+
+def mixpanel_event(findings, row, event):
+    verb, found = event.verb, row.get("properties", {})
+    name = {"$SignUp": "$identify", "$Alias": "$create_alias"}.get(verb, event.name)
+    is_named = row.get("event") == name or verb == "$SignUp" and row.get("event") == event.name
+    findings.expect(is_named, f"the event's name of {verb}", row.get("event"))
+    own = {"time": event.time, "$insert_id": event.id}
+    findings.expect(found.get("time") == event.time, "the time", (found.get("time"), event.time))
+    ids = {event.person, event.login, event.anonymous and "$device:" + event.anonymous} - {None} or {""}
+    findings.expect(found.get("distinct_id") in ids, "distinct_id", (found.get("distinct_id"), event.line))
+    own["distinct_id"] = found.get("distinct_id")
+    if event.anonymous is not None:
+        own["$device_id"] = event.anonymous
+    if event.user is not None:
+        own["$user_id"] = event.user
+    for id in ("$device_id", "$user_id"):
+        findings.expect(found.get(id) == own.get(id), id, (found.get(id), event.line))
+    optional = {"token": "key", "$ip": 0, "ip": 0, "mp_lib": "Sluice"}
+    verbs, source = {}, event.outer(MIXPANEL_OWN)
+    if verb == "$SignUp":
+        anonymous = source.pop("$original_id")
+        verbs = {"$identified_id": event.login, "$original_id": anonymous}
+        verbs |= {"$anon_id": anonymous, "$anon_distinct_id": anonymous}
+        is_joined = row.get("event") != "$identify" or anonymous in (found.get("$anon_id"), found.get("$anon_distinct_id"))
+        findings.expect(is_joined, "the anonymous id of $identify", (found, event.line))
+    elif verb == "$Alias":
+        alias = source.pop("$alias")
+        findings.expect(found.get("alias") == alias, "alias", (found.get("alias"), event.line))
+        verbs = {"alias": alias, "$alias": alias}
+    if event.groups:
+        for kind, key in event.groups.items():
+            if kind not in source:
+                prefix = "properties." + kind if kind in MIXPANEL_OWN else kind
+                value = found.get(kind, found.get(prefix))
+                findings.expect(value in (key, [key]), "a group as a property", (kind, value, event.groups))
+                optional |= {kind: value, prefix: value}
+        optional["$groups"] = source.pop("$groups")
+    optional = {name: inner for name, inner in optional.items() if name not in source}
+    findings.expect(is_merge(found, (own, False), (source, False), (verbs, True), (optional, True)),
+                    f"the properties of {verb}", (found, source))
+
+
+def mixpanel_profiles(findings, rows, events):
+    """The changes of profiles, in order. A sign-up may set its properties, too."""
+    rows = list(rows)
+    for event in events:
+        ids = {event.person, event.login, event.anonymous and "$device:" + event.anonymous} - {None}
+        taken = []
+        while rows and rows[0].get("$distinct_id") in ids and rows[0].get("$time", event.time) == event.time:
+            # Only lists that are appended may need several changes.
+            if taken and event.verb != "$ProfileAppend":
+                break
+            taken.append(rows.pop(0))
+        if event.verb == "$SignUp":
+            own, others = login_properties(event)
+            for row in taken:
+                operation(findings, row, event, "$set", lambda found: is_merge(found, (own, False), (others, True)))
+        elif event.verb == "$ProfileAppend":
+            appended(findings, taken, event)
+        elif findings.expect(taken, f"no change of {event.verb}", event.line):
+            key, ours = MIXPANEL_PROFILES[event.verb]
+            expected = event.properties.get(ours)
+            operation(findings, taken[0], event, key, lambda found: ours is None or is_same(found, expected))
+    findings.expect(not rows, "profile changes without an event, or out of order", rows[:1])
+
+
+def operation(findings, row, event, key, is_right):
+    findings.expect(row.get("$token") == "key", "$token", row)
+    findings.expect(row.get("$ip", 0) in (0, "0"), "$ip", row)
+    findings.expect(row.get("$device_id", event.anonymous) == event.anonymous, "$device_id", (row, event.line))
+    findings.expect(row.get("$user_id", event.user) == event.user, "$user_id", (row, event.line))
+    names = {name for name in row if name in MIXPANEL_OPERATIONS}
+    if findings.expect(names == {key}, f"the operation of {event.verb}", (row, event.line)):
+        findings.expect(is_right(row[key]), f"{key} of {event.verb}", (row, event.line))
+
+
+def appended(findings, rows, event):
+    """`$append` adds one value to each list, and `$union` a list, without those that are there."""
+    found = {}
+    for row in rows:
+        if "$union" in row:
+            operation(findings, row, event, "$union", lambda found: True)
+        else:
+            operation(findings, row, event, "$append", lambda found: True)
+        for name, value in row.get("$append", {}).items():
+            found.setdefault(name, []).append(value)
+        for name, values in row.get("$union", {}).items():
+            found.setdefault(name, []).extend(values)
+    expected = {name: values for name, values in event.properties["$append"].items() if values}
+    found = {name: values for name, values in found.items() if values}
+    findings.expect(is_same(found, expected), "the appended values", (found, expected))
+
+
+def mixpanel_groups(findings, rows, events):
+    """The changes of groups, in order. A group without properties needs none."""
+    changed = [event for event in events if event.properties.get("$group_set")]
+    if len(rows) == len(events):
+        changed = events
+    findings.expect(len(rows) == len(changed), "the number of group changes", f"{len(rows)} of {len(changed)}")
+    for row, event in zip(rows, changed):
+        source = event.properties
+        expected = {"$token": "key", "$group_key": source["$group_type"], "$group_id": source["$group_key"],
+                    "$set": source.get("$group_set", {})}
+        if "$time" in row:
+            expected["$time"] = event.time
+        findings.expect(is_same(row, expected), "a group change", (row, expected))
+
+
+def mixpanel_account(record, findings):
+    mixpanel(record, findings, project="7")
