@@ -25,12 +25,18 @@ struct ContractTests {
         }
     #endif
 
-    @Test(
-        "the transport contract is kept with every response", arguments: FormatSample.all,
-        ["200 OK", "302 Found", "400 Bad", "413 Large", "429 Many", "500 Bad", "600 Odd"])
-    func keepsTransportContract(sample: FormatSample, status: String) async throws {
-        let server = try Server(responding: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+    @Test("the transport contract is kept by every format", arguments: FormatSample.all)
+    func everyFormatKeepsContract(sample: FormatSample) async throws {
+        let server = try Server(responding: HTTPResponse.ok)
         try await TransportContract.check { HTTPTransport(to: server.url, format: sample.format) }
+    }
+
+    @Test(
+        "the transport contract is kept with every response", arguments: formats.indices,
+        ["302 Found", "400 Bad", "413 Large", "429 Many", "500 Bad", "600 Odd"])
+    func keepsContractWithEveryResponse(format: Int, status: String) async throws {
+        let server = try Server(responding: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+        try await TransportContract.check { HTTPTransport(to: server.url, format: Self.formats[format]) }
     }
 
     @Test("the transport contract is kept without a response", arguments: formats.indices)

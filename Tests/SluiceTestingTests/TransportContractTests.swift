@@ -46,22 +46,38 @@ import Testing
     }
 }
 
-/// Hangs once its task is cancelled.
+/// Accepts the 11 batches that the check sends before the cancelled one, which hangs.
 final class DeafTransport: Transport {
-    private let hanging = Locked<[CheckedContinuation<Void, Never>]>([])
+    private struct State {
+        var sends = 0
+        var hanging: CheckedContinuation<Void, Never>?
+        var hasEnded = false
+    }
+
+    private let state = Locked(State())
 
     func send(_ batch: Batch) async throws -> Verdicts {
-        if Task.isCancelled {
-            await withCheckedContinuation { continuation in hanging.withLock { $0.append(continuation) } }
+        let hangs = state.withLock { state in
+            state.sends += 1
+            return state.sends > 11
+        }
+        if hangs {
+            await withCheckedContinuation { continuation in
+                let hasEnded = state.withLock { state in
+                    if !state.hasEnded { state.hanging = continuation }
+                    return state.hasEnded
+                }
+                if hasEnded { continuation.resume() }
+            }
         }
         return .all(.accepted)
     }
 
     func end() {
-        let continuations = hanging.withLock { hanging in
-            defer { hanging = [] }
-            return hanging
+        let hanging = state.withLock { state in
+            state.hasEnded = true
+            return state.hanging
         }
-        for continuation in continuations { continuation.resume() }
+        hanging?.resume()
     }
 }

@@ -49,8 +49,8 @@ import Testing
         case refused(DropReason)
     }
 
-    /// 100 MB, once for all.
-    private static let huge = String(repeating: "x", count: 100_000_000)
+    /// 10 or 100 MB, once for all.
+    private static let huge = String(repeating: "x", count: Trials.count(full: 100_000_000, few: 10_000_000))
 
     static let nan = [
         Input("NaN", .properties(#"{"p":null}"#), .nonFiniteNumber) { ["p": .double(.nan)] },
@@ -163,7 +163,8 @@ import Testing
             }
         },
         Input(
-            "a string of 100 MB", .properties("{\"p\":\"\(String(repeating: "x", count: 65_536))\"}"), .truncatedString
+            "a string of many megabytes", .properties("{\"p\":\"\(String(repeating: "x", count: 65_536))\"}"),
+            .truncatedString
         ) {
             ["p": .string(huge)]
         },
@@ -175,11 +176,11 @@ import Testing
             ["p": .string("x" + String(repeating: "€", count: 21_846))]
         },
         Input(
-            "an event name of 100 MB",
+            "an event name of many megabytes",
             .line("\"event\":\"\(String(repeating: "x", count: 1_024))\",\"time\":0,\"properties\":{}}"),
             .truncatedName
         ) { $0.track(huge) },
-        Input("a property name of 100 MB", .properties("{}"), .droppedProperty) {
+        Input("a property name of many megabytes", .properties("{}"), .droppedProperty) {
             [huge: 1]
         },
     ]

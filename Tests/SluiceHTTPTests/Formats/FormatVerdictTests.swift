@@ -98,7 +98,8 @@ struct FormatVerdictTests {
 
     @Test("a status alone rejects no event, and only a 2xx accepts events", arguments: FormatSample.all)
     func statusAloneRejectsNothing(sample: FormatSample) throws {
-        for status in 0...700 {
+        // Every format decides by hundreds, except for some below 500.
+        for status in [0, 1, 100, 199] + Array(200...320) + Array(400...432) + [500, 502, 503, 504, 599, 600, 700] {
             for body in ["", "{}", "OK", "[]", "<html>"] {
                 let response = HTTPResponse(status: status, body: Array(body.utf8))
                 let fates = try sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3)

@@ -96,7 +96,8 @@ struct SecrecyTests {
                     configuration: .init(client: client))
             }
             pipeline.track("Event")
-            let ledger = await pipeline.shutdown(deadline: .seconds(5))
+            await pipeline.flush()
+            let ledger = await pipeline.shutdown(deadline: .zero)
             Self.expectNothing(in: Self.texts(of: ledger))
             Self.expectNothing(in: Self.texts(of: pipeline))
         }
