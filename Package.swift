@@ -45,6 +45,8 @@ let tests: [Target] = [
         dependencies: ["Sluice", "SluiceFiles", "SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceStdout"],
         path: "Tests/Faults/Host"),
     .executableTarget(
+        name: "Instructions", dependencies: plugins, path: "Tests/Instructions", exclude: ["count", "limits.json"]),
+    .executableTarget(
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
         path: "Tests/Wire/Requests"),

@@ -13,12 +13,11 @@ extension Batch {
     static var small: Batch { .of(#"{"n":1}"#) }
 
     /// A batch that doesn't fit into the buffers of a connection.
-    static var large: Batch {
-        let line = "\"" + String(repeating: "x", count: 62_000) + "\""
-        return Batch(
-            id: 1,
-            events: (0..<256).map { _ in EventLine(bytes: ArraySlice(line.utf8), priority: .normal) })
-    }
+    static let large: Batch = {
+        let line = EventLine(
+            bytes: ArraySlice(("\"" + String(repeating: "x", count: 62_000) + "\"").utf8), priority: .normal)
+        return Batch(id: 1, events: Array(repeating: line, count: 256))
+    }()
 }
 
 extension HTTPResponse {

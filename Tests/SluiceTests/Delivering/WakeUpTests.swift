@@ -102,6 +102,8 @@ import Testing
                     }
                 }
             }
+            // A shutdown doesn't wait for long if the store is in use at its deadline.
+            while !store.isClosed, !Task.isCancelled { await Task.yield() }
             #expect(pipeline.ledger.isBalanced, "seed \(seed)")
             #expect(store.isClosed)
             #expect(store.offences.isEmpty, "seed \(seed): \(store.offences)")

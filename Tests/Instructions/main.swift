@@ -1,0 +1,116 @@
+// Does one kind of work a number of times, so that Tests/Instructions/count can count its instructions:
+//
+//     Instructions ROW EVENTS FOLDER
+
+import Dispatch
+import Sluice
+import SluiceAutoProperties
+import SluiceDuration
+import SluiceFilters
+import SluiceIdentity
+import SluiceJSONL
+import SluiceLifecycle
+import SluiceMemory
+
+struct AcceptingTransport: Transport {
+    func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
+}
+
+/// The same as in Examples/Benchmarks: 5 strings, 3 integers, 2 doubles and 2 booleans.
+func properties(_ index: Int) -> Properties {
+    [
+        "product": "Trail running shoes", "currency": "EUR", "category": .string(categories[index % 64]),
+        "coupon": .string(coupons[index % 64]), "referrer": .string(referrers[index % 64]),
+        "quantity": .int(index % 7 + 1), "stock": .int(1_000_000 - index), "position": .int(index % 40),
+        "amount": .double(Double(index % 9_000) + 0.99), "discount": .double(Double(index % 13) / 16),
+        "is_gift": .bool(index % 2 == 0), "is_returning": .bool(index % 3 == 0),
+    ]
+}
+
+let categories = (0..<64).map { "shoes/running/trail-\($0)" }
+let coupons = (0..<64).map { "SPRING-\($0)" }
+let referrers = (0..<64).map { "https://shop.example/search?q=trail+running+shoes&page=\($0)" }
+
+@PipelineBuilder
+func sixStages(stateIn folder: String) -> ProcessorFragment {
+    AutoProperties(appName: "Shop", appVersion: "2.4.1")
+    Identity(persistedIn: .file(folder + "/state"))
+    DurationTimer()
+    PassiveLaunchTagger()
+    Redaction(keys: ["password", "token"])
+    Limits(eventName: .cut(to: 256), propertyName: .dropProperty(over: 125), string: .cut(to: 2_048))
+}
+
+func pipeline(stages: Bool, disk: Bool, in folder: String) throws -> Pipeline {
+    let pipeline = try Pipeline {
+        if stages { sixStages(stateIn: folder) }
+        if disk { JSONLStore(at: folder + "/events", capacity: .max) } else { MemoryStore(capacity: .max) }
+        AcceptingTransport()
+    }
+    pipeline.pauseDelivery()
+    return pipeline
+}
+
+func track(_ events: Int, _ pipeline: Pipeline) {
+    for index in 0..<events { pipeline.track("Purchase", properties(index)) }
+    precondition(pipeline.ledger.routes[0].waiting == events)
+}
+
+/// The lines of the events as the six stages leave them.
+func lines(_ events: Int, in folder: String) throws -> [EventLine] {
+    let store = MemoryStore(capacity: .max)
+    let pipeline = try Pipeline {
+        sixStages(stateIn: folder)
+        store
+        AcceptingTransport()
+    }
+    pipeline.pauseDelivery()
+    track(events, pipeline)
+    return try store.nextBatch(BatchSize(events: .max, bytes: .max))?.events ?? []
+}
+
+func run(_ row: String, _ events: Int, in folder: String) throws {
+    switch row {
+    case "nothing": break
+    case "properties":
+        var count = 0
+        for index in 0..<events { count += properties(index).count }
+        precondition(count == 12 * events)
+    case "track": track(events, try pipeline(stages: true, disk: true, in: folder))
+    case "track-memory": track(events, try pipeline(stages: true, disk: false, in: folder))
+    case "track-no-stage": track(events, try pipeline(stages: false, disk: true, in: folder))
+    case "encode":
+        let event = try lines(1, in: folder)[0].event()
+        var bytes = 0
+        for _ in 0..<events { bytes += try EventLine(event).bytes.count }
+        precondition(bytes > events)
+    case "append", "next-batch":
+        let line = try lines(1, in: folder)[0]
+        let store = JSONLStore(at: folder + "/events", capacity: .max)
+        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        for _ in 0..<events { try store.append(line) }
+        guard row == "next-batch" else { return }
+        var count = 0
+        while let batch = try store.nextBatch(BatchSize(events: 50, bytes: .max)) {
+            count += batch.events.count
+            try store.settle(batch.id)
+        }
+        precondition(count == events)
+    case "deliver":
+        let pipeline = try pipeline(stages: false, disk: true, in: folder)
+        track(events, pipeline)
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            pipeline.resumeDelivery()
+            let ledger = await pipeline.shutdown(deadline: .seconds(600))
+            precondition(ledger.routes[0].delivered == events)
+            done.signal()
+        }
+        done.wait()
+    default: preconditionFailure("unknown row \(row)")
+    }
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 4, let events = Int(arguments[2]) else { preconditionFailure("usage: see above") }
+try run(arguments[1], events, in: arguments[3])
