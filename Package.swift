@@ -33,7 +33,7 @@ let examples: [Target] = [
     "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
     "JSONLStoreExample", "EncryptedStoreExample", "MemoryStoreExample", "HTTPTransportExample",
     "StdoutTransportExample", "FiltersExample", "ServerExample", "SwapEnvironments", "CustomPlugin", "AccessLog",
-    "TypedEventsExample",
+    "TypedEventsExample", "TraceExample", "ServerIdentityExample",
 ].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
 
 let tests: [Target] = [

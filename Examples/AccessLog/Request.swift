@@ -19,13 +19,13 @@ struct Request {
         self.client = text(client)
         self.time = timestamp
         let words = request.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
-        var properties: Properties = [
-            "method": .string(text(words[0])), "status": .int(status), "bytes": .int(Int64(text(bytes)) ?? 0),
-            "referrer": .string(text(referrer)), "user_agent": .string(text(agent)),
-        ]
-        if words.count > 1 { properties["path"] = .string(text(words[1])) }
-        if words.count > 2 { properties["protocol"] = .string(text(words[2])) }
-        if text(user) != "-" { properties["user"] = .string(text(user)) }
+        var properties = Properties([
+            "method": text(words[0]), "status": status, "bytes": Int64(text(bytes)) ?? 0,
+            "referrer": text(referrer), "user_agent": text(agent),
+        ])
+        if words.count > 1 { properties["path"] = text(words[1]) }
+        if words.count > 2 { properties["protocol"] = text(words[2]) }
+        if text(user) != "-" { properties["user"] = text(user) }
         self.properties = properties
     }
 }

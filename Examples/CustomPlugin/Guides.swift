@@ -243,6 +243,71 @@ enum Guides {
         precondition(ledger.routes[0].dropped == [.storeFull: 1] && ledger.routes[0].delivered == 2)
         precondition(ledger.isBalanced)
     }
+
+    // MARK: Tracing.md
+
+    static func printTraces() throws {
+        let pipeline = try Pipeline(onTrace: { print($0) }) {
+            Currency(code: "EUR")
+            Redaction(keys: ["email"])
+            MemoryStore()
+            StdoutTransport()
+        }
+        pipeline.track("Purchase", ["price": 12.5, "email": "a@b.example"])
+    }
+
+    static func printLosses() throws {
+        let pipeline = try Pipeline(onTrace: { if !$0.isStored { print($0) } }) {
+            Sampling(rate: 0.1)
+            MemoryStore()
+            StdoutTransport()
+        }
+        pipeline.track("Purchase")
+    }
+
+    static func debugTraces(folder: String) throws {
+        var onTrace: (@Sendable (EventTrace) -> Void)?
+        #if DEBUG
+            onTrace = { print($0) }
+        #endif
+        let pipeline = try Pipeline(onTrace: onTrace) {
+            JSONLStore(at: folder)
+            HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+        }
+        pipeline.track("Purchase")
+    }
+
+    static func slowStages() throws {
+        let pipeline = try Pipeline(
+            onTrace: { trace in
+                for stage in trace.stages where stage.duration > .milliseconds(1) {
+                    print("\(stage.name) took \(stage.duration) for \(trace.event.name)")
+                }
+            }
+        ) {
+            AutoProperties()
+            MemoryStore()
+            StdoutTransport()
+        }
+        pipeline.track("Purchase")
+    }
+
+    static func tracesInTests() throws {
+        let traces = TraceRecorder()
+        let pipeline = try Pipeline(onTrace: traces.record) {
+            Currency(code: "EUR")
+            EventNames(denied: ["Debug*"])
+            RecordingStore()
+            NullTransport()
+        }
+        let purchase = pipeline.track("Purchase", ["price": 12.5])
+        let changes = traces.traces(of: purchase)[0].stages[0].changes
+        precondition(changes == [.property("currency", from: nil, to: "EUR")])
+
+        let debug = pipeline.track("DebugView")
+        let stage = traces.stage(dropping: debug)
+        precondition(stage?.name == "EventNames" && stage?.disposition == .drop(.filtered))
+    }
 }
 
 // MARK: WritingAWireFormat.md

@@ -13,7 +13,7 @@ let pipeline = try Pipeline {
 
 pipeline.track("Search", ["query": "blue shoes", "results": 42])
 pipeline.track("Say \"hi\"\n", ["a line\nbreak": "stays inside its string: \u{0} too"])
-pipeline.track("Purchase", ["amount": 12.5, "at": .date(Timestamp(milliseconds: 1_763_704_516_123))])
+pipeline.track("Purchase", ["amount": 12.5, "at": Timestamp(milliseconds: 1_763_704_516_123)])
 
 let report = await pipeline.flush()
 precondition(report.delivered == 3)

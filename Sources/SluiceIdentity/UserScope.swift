@@ -65,7 +65,7 @@ public struct UserScope: Processor {
     }
 
     /// Runs `body` for a user, in code that isn't asynchronous. See
-    /// ``with(distinctID:loginID:anonymousID:properties:isolation:_:)``.
+    /// ``with(distinctID:loginID:anonymousID:properties:isolation:_:)-(_,_,_,Properties,_,_)``.
     ///
     /// - Returns: The result of `body`.
     /// - Throws: Errors thrown by `body`.
@@ -103,5 +103,36 @@ public struct UserScope: Processor {
         }
         event.properties.addDefaults(values.properties)
         return .keep
+    }
+}
+
+// MARK: Literals with variables
+
+extension UserScope {
+    /// Runs `body` for a user, with a literal that has variables in it.
+    ///
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors thrown by `body`.
+    @_disfavoredOverload
+    public static func with<Result>(
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: PropertyLiteral,
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        try await with(
+            distinctID: distinctID, loginID: loginID, anonymousID: anonymousID, properties: properties.properties,
+            isolation: isolation, body)
+    }
+
+    /// Runs `body` for a user, in code that isn't asynchronous, with a literal that has variables in it.
+    ///
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors thrown by `body`.
+    @_disfavoredOverload
+    public static func with<Result>(
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: PropertyLiteral,
+        _ body: () throws -> Result
+    ) rethrows -> Result {
+        try with(
+            distinctID: distinctID, loginID: loginID, anonymousID: anonymousID, properties: properties.properties, body)
     }
 }

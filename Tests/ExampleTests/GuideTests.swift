@@ -6,9 +6,9 @@ struct GuideTests {
     static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
     static let guides = [
-        "README.md", "Docs/GettingStarted.md", "Docs/HowDeliveryWorks.md", "Docs/Testing.md", "Docs/Migrating.md",
-        "Docs/Architecture.md", "Docs/WritingAProcessor.md", "Docs/WritingAStore.md", "Docs/WritingATransport.md",
-        "Docs/WritingAWireFormat.md",
+        "README.md", "Docs/GettingStarted.md", "Docs/HowDeliveryWorks.md", "Docs/Testing.md", "Docs/Tracing.md",
+        "Docs/Migrating.md", "Docs/Architecture.md", "Docs/WritingAProcessor.md", "Docs/WritingAStore.md",
+        "Docs/WritingATransport.md", "Docs/WritingAWireFormat.md",
     ]
 
     static func text(_ path: String) throws -> String {

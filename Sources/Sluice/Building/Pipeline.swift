@@ -28,6 +28,12 @@ public final class Pipeline: EventTracking {
     ///   - environment: The sources of time and random numbers.
     ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline from
     ///     it.
+    ///   - onTrace: Called with the way of each event, for development and tests: see ``EventTrace``, which contains the
+    ///     event's values. Nil by default, and then free. It is called on the thread that tracks the event, without a lock
+    ///     and before `track` returns, so several threads can call it at the same time. An event that a stage inserts is
+    ///     reported before the event that the stage processes. Events that this closure tracks, itself or in a `Task` that
+    ///     it starts, pass all stages, but aren't traced by any pipeline. Don't track from it in other ways, such as a
+    ///     detached task or a queue: each trace would cause another one without end.
     ///   - stages: Processors, a store and a transport; or processors and routes.
     /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs twice,
     ///   or a stage can't be used; and errors of the block itself. Opened stores are closed again.
@@ -36,6 +42,7 @@ public final class Pipeline: EventTracking {
         maximumEventBytes: Int = 1_000_000,
         environment: PipelineEnvironment = PipelineEnvironment(),
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in },
+        onTrace: (@Sendable (EventTrace) -> Void)? = nil,
         @PipelineBuilder _ stages: () throws -> _PipelinePlan
     ) throws {
         guard maximumEventBytes > 0 else {
@@ -49,7 +56,8 @@ public final class Pipeline: EventTracking {
         }
         self.routes = routes
         path = EventPath(
-            plan, routes, maximumEventBytes: maximumEventBytes, environment: environment, onDiagnostic: onDiagnostic)
+            plan, routes, maximumEventBytes: maximumEventBytes, environment: environment, onDiagnostic: onDiagnostic,
+            onTrace: onTrace)
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
         try path.prepare()

@@ -21,13 +21,7 @@ struct RouteJournal: Sendable {
     /// Counts an event that the store did not take, and reports the first one for each reason. Otherwise a full disk would
     /// also fill the host's log.
     mutating func refused(_ error: SluiceError) {
-        let reason: DropReason =
-            switch error.code {
-            case .eventTooLarge: .tooLarge
-            case .storageFull: .storeFull
-            case .shutDown: .shutDown
-            default: .storeFailed
-            }
+        let reason = DropReason(error)
         if ledger.dropped[reason] == nil {
             report(.dropped, "events are not stored (reported once for each reason): \(error)")
         }
@@ -69,5 +63,18 @@ struct RouteJournal: Sendable {
         }
         if result.accepted > 0 { isSplitting = false }
         if let reason = result.reason { report(result.effect == .hold ? .held : .retrying, reason) }
+    }
+}
+
+extension DropReason {
+    /// The reason that the ledger counts for an event which could not be encoded or stored.
+    init(_ error: SluiceError) {
+        self =
+            switch error.code {
+            case .eventTooLarge: .tooLarge
+            case .storageFull: .storeFull
+            case .shutDown: .shutDown
+            default: .storeFailed
+            }
     }
 }

@@ -124,8 +124,8 @@ final class RouteRuntime: Sendable {
     /// - Parameters:
     ///   - encoded: the event, or the error of its encoding.
     ///   - isNew: whether the event reaches the route now. Otherwise it was counted before.
-    /// - Returns: whether the store took the event. Otherwise it has been counted.
-    func append(_ encoded: Result<EventLine, SluiceError>, isNew: Bool = true) -> Bool {
+    /// - Throws: the error of the encoding or of the store. The event has been counted then.
+    func append(_ encoded: Result<EventLine, SluiceError>, isNew: Bool = true) throws(SluiceError) {
         do throws(SluiceError) {
             let line = try encoded.get()
             try store.append(line)
@@ -133,13 +133,12 @@ final class RouteRuntime: Sendable {
                 if isNew { state.journal.ledger.received += 1 }
                 state.appended(line.priority, at: { environment.time.continuousTime() })
             }
-            return true
         } catch {
             update { state in
                 if isNew { state.journal.ledger.received += 1 }
                 state.journal.refused(error)
             }
-            return false
+            throw error
         }
     }
 

@@ -30,6 +30,8 @@ final class EventPath: Sendable {
     let environment: PipelineEnvironment
     private let maximumEventBytes: Int
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
+    /// Nil without tracing, which then costs one comparison for each event and each step of it.
+    private let onTrace: (@Sendable (EventTrace) -> Void)?
     /// All processors and their places, those of the routes last.
     private let lines: [(processor: any Processor, chain: UInt32, index: Int)]
     private let chain: UInt32
@@ -39,11 +41,12 @@ final class EventPath: Sendable {
 
     init(
         _ plan: _PipelinePlan, _ routes: [RouteRuntime], maximumEventBytes: Int, environment: PipelineEnvironment,
-        onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
+        onDiagnostic: @escaping @Sendable (Diagnostic) -> Void, onTrace: (@Sendable (EventTrace) -> Void)?
     ) {
         self.maximumEventBytes = maximumEventBytes
         self.environment = environment
         self.onDiagnostic = onDiagnostic
+        self.onTrace = onTrace
         let chain = EventPath.nextChain()
         self.chain = chain
         stages = Stage(plan.processors)
@@ -90,11 +93,16 @@ final class EventPath: Sendable {
             state.ledger.tracked += 1
             return (state.isOpen, id ?? state.ids.next(at: time, random: environment.random))
         }
-        guard isOpen else { return (id, drop(.shutDown)) }
+        guard isOpen else {
+            let event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
+            return (id, proceed(event, in: nil, below: nil, isOpen))
+        }
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
         event.chain = chain
-        let isStored = pass(&event, through: stages)
+        let trace = beginTrace(event)
+        let isStored = pass(&event, through: stages, trace)
+        report(trace)
         return (event.id, isStored)
     }
 
@@ -133,15 +141,20 @@ final class EventPath: Sendable {
     }
 
     /// Ends an event that was held.
-    func drop(_ event: Event, _ reason: DropReason) {
+    func drop(_ event: Event, _ reason: DropReason, by index: Int) {
+        let trace = beginTrace(event, below: index)
+        defer { report(trace) }
         if let branch = branch(of: event) {
+            trace?.enter(branch.route, event)
+            trace?.dropped(by: name(of: event, index), reason)
             branch.route.count {
                 $0.held -= 1
                 $0.dropped.add(1, reason)
             }
         } else {
+            trace?.dropped(by: name(of: event, index), reason)
             state.withLock { $0.ledger.held -= 1 }
-            _ = drop(reason)
+            _ = drop(reason, nil)
         }
     }
 
@@ -149,29 +162,36 @@ final class EventPath: Sendable {
         event.chain == chain ? nil : branches.first { $0.chain == event.chain }
     }
 
-    private func proceed(_ event: Event, in branch: Branch?, below index: Int, _ isOpen: Bool) -> Bool {
+    /// Lets an event pass the stages below an index; all of them if that is nil.
+    private func proceed(_ event: Event, in branch: Branch?, below index: Int?, _ isOpen: Bool) -> Bool {
         var event = event
-        guard let branch else {
-            return isOpen ? pass(&event, through: stages?.below(index)) : drop(.shutDown)
+        let trace = beginTrace(event, below: index)
+        defer { report(trace) }
+        if let branch { trace?.enter(branch.route, event) }
+        let first = branch == nil ? stages : branch?.stages
+        let stage = index.map { first?.below($0) } ?? first
+        switch (branch, isOpen) {
+        case (nil, true): return pass(&event, through: stage, trace)
+        case (nil, false): return drop(.shutDown, trace)
+        case (let branch?, true): return pass(&event, through: stage, to: branch.route, trace)
+        case (let branch?, false): return drop(.shutDown, from: branch.route, trace)
         }
-        if isOpen { return pass(&event, through: branch.stages?.below(index), to: branch.route) }
-        branch.route.count { $0.dropped.add(1, .shutDown) }
-        return false
     }
 
     // MARK: Passing
 
     /// Lets an event pass the rest of the shared processors, and all routes.
-    private func pass(_ event: inout Event, through stage: Stage?) -> Bool {
-        switch stage?.process(&event) ?? .keep {
+    private func pass(_ event: inout Event, through stage: Stage?, _ trace: TraceRecording?) -> Bool {
+        switch process(&event, stage, trace) {
         case .keep: break
-        case .drop(let reason): return drop(reason)
+        case .drop(let reason): return drop(reason, trace)
         case .hold:
             state.withLock { $0.ledger.held += 1 }
+            trace?.end(.hold)
             return false
         }
-        countSanitizations(of: &event)
-        guard !event.name.isEmpty else { return drop(.emptyName) }
+        countSanitizations(of: &event, trace)
+        guard !event.name.isEmpty else { return drop(.emptyName, trace) }
         var isStored = false
         // The routes that leave the event as it is share one line.
         var sharedLine: Result<EventLine, SluiceError>?
@@ -180,33 +200,53 @@ final class EventPath: Sendable {
                 branch.route.count { $0.received += 1 }
                 var own = event
                 own.chain = branch.chain
-                if pass(&own, through: stages, to: branch.route) { isStored = true }
+                trace?.enter(branch.route, own)
+                if pass(&own, through: stages, to: branch.route, trace) { isStored = true }
             } else {
+                trace?.willStore()
                 let line = sharedLine ?? encode(event)
                 sharedLine = line
-                if branch.route.append(line) { isStored = true }
+                if store(line, in: branch.route, isNew: true, trace) { isStored = true }
             }
         }
         return isStored
     }
 
     /// Lets an event pass the rest of a route's processors, and stores it.
-    private func pass(_ event: inout Event, through stage: Stage?, to route: RouteRuntime) -> Bool {
-        switch stage?.process(&event) ?? .keep {
+    private func pass(
+        _ event: inout Event, through stage: Stage?, to route: RouteRuntime, _ trace: TraceRecording?
+    ) -> Bool {
+        switch process(&event, stage, trace) {
         case .keep: break
-        case .drop(let reason):
-            route.count { $0.dropped.add(1, reason) }
-            return false
+        case .drop(let reason): return drop(reason, from: route, trace)
         case .hold:
             route.count { $0.held += 1 }
+            trace?.end(.hold)
             return false
         }
-        guard !event.name.isEmpty else {
-            route.count { $0.dropped.add(1, .emptyName) }
+        guard !event.name.isEmpty else { return drop(.emptyName, from: route, trace) }
+        countSanitizations(of: &event, trace)
+        trace?.willStore()
+        return store(encode(event), in: route, isNew: false, trace)
+    }
+
+    @inline(__always)
+    private func process(_ event: inout Event, _ stage: Stage?, _ trace: TraceRecording?) -> Disposition {
+        if let trace { trace.process(stage, &event) } else { stage?.process(&event) ?? .keep }
+    }
+
+    @inline(__always)
+    private func store(
+        _ line: Result<EventLine, SluiceError>, in route: RouteRuntime, isNew: Bool, _ trace: TraceRecording?
+    ) -> Bool {
+        do throws(SluiceError) {
+            try route.append(line, isNew: isNew)
+            trace?.didStore(in: route, nil)
+            return true
+        } catch {
+            trace?.didStore(in: route, error)
             return false
         }
-        countSanitizations(of: &event)
-        return route.append(encode(event), isNew: false)
     }
 
     private func encode(_ event: Event) -> Result<EventLine, SluiceError> {
@@ -217,10 +257,35 @@ final class EventPath: Sendable {
         }
     }
 
+    // MARK: Tracing
+
+    /// Returns nil without tracing, and for an event of the closure that gets the traces.
+    @inline(__always)
+    private func beginTrace(_ event: Event, below index: Int? = nil) -> TraceRecording? {
+        onTrace == nil ? nil : makeTrace(event, below: index)
+    }
+
+    @inline(never)
+    private func makeTrace(_ event: Event, below index: Int?) -> TraceRecording? {
+        guard TraceRecording.isAllowed else { return nil }
+        return TraceRecording(event, startsBelow: index.map { name(of: event, $0) }, environment.time)
+    }
+
+    @inline(__always)
+    private func report(_ trace: TraceRecording?) {
+        if let trace, let onTrace { trace.report(to: onTrace) }
+    }
+
+    /// The type of a stage of the chain that `event` passes.
+    private func name(of event: Event, _ index: Int) -> String {
+        lines.first { $0.chain == event.chain && $0.index == index }.map { "\(type(of: $0.processor))" } ?? ""
+    }
+
     // MARK: Counting
 
     /// - Returns: false, because the event is not stored.
-    private func drop(_ reason: DropReason) -> Bool {
+    private func drop(_ reason: DropReason, _ trace: TraceRecording?) -> Bool {
+        trace?.end(.drop(reason))
         let isFirst = state.withLock { state in
             state.ledger.dropped.add(1, reason)
             return state.ledger.dropped[reason] == 1
@@ -232,8 +297,16 @@ final class EventPath: Sendable {
         return false
     }
 
-    private func countSanitizations(of event: inout Event) {
+    /// - Returns: false, because the event is not stored.
+    private func drop(_ reason: DropReason, from route: RouteRuntime, _ trace: TraceRecording?) -> Bool {
+        trace?.end(.drop(reason))
+        route.count { $0.dropped.add(1, reason) }
+        return false
+    }
+
+    private func countSanitizations(of event: inout Event, _ trace: TraceRecording?) {
         guard let causes = event.takeSanitizations() else { return }
+        trace?.sanitized(event, causes)
         state.withLock { state in
             for cause in causes { state.ledger.sanitized[cause, default: 0] += 1 }
         }

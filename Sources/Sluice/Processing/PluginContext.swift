@@ -128,8 +128,8 @@ public final class PluginContext: Sendable {
     ///   - event: The held event.
     ///   - reason: The reason that the ledger counts.
     public func drop(_ event: Event, _ reason: DropReason) {
-        guard let (path, _) = place(of: event) else { return }
-        path.drop(event, reason)
+        guard let (path, index) = place(of: event) else { return }
+        path.drop(event, reason, by: index)
     }
 
     // MARK: Surroundings

@@ -3,8 +3,8 @@
 /// A linked list, because a loop over an array would copy each processor: the reference counts of six stages cost as
 /// much as some of the stages.
 final class Stage: Sendable {
-    private let processor: any Processor
-    private let next: Stage?
+    let processor: any Processor
+    let next: Stage?
 
     /// Returns nil if there are no processors.
     convenience init?(_ processors: [any Processor]) {

@@ -1,0 +1,45 @@
+public import Sluice
+
+/// Keeps the trace of each event for your assertions.
+///
+/// ```swift
+/// let traces = TraceRecorder()
+/// let pipeline = try Pipeline(onTrace: traces.record) {
+///     Sampling(rate: 0)
+///     MemoryStore()
+///     NullTransport()
+/// }
+/// let id = pipeline.track("Purchase")
+/// precondition(traces.stage(dropping: id)?.name == "Sampling")
+/// ```
+///
+/// A trace is there when `track` returns, so your test doesn't have to wait. The recorder has no limit. You can use it from
+/// any thread, and for several pipelines.
+public final class TraceRecorder: Sendable {
+    private let recorded = Locked<[EventTrace]>([])
+
+    /// Creates a recorder without traces.
+    public init() {}
+
+    /// Adds a trace. Pass this method as `onTrace` of a `Pipeline`.
+    public func record(_ trace: EventTrace) { recorded.withLock { $0.append(trace) } }
+
+    /// All traces, in the order in which the events ended. An inserted event ends before the one that caused it.
+    public var traces: [EventTrace] { recorded.withLock(\.self) }
+
+    /// Returns the traces of an event in their order: more than one if a stage held it and forwarded it later.
+    public func traces(of id: EventID) -> [EventTrace] { traces.filter { $0.event.id == id } }
+
+    /// Returns the traces of the events that entered with a name.
+    public func traces(named name: String) -> [EventTrace] { traces.filter { $0.event.name == name } }
+
+    /// Returns the first stage that dropped an event, of all its traces. The stage's disposition has the reason.
+    ///
+    /// Returns nil if no stage dropped it. The event is stored or held then, or the pipeline, its encoding or its stores
+    /// refused it: see `EventTrace.disposition` and `EventTrace.routes`.
+    public func stage(dropping id: EventID) -> EventTrace.Stage? {
+        traces(of: id).lazy.flatMap(\.stages).first { stage in
+            if case .drop = stage.disposition { true } else { false }
+        }
+    }
+}
