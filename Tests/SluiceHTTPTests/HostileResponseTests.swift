@@ -198,7 +198,9 @@ struct HostileResponseTests {
             try connection.write("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 9\r\n\r\nbusy")
             if hanging { try connection.waitForClose() }
         }
-        let verdicts = try await openTransport(to: server.url, timeouts: .short).send(.small)
+        // Long enough for a slow machine to read the head before.
+        let timeouts = HTTPTimeouts(connect: .seconds(3), total: .seconds(3))
+        let verdicts = try await openTransport(to: server.url, timeouts: timeouts).send(.small)
         let reason = "the server could not accept the events (HTTP 503)"
         #expect(verdicts == .all(.retry(after: .seconds(7), reason: reason)))
     }
