@@ -27,7 +27,7 @@ struct NameFingerprint {
     @inline(__always)
     private static func isASCII(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
         let bytes = UnsafeRawBufferPointer(utf8)
-        guard bytes.count >= 8 else { return bytes.allSatisfy { $0 < 0x80 } }
+        guard bytes.count >= 8 else { return isASCII(short: bytes) }
         // The last eight bytes, which overlap with the loop's.
         var union = bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
         var offset = 0
@@ -36,6 +36,16 @@ struct NameFingerprint {
             offset += 8
         }
         return union & 0x8080_8080_8080_8080 == 0
+    }
+
+    @inline(__always)
+    private static func isASCII(short bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count >= 4 else { return bytes.allSatisfy { $0 < 0x80 } }
+        // The first four and the last four bytes, which may overlap.
+        let union =
+            bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
+            | bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
+        return union & 0x8080_8080 == 0
     }
 }
 
@@ -63,12 +73,13 @@ package struct CaseInsensitiveNames: Sendable {
 
     @inline(__always)
     package func contains(_ name: borrowing String) -> Bool {
-        bits & NameFingerprint(name).bit != 0 && isAmong(copy name)
+        bits & NameFingerprint(name).bit != 0 && isAmong(name)
     }
 
     @inline(never)
-    private func isAmong(_ name: String) -> Bool {
-        names.contains { $0.count == name.utf8.count && zip($0, name.utf8).allSatisfy { $0 == lowercased($1) } }
+    private func isAmong(_ borrowed: borrowing String) -> Bool {
+        let name = copy borrowed
+        return names.contains { $0.count == name.utf8.count && zip($0, name.utf8).allSatisfy { $0 == lowercased($1) } }
     }
 }
 

@@ -91,6 +91,9 @@ extension Properties {
     }
 
     private static func hasName(_ pairs: [Pair], among names: CaseInsensitiveNames) -> Bool {
-        pairs.withUnsafeBufferPointer { pairs in pairs.indices.contains { names.contains(pairs[$0].0) } }
+        pairs.withUnsafeBufferPointer { pairs in
+            for index in 0..<pairs.count where names.contains(pairs[index].0) { return true }
+            return false
+        }
     }
 }

@@ -13,6 +13,44 @@ enum JSONEscaping {
         return hasEscaped(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
     }
 
+    /// Copies bytes, and finds out whether one of them has to be escaped, in one pass.
+    ///
+    /// - Returns: false if one has to be escaped. The copy is useless then.
+    @inline(__always)
+    static func copyUnescaped(_ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Bool {
+        let count = bytes.count
+        guard count >= 8 else { return copyUnescaped(short: bytes, to: target) }
+        var offset = 0
+        while offset < count - 8 {
+            let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            if hasEscaped(word) { return false }
+            target.storeBytes(of: word, toByteOffset: offset, as: UInt64.self)
+            offset += 8
+        }
+        // The last eight bytes, which may overlap with the loop's.
+        let word = bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+        target.storeBytes(of: word, toByteOffset: count - 8, as: UInt64.self)
+        return !hasEscaped(word)
+    }
+
+    @inline(__always)
+    private static func copyUnescaped(short bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Bool {
+        let count = bytes.count
+        guard count >= 4 else {
+            for offset in 0..<count {
+                if isEscaped(bytes[offset]) { return false }
+                target.storeBytes(of: bytes[offset], toByteOffset: offset, as: UInt8.self)
+            }
+            return true
+        }
+        // The first four and the last four bytes, which may overlap.
+        let first = bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
+        let last = bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
+        target.storeBytes(of: first, as: UInt32.self)
+        target.storeBytes(of: last, toByteOffset: count - 4, as: UInt32.self)
+        return !hasEscaped(UInt64(first) << 32 | UInt64(last))
+    }
+
     private static func isNeeded(inShort bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 4 else { return bytes.contains { isEscaped($0) } }
         // The first four and the last four bytes, which may overlap.

@@ -91,14 +91,33 @@ public struct JSONWriter: Sendable {
     mutating func pairs(_ pairs: ArraySlice<Properties.Pair>, isFirst: Bool) {
         // Through a pointer, because a copy of a name or a value would cost reference counting.
         pairs.withUnsafeBufferPointer { pairs in
-            var isFirst = isFirst
-            for index in 0..<pairs.count {
-                if isOverfull { return }
-                name(pairs[index].0, isFirst: isFirst)
-                isFirst = false
+            var index = 0
+            while index < pairs.count, !isOverfull {
+                index = plainPairs(pairs, from: index, isFirst: isFirst)
+                guard index < pairs.count else { return }
+                name(pairs[index].0, isFirst: isFirst && index == 0)
                 value(pairs[index].1)
+                index += 1
             }
         }
+    }
+
+    /// Writes pairs up to the first one that ``PlainJSON`` can't write.
+    ///
+    /// - Returns: the index of that pair.
+    private mutating func plainPairs(
+        _ pairs: UnsafeBufferPointer<Properties.Pair>, from start: Int, isFirst: Bool
+    ) -> Int {
+        let end = min(limit, buffer.count)
+        var (index, count) = (start, count)
+        buffer.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress, let first = pairs.baseAddress else { return }
+            var plain = PlainJSON(base + count, until: base + end)
+            while index < pairs.count, plain.write(first + index, isFirst: isFirst && index == 0) { index += 1 }
+            count = plain.position - base
+        }
+        self.count = count
+        return index
     }
 
     /// Writes an integer of any width.
@@ -147,46 +166,21 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func digits(of value: Int64) {
-        var length = value < 0 ? 2 : 1
-        // A magnitude has at most 19 digits, so the bound doesn't overflow before the loop ends.
-        var bound: UInt64 = 10
-        while value.magnitude >= bound {
-            length += 1
-            bound &*= 10
-        }
-        append(length) { target in
-            if value < 0 { target[0] = UInt8(ascii: "-") }
-            var magnitude = value.magnitude
-            var position = length
-            repeat {
-                position -= 1
-                target[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: magnitude % 10)
-                magnitude /= 10
-            } while magnitude > 0
+        withUnsafeTemporaryAllocation(byteCount: JSONNumber.maximumLength, alignment: 1) { digits in
+            guard let base = digits.baseAddress else { return }
+            let length = JSONNumber.write(value, to: base)
+            append(UnsafeRawBufferPointer(digits)[..<length])
         }
     }
 
-    /// Writes a number of at most four decimals, such as a price, without a search for its shortest digits. At most one
-    /// number of fifteen digits reads back as the same double, so without trailing zeros it is the shortest.
-    ///
-    /// - Returns: false, and writes nothing, if it is a different number.
     private mutating func decimal(_ value: Double) -> Bool {
-        let scaled = (value.magnitude * 10_000).rounded()
-        guard scaled >= 1, scaled < 1e15, scaled / 10_000 == value.magnitude else { return false }
-        let (whole, fraction) = Int64(scaled).quotientAndRemainder(dividingBy: 10_000)
-        if value < 0 { raw("-") }
-        digits(of: whole)
-        let length = fraction % 100 == 0 ? (fraction % 1_000 == 0 ? 1 : 2) : (fraction % 10 == 0 ? 3 : 4)
-        append(length + 1) { target in
-            target[0] = UInt8(ascii: ".")
-            var (rest, unit) = (fraction, Int64(1_000))
-            for position in 1...length {
-                target[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / unit)
-                rest %= unit
-                unit /= 10
+        withUnsafeTemporaryAllocation(byteCount: JSONNumber.maximumLength, alignment: 1) { digits in
+            guard let base = digits.baseAddress, let length = JSONNumber.writeDecimal(value, to: base) else {
+                return false
             }
+            append(UnsafeRawBufferPointer(digits)[..<length])
+            return true
         }
-        return true
     }
 
     /// Passes the bytes of a string to `body`. Only a string bridged from Objective-C is copied.
@@ -232,6 +226,10 @@ public struct JSONWriter: Sendable {
 
     private mutating func append(_ source: UnsafeBufferPointer<UInt8>) {
         append(source.count) { JSONWriter.copy(source, to: $0, at: 0) }
+    }
+
+    private mutating func append(_ source: Slice<UnsafeRawBufferPointer>) {
+        append(source.count) { UnsafeMutableRawBufferPointer($0).copyBytes(from: source) }
     }
 
     /// Lets `fill` write exactly `length` bytes at the end, unless that exceeds the limit.

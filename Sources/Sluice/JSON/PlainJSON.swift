@@ -1,0 +1,70 @@
+/// Writes pairs into memory that is large enough: those that need no escape, which are nearly all.
+///
+/// ``JSONWriter`` would check uniqueness, room and limit for each piece of them.
+struct PlainJSON {
+    private(set) var position: UnsafeMutableRawPointer
+    private let end: UnsafeMutableRawPointer
+
+    init(_ position: UnsafeMutableRawPointer, until end: UnsafeMutableRawPointer) {
+        self.position = position
+        self.end = end
+    }
+
+    /// Writes a pair with its comma and colon.
+    ///
+    /// - Returns: false, and writes nothing, if the pair needs an escape, has another type or may not fit.
+    @inline(__always)
+    mutating func write(_ pair: UnsafePointer<Properties.Pair>, isFirst: Bool) -> Bool {
+        let start = position
+        if text(pair.pointee.0, comma: !isFirst, colon: true), value(pair.pointee.1) { return true }
+        position = start
+        return false
+    }
+
+    @inline(__always)
+    private mutating func value(_ value: borrowing PropertyValue) -> Bool {
+        switch value {
+        case .string(let string): return text(string)
+        case .int(let int):
+            guard end - position >= JSONNumber.maximumLength else { return false }
+            position += JSONNumber.write(int, to: position)
+        case .double(let double):
+            guard end - position >= JSONNumber.maximumLength,
+                let length = JSONNumber.writeDecimal(double, to: position)
+            else { return false }
+            position += length
+        case .bool(let bool): return bool ? raw("true") : raw("false")
+        case .date, .array, .object, .null: return false
+        }
+        return true
+    }
+
+    @inline(__always)
+    private mutating func raw(_ text: StaticString) -> Bool {
+        guard end - position >= text.utf8CodeUnitCount else { return false }
+        position.copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+        position += text.utf8CodeUnitCount
+        return true
+    }
+
+    /// Writes text in quotes, with a comma before or a colon after it.
+    @inline(__always)
+    private mutating func text(_ text: borrowing String, comma: Bool = false, colon: Bool = false) -> Bool {
+        // A string bridged from Objective-C has no contiguous storage.
+        text.utf8.withContiguousStorageIfAvailable { utf8 in
+            guard end - position >= utf8.count + 4 else { return false }
+            var target = position
+            if comma {
+                target.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+                target += 1
+            }
+            target.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+            guard JSONEscaping.copyUnescaped(UnsafeRawBufferPointer(utf8), to: target + 1) else { return false }
+            target += 1 + utf8.count
+            target.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+            if colon { target.storeBytes(of: UInt8(ascii: ":"), toByteOffset: 1, as: UInt8.self) }
+            position = target + (colon ? 2 : 1)
+            return true
+        } ?? false
+    }
+}
