@@ -120,6 +120,17 @@ struct VersionTests {
         #expect(event.properties == ["$app_version": "2.0", "$previous_version": "1.0", "$previous_build": "7"])
     }
 
+    @Test("the recovered end of a crashed launch comes before the update")
+    func recoveredEndPrecedesUpdate() async throws {
+        let machine = Machine()
+        try await launch(machine, "1.0")
+        try await launch(machine, "1.1")
+        #expect(
+            machine.state.withLock { $0.events.map(\.name) } == [
+                "$AppInstall", "$AppStart", "$AppEnd", "$AppUpdate", "$AppStart",
+            ])
+    }
+
     @Test("without a persistence there is no event")
     func memoryKnowsNoVersions() async throws {
         let test = try TestPipeline { LifecycleEvents(appVersion: "1.0") }
@@ -246,7 +257,7 @@ struct VersionTests {
         for test in tests { test.pipeline.signal(.launched(.foreground)) }
         var events: [Event] = []
         for test in tests { events += await test.events() }
-        #expect(events.map(\.name) == ["$AppInstall", "$AppInstall"])
+        try #require(events.map(\.name) == ["$AppInstall", "$AppInstall"])
         #expect(events[0].id == events[1].id)
     }
 
