@@ -48,3 +48,9 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     public static let main = UIScreen()
     public var nativeBounds: CGRect { CGRect(x: 0, y: 0, width: 1_179, height: 2_556) }
 }
+
+@MainActor open class UIViewController: NSObject {
+    public private(set) weak var parent: UIViewController?
+
+    public func addChild(_ child: UIViewController) { child.parent = self }
+}
