@@ -108,7 +108,8 @@ public final class Pipeline: EventTracking {
     /// Starts no batch shortly before the system suspends the process: with less than 30 s left, or less than a third of
     /// `time` if that is shorter. For platform adapters.
     ///
-    /// - Parameter time: The time that is left; nil if the process won't be suspended. Delivery then retries.
+    /// - Parameter time: The time that is left; nil if the process won't be suspended. Delivery then repeats cancelled
+    ///   requests.
     package func expectSuspension(in time: Duration?) {
         for route in routes { route.expectSuspension(in: time) }
     }

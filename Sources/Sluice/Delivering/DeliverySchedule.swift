@@ -69,9 +69,11 @@ struct DeliverySchedule: Sendable {
     private var stopDeadline: Duration?
     /// The time in which no batch is started, because the system is about to suspend the process.
     private var suspension: Range<Duration>?
+    /// Whether requests were cancelled because of the suspension.
+    private var isSuspended = false
 
     /// No batch is started with less background time left, because its response could come too late. Since iOS 13 the system
-    /// gives an app some 30 s in all, of which a third is kept free.
+    /// gives an app some 30 s in all: a third of that is kept free.
     private static let minimumBackgroundTime = Duration.seconds(30)
     /// A process that still runs this long after its background time has run out was resumed, or was never suspended.
     private static let suspensionGrace = Duration.seconds(10)
@@ -151,13 +153,15 @@ struct DeliverySchedule: Sendable {
         self.isPaused = isPaused
     }
 
-    /// Starts no batch shortly before the system suspends the process, and shortly after. Nil calls that off, and retries.
+    /// Starts no batch shortly before the system suspends the process, and shortly after. Nil calls that off, and retries
+    /// if requests were cancelled.
     mutating func expectSuspension(in time: Duration?, at now: Duration) {
         guard let time else {
-            suspension = nil
-            if case .backingOff = phase { phase = .ready }
+            if isSuspended, case .backingOff = phase { phase = .ready }
+            (suspension, isSuspended) = (nil, false)
             return
         }
+        if time <= .zero { isSuspended = true }
         let end = now + max(.zero, time)
         let margin = min(DeliverySchedule.minimumBackgroundTime, max(.zero, time) / 3)
         suspension = end - margin..<end + DeliverySchedule.suspensionGrace

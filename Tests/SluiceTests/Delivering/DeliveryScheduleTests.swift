@@ -207,6 +207,10 @@ import Testing
             "and retries", [.flush, .suspension(in: 0, at: 7), .answer(failed, at: 7), .suspension(in: nil, at: 7)],
             at: 7, .send),
         Row(
+            "a failure of the receiver keeps its back-off",
+            [.flush, .suspension(in: 30, at: 0), .answer(failed, at: 1), .suspension(in: nil, at: 1)], at: 1,
+            .wait(until: .milliseconds(1_550))),
+        Row(
             "but not before Retry-After",
             [
                 .flush, .suspension(in: 0, at: 7), .answer(.retry(after: .seconds(60)), at: 10),
