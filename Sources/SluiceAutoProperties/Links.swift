@@ -104,7 +104,7 @@ public final class Links: Processor {
     /// - Parameters:
     ///   - campaign: The name of the campaign, `$utm_campaign`; nil for the one in the URL.
     ///   - source: The source, `$utm_source`; nil for the one in the URL, or `push`.
-    ///   - url: The link that the message opens. Don't call ``opened(_:referrer:_:)-(_,_,Properties)`` for it as well.
+    ///   - url: The link that the message opens. Don't call `opened` for it as well.
     ///   - properties: The event's own properties, which take precedence.
     public func pushOpened(
         _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: Properties = [:]
