@@ -16,7 +16,7 @@ let libraries: [Target] = [
     .target(name: "SluiceHTTP", dependencies: ["Sluice", "SluiceFiles", "CSluiceCurl"]),
     .target(
         name: "SluiceFoundation",
-        dependencies: ["Sluice", "SluiceJSONL", "SluiceHTTP"]),
+        dependencies: ["Sluice", "SluiceAutoProperties", "SluiceJSONL", "SluiceHTTP"]),
     .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"]),
 ]
 

@@ -1,4 +1,4 @@
-// Automatic properties, and properties that the host adds to every event.
+// Automatic properties, properties that the host adds to every event, and the campaign of the link that opened the app.
 //
 //     swift run AutoPropertiesExample
 
@@ -23,8 +23,10 @@ struct PrintProperties: Transport {
 }
 
 let auto = AutoProperties(appName: "Shop", appVersion: "2.4.1")
+let links = Links()
 let pipeline = try Pipeline {
     auto
+    links
     MemoryStore()
     PrintProperties()
 }
@@ -33,6 +35,7 @@ pipeline.track("AppOpened")
 await pipeline.flush()
 
 auto.register(["plan": "pro", "$app_name": "Shop for Linux"])  // Takes precedence over the automatic property.
+links.opened("https://shop.example/sale?utm_source=newsletter&token=s3cr3t")  // All later events have its campaign.
 auto.registerDynamic("cart_size") { 3 }  // Computed for each event.
 pipeline.track("Purchase", ["plan": "free"])  // The event's own value takes precedence over all.
 await pipeline.shutdown()

@@ -56,20 +56,24 @@ public final class AutoProperties: Processor {
     /// - Parameters:
     ///   - appName: `$app_name`; nil for the bundle's name on Apple's platforms and the program's elsewhere.
     ///   - appVersion: `$app_version`; nil for the bundle's version on Apple's platforms. Pass it elsewhere.
+    ///   - appBuild: `$app_build`; nil for the number of the bundle's build on Apple's platforms. Pass it elsewhere.
     ///   - persistence: Where static super properties are kept.
     public convenience init(
-        appName: String? = nil, appVersion: String? = nil, persistedIn persistence: Persistence = .memory
+        appName: String? = nil, appVersion: String? = nil, appBuild: String? = nil,
+        persistedIn persistence: Persistence = .memory
     ) {
-        self.init(appName: appName, appVersion: appVersion, persistedIn: persistence, system: .current)
+        self.init(
+            appName: appName, appVersion: appVersion, appBuild: appBuild, persistedIn: persistence, system: .current)
     }
 
     init(
-        appName: String? = nil, appVersion: String? = nil, persistedIn persistence: Persistence = .memory,
-        system: SystemReader
+        appName: String? = nil, appVersion: String? = nil, appBuild: String? = nil,
+        persistedIn persistence: Persistence = .memory, system: SystemReader
     ) {
         var automatic: Properties = [:]
         if let appName { automatic["$app_name"] = .string(appName) }
         if let appVersion { automatic["$app_version"] = .string(appVersion) }
+        if let appBuild { automatic["$app_build"] = .string(appBuild) }
         automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)

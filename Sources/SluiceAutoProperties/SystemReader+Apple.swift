@@ -25,6 +25,8 @@
                 "$model": systemValue(modelKey).map { .string($0) },
                 "$app_name": (information["CFBundleName"] as? String).map { .string($0) },
                 "$app_version": (information["CFBundleShortVersionString"] as? String).map { .string($0) },
+                "$app_build": (information["CFBundleVersion"] as? String).map { .string($0) },
+                "$app_id": Bundle.main.bundleIdentifier.map { .string($0) },
                 "$locale": .string(Locale.current.identifier),
                 "$country": Locale.current.region.map { .string($0.identifier) },
                 "$timezone": .string(TimeZone.current.identifier),

@@ -38,7 +38,8 @@ public final class DurationToken: Sendable {
 }
 
 extension Sanitization {
-    /// A duration was left out because it is longer than the limit of `DurationTimer` or `Screens`.
+    /// A duration was left out because it is longer than the limit of `DurationTimer` or `Screens`, or because its timer was
+    /// older than the maximum age.
     public static let overlongDuration = Sanitization(rawValue: "overlongDuration")
 }
 

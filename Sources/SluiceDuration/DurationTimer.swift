@@ -40,6 +40,7 @@ public final class DurationTimer: Processor {
     /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let measure: DurationMeasure
+    private let maximumAge: Duration?
     private let table = Locked(TimerTable())
 
     /// Creates a set of timers.
@@ -49,7 +50,14 @@ public final class DurationTimer: Processor {
     ///   - countsSleep: Whether the sleep of the machine counts. Setting the wall clock never does.
     ///   - limit: The longest plausible duration. A longer one is left out of its event, and counted as
     ///     ``Sluice/Sanitization/overlongDuration``.
-    public init(inSeconds: Bool = false, countsSleep: Bool = false, limit: Duration = .seconds(86_400)) {
+    ///   - maximumAge: The longest time from `start` to `end`, pauses included, by the same clock; nil for no limit. The
+    ///     duration of an older timer is left out and counted likewise, because its start belongs to something else, such as
+    ///     an earlier attempt.
+    public init(
+        inSeconds: Bool = false, countsSleep: Bool = false, limit: Duration = .seconds(86_400),
+        maximumAge: Duration? = nil
+    ) {
+        self.maximumAge = maximumAge
         measure = DurationMeasure(inSeconds: inSeconds, countsSleep: countsSleep, limit: limit)
     }
 
@@ -111,9 +119,15 @@ public final class DurationTimer: Processor {
         _ name: String, _ properties: Properties, _ priority: Event.Priority, _ find: (TimerTable) -> UInt64?
     ) {
         let now = measure.now(context)
-        let duration = table.withLock { table in find(table).flatMap { table.end($0, at: now) } }
+        let ending = table.withLock { table in
+            find(table).flatMap { table.end($0, at: now, maximumAge: maximumAge) }
+        }
         context.track(name, properties, priority: priority) { event in
-            if let duration { measure.write(duration, to: &event) }
+            switch ending {
+            case .duration(let duration): measure.write(duration, to: &event)
+            case .expired: event.report(.overlongDuration)
+            case nil: break
+            }
         }
     }
 

@@ -8,8 +8,16 @@ struct TimerTable {
 
     private struct Timer {
         let name: String
+        let start: Duration
         var watch: Stopwatch
         var hasToken = true
+    }
+
+    /// The result of a timer that has ended.
+    enum Ending: Equatable {
+        case duration(Duration)
+        /// The timer was older than the limit.
+        case expired
     }
 
     private var timers: [UInt64: Timer] = [:]
@@ -20,7 +28,7 @@ struct TimerTable {
         if let former = latest[name], timers[former]?.hasToken == false { remove(former) }
         if timers.count >= TimerTable.maximumCount, let oldest = timers.keys.min() { remove(oldest) }
         lastID += 1
-        timers[lastID] = Timer(name: name, watch: Stopwatch(startedAt: now))
+        timers[lastID] = Timer(name: name, start: now, watch: Stopwatch(startedAt: now))
         latest[name] = lastID
         return lastID
     }
@@ -37,9 +45,11 @@ struct TimerTable {
     }
 
     /// Nil if there is no such timer.
-    mutating func end(_ id: UInt64, at now: Duration) -> Duration? {
+    mutating func end(_ id: UInt64, at now: Duration, maximumAge: Duration?) -> Ending? {
         defer { remove(id) }
-        return timers[id]?.watch.total(at: now)
+        guard let timer = timers[id] else { return nil }
+        if let maximumAge, now - timer.start > maximumAge { return .expired }
+        return .duration(timer.watch.total(at: now))
     }
 
     mutating func remove(_ id: UInt64) {

@@ -154,16 +154,21 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     }
 
     /// Writes the state in memory, and reports a failure; of several failures in a row, the first one.
-    package func saveOrReport() {
+    ///
+    /// - Returns: whether the state is on disk.
+    @discardableResult
+    package func saveOrReport() -> Bool {
         do throws(SluiceError) {
             try save()
             disk.withLock { $0.hasFailed = false }
+            return true
         } catch {
             let isFirst = disk.withLock { disk in
                 defer { disk.hasFailed = true }
                 return !disk.hasFailed
             }
             if isFirst { context.report("the state can't be kept for the next launch: \(error)") }
+            return false
         }
     }
 

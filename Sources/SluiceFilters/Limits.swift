@@ -1,4 +1,5 @@
 public import Sluice
+import SluiceFiles
 
 /// Keeps events within the limits of your backend.
 ///
@@ -17,7 +18,7 @@ public import Sluice
 public struct Limits: Processor {
     /// The length of the event's name. Nil sets no limit, as for all rules.
     public var eventName: Rule?
-    /// The number of different event names in one process.
+    /// The number of different event names: of the installation with a persistence, otherwise of the process.
     public var distinctEventNames: Rule?
     /// The number of the event's properties.
     public var properties: Rule?
@@ -38,6 +39,10 @@ public struct Limits: Processor {
     private var values = ValueLimits()
     /// The names so far, for ``distinctEventNames``.
     private var knownNames = Locked<Set<String>>([])
+    /// Nil without a persistence.
+    private var kept: PersistedState<KnownNames>?
+    /// The connection to the pipelines that this is part of.
+    public private(set) var context = PluginContext()
 
     /// Creates a filter with limits for lengths. Set its other properties for further rules.
     ///
@@ -58,16 +63,22 @@ public struct Limits: Processor {
     ///
     /// - Parameters:
     ///   - limits: The backend's limits.
+    ///   - persistence: Where the event names so far are kept, for ``distinctEventNames``. They are written after `track` has
+    ///     returned, on another thread. A name that a crash loses is counted again by the next launch.
     ///   - setAside: Gets the unchanged events of rules with `setAside`, inside `track` on the caller's thread. It must not wait.
     public init(
-        _ limits: Limits, setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
+        _ limits: Limits, persistedIn persistence: Persistence = .memory,
+        setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
     ) {
         self = limits
         self.setAside = setAside
         knownNames = Locked([])
+        context = PluginContext()
+        let state = PersistedState("event-names", in: persistence, context) { KnownNames() }
+        kept = state.isPersistent ? state : nil
     }
 
-    /// Checks the rules.
+    /// Checks the rules, and reads the event names of earlier launches. A failure to read them is reported.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all.
     public func prepare() throws {
@@ -78,6 +89,14 @@ public struct Limits: Processor {
         for case (let name, let rule?) in names where rule.limit < 1 {
             throw SluiceError(
                 .invalidArgument, "Limits with \(name) of less than 1 leave no name: choose 1 at least, or nil for any")
+        }
+        guard let kept, distinctEventNames != nil else { return }
+        do throws(SluiceError) {
+            try kept.load()
+            let former = kept.memory.withLock { $0?.names ?? [] }
+            knownNames.withLock { $0.formUnion(former) }
+        } catch {
+            context.report("the event names of earlier launches can't be read, so they are counted from 0: \(error)")
         }
     }
 
@@ -116,9 +135,15 @@ public struct Limits: Processor {
             if names.contains(name) { return true }
             guard names.count < limit else { return false }
             names.insert(name)
+            // Nil if the names could not be read: they must not be replaced.
+            kept?.memory.withLock { _ = $0?.names.insert(name) }
+            kept?.saveLater()
             return true
         }
     }
+
+    /// Returns when no write is pending. For tests.
+    package func waitForWrites() async { await kept?.waitForWrites() }
 
     private func limitProperties(of event: inout Event) -> Refusal? {
         var changes: [(from: Property, to: Property, sanitizations: [Sanitization])] = []
@@ -155,6 +180,22 @@ public struct Limits: Processor {
         }
         return nil
     }
+}
+
+/// The event names of an installation.
+private struct KnownNames: PersistedValue {
+    var names: Set<String> = []
+
+    init() {}
+
+    init?(_ object: Properties) {
+        guard let array = object["names"]?.array else { return nil }
+        let names = array.compactMap(\.string)
+        guard names.count == array.count else { return nil }
+        self.names = Set(names)
+    }
+
+    var object: Properties { ["names": .array(PropertyArray(names.sorted().map { .string($0) }))] }
 }
 
 /// Why an event is dropped, and whether it is set aside.

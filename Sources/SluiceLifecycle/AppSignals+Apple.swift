@@ -1,4 +1,4 @@
-#if (canImport(UIKit) && !os(watchOS)) || (canImport(AppKit) && !targetEnvironment(macCatalyst))
+#if canImport(UIKit) || canImport(AppKit) || canImport(WatchKit)
     import Dispatch
     public import Foundation
     public import Sluice
@@ -7,151 +7,186 @@
         import Network
     #endif
 
-    #if canImport(UIKit)
-        import UIKit
-        private typealias Application = UIApplication
-    #else
-        import AppKit
-        private typealias Application = NSApplication
-    #endif
-
     /// Reports the app's launch, activity, background and termination to a pipeline, and whether there is a network.
     ///
     /// Create one on the main thread while the app is launching, as in `application(_:didFinishLaunchingWithOptions:)`, or
     /// later, and keep it while it must report. It doesn't keep the pipeline alive.
     ///
     /// When the app enters the background, it asks the system for time to send waiting events, and returns it when that is
-    /// done. A Mac app doesn't enter the background: there `$AppEnd` comes with the termination. When the network changes,
-    /// delivery retries immediately, and `AutoProperties` reads the network again.
+    /// done. No batch is started when the time is almost over, and requests in flight are cancelled when it ends; their events
+    /// are sent later. When the network changes, delivery retries immediately, and `AutoProperties` reads the network again.
+    ///
+    /// A Mac app doesn't enter the background: there `$AppEnd` comes with the termination, and waiting events are sent when
+    /// the app is hidden or another one becomes active. The system doesn't terminate the app suddenly while this object
+    /// exists, because its end would not be reported.
+    ///
+    /// An app on a watch isn't told of its termination: its end is in the background, or is recovered by the next launch.
     @MainActor
-    @available(iOSApplicationExtension, unavailable)
-    @available(tvOSApplicationExtension, unavailable)
-    @available(visionOSApplicationExtension, unavailable)
     public final class AppSignals {
         private let observations: [Observation]
+        private let end: End
         #if canImport(Network)
             private let network: NetworkObservation
         #endif
 
-        /// Reports the launch, which is passive if the app is in the background, and that the app is active if it is.
+        /// Reports the launch, and that the app is active if it is.
         ///
-        /// While an app with scenes is launching, the system always returns that it is in the background. Its launch is then
-        /// reported with the app's next notification, or when the main thread is free. If you know better, call
-        /// `pipeline.signal(.launched(.passive))` before.
+        /// While an app with scenes is launching, the system always returns that it is in the background. So a launch that
+        /// seems to be passive is reported with the app's next notification, or after 5 s. Until then, events are tracked
+        /// without the mark of a passive launch. If you know better, call `pipeline.signal(.launched(.passive))` before.
         ///
         /// - Parameters:
         ///   - pipeline: The pipeline that gets the signals.
         ///   - center: The center where the app's notifications are posted.
+        @available(iOSApplicationExtension, unavailable)
+        @available(tvOSApplicationExtension, unavailable)
+        @available(visionOSApplicationExtension, unavailable)
         public convenience init(to pipeline: Pipeline, from center: NotificationCenter = .default) {
-            let manifest = Bundle.main.object(forInfoDictionaryKey: "UIApplicationSceneManifest")
-            self.init(to: pipeline, from: center, hasScenes: manifest != nil)
+            self.init(to: pipeline, from: center, time: PipelineEnvironment.systemTime)
         }
 
-        /// Reports the launch. With `hasScenes`, the state is unknown while the app is launching.
-        package init(to pipeline: Pipeline, from center: NotificationCenter, hasScenes: Bool) {
-            let report = LaunchReport(to: pipeline)
-            let signals: [(Notification.Name, Signal)] = [
-                (Application.willResignActiveNotification, .willResignActive),
-                (Application.didBecomeActiveNotification, .didBecomeActive),
-                (Application.willTerminateNotification, .willTerminate),
-            ]
-            var observations = signals.map { name, signal in
+        /// Reports the launch, with the clock that decides when it is passive.
+        @available(iOSApplicationExtension, unavailable)
+        @available(tvOSApplicationExtension, unavailable)
+        @available(visionOSApplicationExtension, unavailable)
+        package convenience init(to pipeline: Pipeline, from center: NotificationCenter, time: any TimeSource) {
+            let launch = LaunchReport(to: pipeline, time: time)
+            self.init(pipeline, center, Platform.notifications, launch) { pipeline in
+                AppSignals.enterBackground(pipeline, BackgroundTask(pipeline))
+            }
+            if Platform.isInBackground {
+                launch.reportLater { Platform.isInBackground ? .passive : .foreground }
+            } else {
+                launch.report(.foreground)
+            }
+            if Platform.isActive { pipeline.signal(.didBecomeActive) }
+        }
+
+        #if canImport(UIKit) || canImport(WatchKit)
+            /// Reports the launch of an app extension, and then the states of the app that contains it.
+            ///
+            /// In the background it asks the system for time to send, as long as an extension can.
+            ///
+            /// - Parameters:
+            ///   - pipeline: The pipeline of the extension, with a store in a directory of its own.
+            ///   - launch: The way in which the extension was started. Pass `.passive` for one without a user interface, such
+            ///     as a notification service.
+            ///   - center: The center where the host's notifications are posted.
+            public convenience init(
+                inExtension pipeline: Pipeline, launch: Signal.Launch = .foreground,
+                from center: NotificationCenter = .default
+            ) {
+                let report = LaunchReport(to: pipeline, time: PipelineEnvironment.systemTime)
+                self.init(pipeline, center, Platform.extensionNotifications, report) { pipeline in
+                    AppSignals.enterBackground(pipeline, ExpiringActivity(pipeline))
+                }
+                report.report(launch)
+                if launch == .foreground { pipeline.signal(.didBecomeActive) }
+            }
+        #endif
+
+        private init(
+            _ pipeline: Pipeline, _ center: NotificationCenter, _ notifications: [(Notification.Name, Platform.Change)],
+            _ launch: LaunchReport, onBackground: @escaping @MainActor @Sendable (Pipeline) -> Void
+        ) {
+            observations = notifications.map { name, change in
                 Observation(of: name, center) { [weak pipeline] in
-                    report.make(.foreground)
-                    pipeline?.signal(signal)
+                    launch.decide(by: change)
+                    guard let pipeline else { return }
+                    switch change {
+                    case .willEnterForeground: pipeline.expectSuspension(in: nil)
+                    case .didBecomeActive:
+                        pipeline.expectSuspension(in: nil)
+                        pipeline.signal(.didBecomeActive)
+                    case .willResignActive: pipeline.signal(.willResignActive)
+                    case .didEnterBackground: MainActor.assumeIsolated { onBackground(pipeline) }
+                    case .willTerminate: pipeline.signal(.willTerminate)
+                    case .isOutOfSight: Task { await pipeline.flush() }
+                    }
                 }
             }
-            #if canImport(UIKit)
-                observations.append(
-                    Observation(of: Application.didEnterBackgroundNotification, center) { [weak pipeline] in
-                        report.make(.foreground)
-                        guard let pipeline else { return }
-                        MainActor.assumeIsolated { AppSignals.enterBackground(pipeline) }
-                    })
-            #endif
-            self.observations = observations
+            end = End()
             #if canImport(Network)
                 network = NetworkObservation(pipeline)
             #endif
-            if !hasScenes || AppSignals.launch == .foreground {
-                report.make(AppSignals.launch)
-            } else {
-                Task { report.make(AppSignals.launch) }
+        }
+
+        private static func enterBackground(_ pipeline: Pipeline, _ time: some BackgroundTime) {
+            time.begin()
+            pipeline.signal(.didEnterBackground)
+            Task {
+                await pipeline.flush()
+                time.end()
             }
-            if AppSignals.isActive { pipeline.signal(.didBecomeActive) }
         }
+    }
 
-        private static var launch: Signal.Launch {
-            #if canImport(UIKit)
-                Application.shared.applicationState == .background ? .passive : .foreground
-            #else
-                .foreground
-            #endif
-        }
-
-        /// The notification has been posted before there was an observer.
-        private static var isActive: Bool {
-            #if canImport(UIKit)
-                Application.shared.applicationState == .active
-            #else
-                Application.shared.isActive
-            #endif
-        }
-
-        #if canImport(UIKit)
-            private static func enterBackground(_ pipeline: Pipeline) {
-                let time = BackgroundTime()
-                pipeline.signal(.didEnterBackground)
-                Task {
-                    await pipeline.flush()
-                    time.giveBack()
-                }
-            }
+    /// Keeps the system from ending a Mac app without notice, until it is released.
+    private final class End: Sendable {
+        #if canImport(AppKit) && !canImport(UIKit)
+            init() { ProcessInfo.processInfo.disableSuddenTermination() }
+            deinit { ProcessInfo.processInfo.enableSuddenTermination() }
         #endif
     }
 
     /// Reports the launch once, before any other signal.
     private final class LaunchReport: Sendable {
-        private struct Target {
+        private struct State {
             weak var pipeline: Pipeline?
+            var task: Task<Void, Never>?
         }
 
-        private let target: Locked<Target>
+        /// A launch by the user shows itself earlier.
+        private static let patience = Duration.seconds(5)
 
-        init(to pipeline: Pipeline) {
-            target = Locked(Target(pipeline: pipeline))
+        private let state: Locked<State>
+        private let time: any TimeSource
+        private let deadline: Duration
+
+        init(to pipeline: Pipeline, time: any TimeSource) {
+            state = Locked(State(pipeline: pipeline))
+            self.time = time
+            deadline = time.continuousTime() + LaunchReport.patience
+        }
+
+        deinit {
+            state.withLock { $0.task }?.cancel()
         }
 
         /// Without effect after the first time.
-        func make(_ launch: Signal.Launch) {
-            let pipeline = target.withLock { target in
-                defer { target.pipeline = nil }
-                return target.pipeline
+        func report(_ launch: Signal.Launch) {
+            let (pipeline, task) = state.withLock { state in
+                defer { state = State() }
+                return (state.pipeline, state.task)
             }
+            task?.cancel()
             pipeline?.signal(.launched(launch))
         }
-    }
 
-    #if canImport(UIKit)
-        /// Time in the background, until it is returned or runs out.
-        @MainActor
-        private final class BackgroundTime {
-            private var task = UIBackgroundTaskIdentifier.invalid
-
-            init() {
-                // The system kills an app that doesn't return it when it runs out.
-                task = Application.shared.beginBackgroundTask(withName: "sluice") { [weak self] in
-                    MainActor.assumeIsolated { self?.giveBack() }
-                }
-            }
-
-            func giveBack() {
-                guard task != .invalid else { return }
-                Application.shared.endBackgroundTask(task)
-                task = .invalid
+        /// Reports the launch by the app's first notification.
+        func decide(by change: Platform.Change) {
+            switch change {
+            case .didEnterBackground, .willTerminate: report(.passive)
+            case .willEnterForeground, .didBecomeActive, .willResignActive, .isOutOfSight:
+                // The process may have been suspended meanwhile, until the user opened the app.
+                report(time.continuousTime() < deadline ? .foreground : .passive)
             }
         }
-    #endif
+
+        /// Reports the launch when it is late, unless a notification has come before.
+        @MainActor func reportLater(_ launch: @escaping @MainActor @Sendable () -> Signal.Launch) {
+            let (time, deadline) = (time, deadline)
+            let task = Task { @MainActor [weak self] in
+                do {
+                    try await time.sleep(until: deadline)
+                } catch {
+                    return  // A notification came first.
+                }
+                self?.report(launch())
+            }
+            state.withLock { $0.task = task }
+        }
+    }
 
     /// Ends with its last reference.
     // @unchecked: the token is only returned, and the notification center can be called from any thread.

@@ -1,10 +1,13 @@
 public import Sluice
 import SluiceFiles
 
-/// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`.
+/// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`. Tracks `$AppInstall` and
+/// `$AppUpdate`.
 ///
 /// | event | when | properties |
 /// |---|---|---|
+/// | `$AppInstall` | at the first launch | `$app_version`, `$app_build` |
+/// | `$AppUpdate` | at a launch with another version or build | the same, `$previous_version`, `$previous_build` |
 /// | `$AppStart` | the app becomes active, at first or after the background | `$resume_from_background`, `$is_first_time`, `$is_first_day` |
 /// | `$AppEnd` | it enters the background, or terminates in the foreground | `$event_duration` |
 /// | `$AppEnd` | after a crash, at the next launch | `$event_duration`, `$recovered` |
@@ -17,6 +20,12 @@ import SluiceFiles
 /// regularly notes the time: after a crash or a kill, the first signal of the next launch causes the missing `$AppEnd`, with
 /// the last noted time. Without a persistence, `$is_first_time`, `$is_first_day` and `$recovered` are left out.
 ///
+/// `$AppInstall` and `$AppUpdate` need a persistence and a version or a build. The first signal of a launch causes them,
+/// before its own event. A lower version is an update too. The state is on disk before the event is tracked. If the process
+/// ends before the event is stored, the next launch tracks it, with the id and the time of the first attempt. If it ends
+/// after that and before the state is noted, the next launch tracks the event again, with the same id, so that receivers
+/// drop it as a duplicate. If the state can't be written, no event is tracked, and the next signal tries again.
+///
 /// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls of
 /// `pipeline.signal`. List it above `Screens` and below ``Sessions``.
 public final class LifecycleEvents: Processor {
@@ -28,6 +37,7 @@ public final class LifecycleEvents: Processor {
     private let utcOffset: @Sendable (Timestamp) -> Int?
     private let heartbeat: Heartbeat
     private let kept: PersistedState<LifecycleFacts>
+    private let version: AppVersion
     private let machine = Locked<LifecycleMachine?>(nil)
 
     /// Creates the processor.
@@ -36,23 +46,49 @@ public final class LifecycleEvents: Processor {
     ///   - persistence: Where the facts for the next launch are kept.
     ///   - interval: How exactly the time of a crash is known; at least 1 s. The state is written this often while the app is
     ///     in the foreground.
+    ///   - appVersion: The app's version, of at most 255 bytes; nil for the bundle's version on Apple's platforms. Without a
+    ///     version and a build there is no `$AppInstall` and no `$AppUpdate`.
+    ///   - appBuild: The number of the build, of at most 255 bytes; nil for the bundle's on Apple's platforms.
+    ///   - isExistingUser: Whether your app was installed before it had this processor, as far as you know from your own
+    ///     data. The first launch with this processor is then no installation, and its `$AppStart` isn't the first one.
     public convenience init(
-        persistedIn persistence: Persistence = .memory, notingEvery interval: Duration = .seconds(15)
+        persistedIn persistence: Persistence = .memory, notingEvery interval: Duration = .seconds(15),
+        appVersion: String? = nil, appBuild: String? = nil, isExistingUser: Bool = false
     ) {
-        self.init(persistedIn: persistence, notingEvery: interval, utcOffset: { LocalTime.utcOffset(at: $0) })
+        self.init(
+            persistedIn: persistence, notingEvery: interval, version: AppVersion(number: appVersion, build: appBuild),
+            isExistingUser: isExistingUser, utcOffset: { LocalTime.utcOffset(at: $0) })
     }
 
-    package init(
-        persistedIn persistence: Persistence, notingEvery interval: Duration = .seconds(15),
-        utcOffset: @escaping @Sendable (Timestamp) -> Int?
+    package convenience init(persistedIn persistence: Persistence, utcOffset: @escaping @Sendable (Timestamp) -> Int?) {
+        self.init(
+            persistedIn: persistence, notingEvery: .seconds(15), version: AppVersion(), isExistingUser: false,
+            utcOffset: utcOffset)
+    }
+
+    private init(
+        persistedIn persistence: Persistence, notingEvery interval: Duration, version: AppVersion,
+        isExistingUser: Bool, utcOffset: @escaping @Sendable (Timestamp) -> Int?
     ) {
         self.utcOffset = utcOffset
+        var known = AppVersion.ofBundle
+        known.update(to: version)
+        self.version = known
         heartbeat = Heartbeat(every: interval)
-        kept = PersistedState("lifecycle", in: persistence, context, damaged: .unknown) { LifecycleFacts() }
+        kept = PersistedState("lifecycle", in: persistence, context, damaged: .unknown) {
+            isExistingUser ? .unknown : LifecycleFacts()
+        }
     }
 
     /// Reads the facts of earlier launches. A failure is reported.
-    public func prepare() {
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes.
+    public func prepare() throws {
+        for text in [version.number, version.build] where text?.utf8.count ?? 0 > AppVersion.maximumBytes {
+            throw SluiceError(
+                .invalidArgument,
+                "a version or a build is longer than \(AppVersion.maximumBytes) bytes: pass the one that users see")
+        }
         var facts: LifecycleFacts?
         do throws(SluiceError) {
             try kept.load()
@@ -60,7 +96,7 @@ public final class LifecycleEvents: Processor {
         } catch {
             context.report("the facts of earlier launches can't be read, so they are left out: \(error)")
         }
-        machine.withLock { $0 = $0 ?? LifecycleMachine(facts: facts) }
+        machine.withLock { $0 = $0 ?? LifecycleMachine(facts: facts, version: version) }
     }
 
     /// Keeps the event unchanged.
@@ -69,10 +105,13 @@ public final class LifecycleEvents: Processor {
     /// Tracks the events that a signal causes.
     public func emit(for signal: Signal) {
         let now = now
+        keepVersions(at: now)
         let outputs = machine.withLock { $0?.receive(signal, at: now) ?? [] }
         for output in outputs {
             context.track(output.name, output.properties) { event in
-                if let time = output.time { event.time = time }
+                let time = output.time ?? event.time
+                event = Event(
+                    id: output.id ?? event.id, name: event.name, time: time, properties: event.properties)
             }
         }
         // After the events: a crash between the two repeats one, rather than losing it.
@@ -88,6 +127,20 @@ public final class LifecycleEvents: Processor {
         case .launched, .willResignActive, .connectivity:
             if !outputs.isEmpty { kept.saveLater() }
         }
+    }
+
+    /// Writes the app's new version with the event that it causes, before that is tracked.
+    private func keepVersions(at now: LifecycleMachine.Moment) {
+        let former = machine.withLock { $0?.facts }
+        let hasEvent = machine.withLock { machine in
+            machine?.compareVersions(at: now) { context.newEventID(at: now.wall) } ?? false
+        }
+        guard hasEvent else { return }
+        note()
+        if kept.saveOrReport() { return }
+        // Tracked now, the event would be tracked by each launch.
+        machine.withLock { $0?.revertVersions(to: former) }
+        note()
     }
 
     private var now: LifecycleMachine.Moment {

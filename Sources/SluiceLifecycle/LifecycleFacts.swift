@@ -14,6 +14,11 @@ struct LifecycleFacts: PersistedValue {
     var firstDay: Int64?
     var hasStarted = false
     var span: ForegroundSpan?
+    var version = AppVersion()
+    /// Whether the installation has been seen before, or its `$AppInstall` is among ``versionEvents``.
+    var isInstalled = false
+    /// Events that may not have been tracked: they are tracked again by the next launch, with the same id.
+    var versionEvents: [VersionEvent] = []
 
     init() {}
 
@@ -22,6 +27,7 @@ struct LifecycleFacts: PersistedValue {
         var facts = LifecycleFacts()
         facts.hasStarted = true
         facts.firstDay = .min
+        facts.isInstalled = true
         return facts
     }()
 
@@ -42,10 +48,22 @@ struct LifecycleFacts: PersistedValue {
         case nil: break
         default: return nil
         }
+        version = AppVersion(number: object["app_version"]?.string, build: object["app_build"]?.string)
+        // Earlier releases have written no such member.
+        isInstalled = object["is_installed"] != false
+        for value in object["version_events"]?.array ?? [] {
+            guard let event = value.object.flatMap(VersionEvent.init) else { return nil }
+            versionEvents.append(event)
+        }
     }
 
     var object: Properties {
-        var object: Properties = ["has_started": .bool(hasStarted)]
+        var object: Properties = ["has_started": .bool(hasStarted), "is_installed": .bool(isInstalled)]
+        object["app_version"] = version.number.map { .string($0) }
+        object["app_build"] = version.build.map { .string($0) }
+        if !versionEvents.isEmpty {
+            object["version_events"] = .array(PropertyArray(versionEvents.map { .object($0.object) }))
+        }
         object["first_day"] = firstDay.map { .int($0) }
         object["foreground_span"] = span.map {
             ["last_known": .date($0.lastKnown), "duration": .double($0.duration)]

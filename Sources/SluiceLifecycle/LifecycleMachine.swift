@@ -14,6 +14,8 @@ struct LifecycleMachine {
         var properties: Properties
         /// Nil for now.
         var time: Timestamp?
+        /// Nil for a new one.
+        var id: EventID?
     }
 
     /// Nil if earlier launches are unknown; the properties about them are then left out.
@@ -24,16 +26,58 @@ struct LifecycleMachine {
     private var hasStartedPassively = false
     /// The foreground span of an earlier launch that crashed.
     private var unfinished: LifecycleFacts.ForegroundSpan?
+    private let version: AppVersion
+    private var hasComparedVersions = false
 
-    init(facts: LifecycleFacts?) {
+    init(facts: LifecycleFacts?, version: AppVersion = AppVersion()) {
         self.facts = facts
+        self.version = version
         unfinished = facts?.span
     }
 
     var isActive: Bool { activeSince != nil }
 
+    // MARK: Versions
+
+    /// Compares the app's version with that of the earlier launches, once.
+    ///
+    /// - Returns: Whether there is an event, which ``receive(_:at:)`` returns. Its facts must be on disk before that.
+    mutating func compareVersions(at now: Moment, makeID: () -> EventID) -> Bool {
+        guard !hasComparedVersions, let former = facts else { return false }
+        hasComparedVersions = true
+        let isUpdate = former.isInstalled && version.differs(from: former.version)
+        // Without a version there is no app to install: a server or a tool.
+        let isInstallation = !former.isInstalled && version.isKnown
+        facts?.isInstalled = true
+        facts?.version.update(to: version)
+        if isUpdate || isInstallation {
+            facts?.versionEvents.append(
+                VersionEvent(
+                    id: makeID(), time: now.wall, previous: isUpdate ? former.version : nil, current: version))
+        }
+        return isUpdate || isInstallation
+    }
+
+    /// Forgets the comparison, because its event could not be kept. The next signal compares again.
+    mutating func revertVersions(to former: LifecycleFacts?) {
+        guard let former else { return }
+        hasComparedVersions = false
+        facts?.isInstalled = former.isInstalled
+        facts?.version = former.version
+        facts?.versionEvents = former.versionEvents
+    }
+
+    private mutating func takeVersionEvents() -> [Output] {
+        defer { facts?.versionEvents = [] }
+        return (facts?.versionEvents ?? []).map {
+            Output(name: $0.name, properties: $0.properties, time: $0.time, id: $0.id)
+        }
+    }
+
+    // MARK: Signals
+
     mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
-        var outputs = recoverUnfinished()
+        var outputs = recoverUnfinished() + takeVersionEvents()
         switch signal {
         case .launched(.passive):
             guard !hasStarted, !hasStartedPassively else { break }

@@ -28,6 +28,8 @@ struct SessionMachine {
     }
 
     private let mode: Sessions.Mode
+    /// Nil for sessions that the host begins and ends.
+    private let maximumLength: Duration?
     private let makeID: @Sendable () -> String
     private(set) var lastIndex: Int64
     /// The open session of an earlier launch that crashed; its last events may still come.
@@ -46,10 +48,11 @@ struct SessionMachine {
     private var backgroundSince: Duration?
 
     init(
-        _ mode: Sessions.Mode, lastIndex: Int64 = 0, recovered: SessionRecord? = nil,
+        _ mode: Sessions.Mode, maximumLength: Duration, lastIndex: Int64 = 0, recovered: SessionRecord? = nil,
         makeID: @escaping @Sendable () -> String
     ) {
         self.mode = mode
+        self.maximumLength = mode == .manual ? nil : maximumLength
         self.lastIndex = lastIndex
         self.recovered = recovered
         isRecoveredPending = recovered != nil
@@ -119,7 +122,8 @@ struct SessionMachine {
     }
 
     private mutating func lasts(until now: Duration) {
-        if !isOver { current?.lasts(until: now) }
+        guard !isOver, let start = current?.start else { return }
+        current?.lasts(until: maximumLength.map { min(now, start + $0) } ?? now)
     }
 
     private mutating func recoverUnfinished() -> [Output] {
@@ -130,6 +134,7 @@ struct SessionMachine {
 
     private mutating func renewIfNeeded(at now: Duration) -> [Output] {
         guard let current else { return mode == .manual ? recoverUnfinished() : start(at: now) }
+        if let maximumLength, now - current.start >= maximumLength { return start(at: now) }
         switch mode {
         case .automatic(let limit):
             guard let backgroundSince, now - backgroundSince >= limit, now - lastEvent >= limit else { return [] }

@@ -23,7 +23,11 @@ import SluiceFiles
 /// to then, in milliseconds, by the continuous clock.
 ///
 /// An automatic session also ends at an event in the background, if the app has been there for the limit and nothing was
-/// tracked for the limit. Without signals, as in a tool, an automatic session lasts as long as the process.
+/// tracked for the limit. Without signals, as in a tool, an automatic session lasts as long as the process, or until it has
+/// the longest length.
+///
+/// A session that has reached its longest length ends at the next event, and another one begins before that event. So a
+/// screen that is never switched off doesn't have one session for months. Manual sessions have no longest length.
 ///
 /// List it first, or below a `Consent` that doesn't hold events. If an event begins a session, `$SessionStart` is inserted
 /// before it, passes the stages below this one only, and gets the user's ids from the event.
@@ -58,6 +62,7 @@ public final class Sessions: Processor {
     /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let mode: Mode
+    private let maximumLength: Duration
     private let heartbeat: Heartbeat
     private let kept: PersistedState<SessionFacts>
     private let state: Locked<State>
@@ -66,17 +71,21 @@ public final class Sessions: Processor {
     ///
     /// - Parameters:
     ///   - mode: The condition that ends a session.
+    ///   - maximumLength: The longest time of a session that you don't begin yourself, by the continuous clock; at least a
+    ///     second. A day by default, as in PostHog's SDK for iOS (`PostHogSessionManager`).
     ///   - persistence: Where the facts for the next launch are kept.
     ///   - interval: How exactly the time of a crash is known; at least 1 s. The state is written this often while the app is
     ///     in the foreground, if it has changed.
     public init(
-        _ mode: Mode = .automatic, persistedIn persistence: Persistence = .memory,
-        notingEvery interval: Duration = .seconds(15)
+        _ mode: Mode = .automatic, maximumLength: Duration = .seconds(86_400),
+        persistedIn persistence: Persistence = .memory, notingEvery interval: Duration = .seconds(15)
     ) {
         self.mode = mode
+        self.maximumLength = maximumLength
         heartbeat = Heartbeat(every: interval)
         kept = PersistedState("sessions", in: persistence, context) { SessionFacts() }
-        state = Locked(State(machine: SessionMachine(mode, makeID: Sessions.newID(context))))
+        state = Locked(
+            State(machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context))))
     }
 
     private static func newID(_ context: PluginContext) -> @Sendable () -> String {
@@ -105,8 +114,11 @@ public final class Sessions: Processor {
 
     /// Checks the mode and reads the facts of earlier launches. A failure to read them is reported.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit of less than a second.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a longest length of less than a second.
     public func prepare() throws {
+        guard maximumLength >= .seconds(1) else {
+            throw SluiceError(.invalidArgument, "a maximumLength of \(maximumLength): pass at least one second")
+        }
         switch mode {
         case .automatic(let limit), .idle(let limit):
             guard limit >= .seconds(1) else {
@@ -125,7 +137,8 @@ public final class Sessions: Processor {
             state.withLock { state in
                 state.isKept = true
                 state.machine = SessionMachine(
-                    mode, lastIndex: facts.lastIndex, recovered: facts.session, makeID: Sessions.newID(context))
+                    mode, maximumLength: maximumLength, lastIndex: facts.lastIndex, recovered: facts.session,
+                    makeID: Sessions.newID(context))
             }
         } catch {
             context.report("the sessions of earlier launches can't be read, so they are counted from 1: \(error)")

@@ -6,7 +6,7 @@ import PackageDescription
 //
 //     swift test --package-path Tests/Apple
 
-let standIns = ["UIKit", "Security", "AdSupport", "AppTrackingTransparency", "Network", "CoreTelephony"]
+let standIns = ["UIKit", "SwiftUI", "Security", "AdSupport", "AppTrackingTransparency", "Network", "CoreTelephony"]
 
 let package = Package(
     name: "SluiceOnStandIns",
@@ -14,7 +14,7 @@ let package = Package(
         .target(name: "Sluice", path: "Sources/Sluice"),
         .target(name: "SluiceFiles", dependencies: ["Sluice"], path: "Sources/SluiceFiles"),
         .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
-        .target(name: "SluiceTesting", dependencies: ["Sluice"], path: "Sources/SluiceTesting"),
+        .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"], path: "Sources/SluiceTesting"),
         .target(
             name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Security"],
             path: "Sources/SluiceIdentity"),
@@ -24,14 +24,15 @@ let package = Package(
         .target(
             name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network", "CoreTelephony"],
             path: "Sources/SluiceAutoProperties"),
+        .target(name: "SluiceDuration", dependencies: ["Sluice", "UIKit", "SwiftUI"], path: "Sources/SluiceDuration"),
         .target(
             name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network"],
             path: "Sources/SluiceLifecycle"),
         .testTarget(
             name: "AppleTests",
             dependencies: [
-                "SluiceIdentity", "SluiceAdvertising", "SluiceAutoProperties", "SluiceLifecycle", "SluiceMemory",
-                "SluiceTesting",
+                "SluiceIdentity", "SluiceAdvertising", "SluiceAutoProperties", "SluiceDuration", "SluiceLifecycle",
+                "SluiceMemory", "SluiceTesting",
             ], path: "AppleTests"),
     ]
 )

@@ -113,6 +113,22 @@ public final class Pipeline: EventTracking {
         for route in routes { route.receive(signal) }
     }
 
+    /// Starts no batch shortly before the system suspends the process: with less than 30 s left, or less than a third of
+    /// `time` if that is shorter. For platform adapters.
+    ///
+    /// - Parameter time: The time that is left; nil if the process won't be suspended. Delivery then repeats cancelled
+    ///   requests.
+    package func expectSuspension(in time: Duration?) {
+        for route in routes { route.expectSuspension(in: time) }
+    }
+
+    /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent again. For
+    /// platform adapters.
+    package func suspendDelivery() {
+        expectSuspension(in: .zero)
+        for route in routes { route.cancelSends() }
+    }
+
     // MARK: Delivery
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or failed.

@@ -67,6 +67,16 @@ struct DeliverySchedule: Sendable {
     private var criticalArrived = 0
     private var criticalDue: Duration?
     private var stopDeadline: Duration?
+    /// The time in which no batch is started, because the system is about to suspend the process.
+    private var suspension: Range<Duration>?
+    /// Whether requests were cancelled because of the suspension.
+    private var isSuspended = false
+
+    /// No batch is started with less background time left, because its response could come too late. Since iOS 13 the system
+    /// gives an app some 30 s in all: a third of that is kept free.
+    private static let minimumBackgroundTime = Duration.seconds(30)
+    /// A process that still runs this long after its background time has run out was resumed, or was never suspended.
+    private static let suspensionGrace = Duration.seconds(10)
 
     init(policy: DeliveryPolicy) {
         self.policy = policy
@@ -141,6 +151,20 @@ struct DeliverySchedule: Sendable {
 
     mutating func setPaused(_ isPaused: Bool) {
         self.isPaused = isPaused
+    }
+
+    /// Starts no batch shortly before the system suspends the process, and shortly after. Nil calls that off, and retries
+    /// if requests were cancelled.
+    mutating func expectSuspension(in time: Duration?, at now: Duration) {
+        guard let time else {
+            if isSuspended, case .backingOff = phase { phase = .ready }
+            (suspension, isSuspended) = (nil, false)
+            return
+        }
+        if time <= .zero { isSuspended = true }
+        let end = now + max(.zero, time)
+        let margin = min(DeliverySchedule.minimumBackgroundTime, max(.zero, time) / 3)
+        suspension = end - margin..<end + DeliverySchedule.suspensionGrace
     }
 
     /// Drains until nothing waits or the earliest deadline is reached.
@@ -302,6 +326,7 @@ struct DeliverySchedule: Sendable {
             return .wait(until: nil)
         }
         if mustWait { return .wait(until: nil) }
+        if stopDeadline == nil, let suspension, suspension.contains(now) { return .wait(until: suspension.upperBound) }
         if let until = phase.deadline, now < until {
             // Waiting beyond the deadline of a shutdown is useless.
             if let stopDeadline, until >= stopDeadline { return .stop }

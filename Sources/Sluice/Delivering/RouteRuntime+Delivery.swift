@@ -32,7 +32,32 @@ extension RouteRuntime {
         }
     }
 
+    /// Sends a part, until the transport returns. ``cancelSends()`` cancels it.
     private func send(_ part: Batch) async -> Verdicts {
+        let (cancellations, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        sends.withLock { $0[part.id] = continuation }
+        defer { sends.withLock { _ = $0.removeValue(forKey: part.id) } }
+        // Child tasks, because they run on the worker's thread too.
+        return await withTaskGroup(of: Verdicts?.self) { group in
+            group.addTask { await self.attempt(part) }
+            group.addTask {
+                for await _ in cancellations { break }
+                return nil
+            }
+            var verdicts: Verdicts?
+            while let result = await group.next() {
+                if let result {
+                    verdicts = result
+                    continuation.finish()
+                } else {
+                    group.cancelAll()
+                }
+            }
+            return verdicts ?? .all(.retry(after: nil))
+        }
+    }
+
+    private func attempt(_ part: Batch) async -> Verdicts {
         do {
             return try await transport.send(part)
         } catch let error as SluiceError {

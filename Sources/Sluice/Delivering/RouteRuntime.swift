@@ -9,6 +9,8 @@ final class RouteRuntime: Sendable {
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
     private let state: Locked<RouteState>
     private let tasks = Locked<[Task<Void, Never>]>([])
+    /// The requests in flight: each is cancelled by an element.
+    let sends = Locked<[Batch.ID: AsyncStream<Void>.Continuation]>([:])
 
     init(
         _ route: Route, defaultPolicy: DeliveryPolicy, environment: PipelineEnvironment,
@@ -157,6 +159,16 @@ final class RouteRuntime: Sendable {
     }
 
     func setFlushInterval(_ interval: Duration) { change { $0.setFlushInterval(interval) } }
+
+    func expectSuspension(in time: Duration?) {
+        let now = environment.time.continuousTime()
+        change { $0.expectSuspension(in: time, at: now) }
+    }
+
+    /// Cancels the requests in flight. Their batches stay in the store, and are sent again.
+    func cancelSends() {
+        for send in sends.withLock({ $0.values }) { send.yield() }
+    }
 
     func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }
 

@@ -113,10 +113,14 @@ struct MixpanelFormat: WireFormat {
                 $0[group.outerName(beside: names, in: event.properties)] = [group.value]
             }
             for property in event.properties where !isElsewhere(property.name, verb) {
-                $0[property.outerName(beside: names, in: event.properties)] = property.value
+                let ownName = Self.ownNames[property.name].flatMap { event.properties[$0] == nil ? $0 : nil }
+                $0[ownName ?? property.outerName(beside: names, in: event.properties)] = property.value
             }
         }
     }
+
+    /// The names of Mixpanel's SDKs for automatic properties.
+    private static let ownNames = ["$app_version": "$app_version_string", "$app_build": "$app_build_number"]
 
     /// Whether the property is sent under another name.
     private func isElsewhere(_ name: String, _ verb: Verb) -> Bool {

@@ -83,6 +83,11 @@ struct PostHogFormat: WireFormat {
             "$lib": .string(LibraryVersion.name), "$lib_version": .string(LibraryVersion.current),
             "$is_identified": .bool(event.userID != nil), "$process_person_profile": .bool(concernsPerson),
         ]
+        // The name of PostHog's SDKs.
+        if let id = event.properties["$app_id"], event.properties["$app_namespace"] == nil {
+            event.properties["$app_id"] = nil
+            event.properties["$app_namespace"] = id
+        }
         defaults["$device_id"] = event.anonymousID.map { .string($0) }
         if !locatesUsers { defaults["$geoip_disable"] = true }
         event.properties.addDefaults(defaults)

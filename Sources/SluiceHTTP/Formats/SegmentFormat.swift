@@ -82,8 +82,8 @@ struct SegmentFormat: WireFormat {
 private enum SegmentContext {
     /// The properties that are sent in the context instead.
     static let properties: Set<String> = [
-        "$lib", "$lib_version", "$app_name", "$app_version", "$manufacturer", "$model", "$os", "$os_version", "$locale",
-        "$timezone", "$screen_width", "$screen_height", "$wifi", "$network_type", "$carrier",
+        "$lib", "$lib_version", "$app_name", "$app_version", "$app_build", "$app_id", "$manufacturer", "$model", "$os",
+        "$os_version", "$locale", "$timezone", "$screen_width", "$screen_height", "$wifi", "$network_type", "$carrier",
     ]
 
     static func write(_ event: Event, _ verb: Verb, to json: inout JSONWriter) {
@@ -93,7 +93,10 @@ private enum SegmentContext {
             $0["version"] = properties.string("$lib_version") ?? LibraryVersion.current
         }
         if case .group = verb {} else { json["groupId"] = event.groups.first?.value }
-        object("app", ["name": "$app_name", "version": "$app_version"], of: properties, to: &json)
+        object(
+            "app",
+            ["name": "$app_name", "version": "$app_version", "build": "$app_build", "namespace": "$app_id"],
+            of: properties, to: &json)
         if properties["$manufacturer"] != nil || properties["$model"] != nil {
             json.object("device") {
                 $0["manufacturer"] = properties["$manufacturer"]

@@ -27,6 +27,7 @@ import UIKit
     private let signals = Signals()
     private let transport = ScriptedTransport()
     private let center = NotificationCenter()
+    private let time = VirtualTime()
     private let pipeline: Pipeline
 
     init() throws {
@@ -65,46 +66,87 @@ import UIKit
     }
 
     @Test(
-        "a launch into the background is passive, and an app that is active already is reported as such",
+        "an app in the foreground is reported immediately, also as active, and one in the background is undecided",
         arguments: [
             (UIApplication.State.active, [Signal.launched(.foreground), .didBecomeActive]),
-            (.inactive, [.launched(.foreground)]), (.background, [.launched(.passive)]),
+            (.inactive, [.launched(.foreground)]), (.background, []),
         ])
     func stateIsReportedImmediately(state: UIApplication.State, expected: [Signal]) {
         UIApplication.shared.applicationState = state
+        defer { UIApplication.shared.applicationState = .inactive }
         let app = AppSignals(to: pipeline, from: center)
         #expect(signals.all.withLock { $0 } == expected)
-        UIApplication.shared.applicationState = .inactive
         withExtendedLifetime(app) {}
     }
 
     @Test(
-        "the state of an app with scenes is read after the launch, if it is the background at first",
+        "an undecided launch is decided by its state after 5 s",
         arguments: [
-            (UIApplication.State.inactive, UIApplication.State.inactive, Signal.Launch.foreground),
-            (.background, .inactive, .foreground), (.background, .active, .foreground),
-            (.background, .background, .passive),
+            (UIApplication.State.background, Signal.Launch.passive), (.inactive, .foreground), (.active, .foreground),
         ])
-    func sceneStateIsReadAfterLaunch(first: UIApplication.State, then: UIApplication.State, launch: Signal.Launch) async
-    {
-        UIApplication.shared.applicationState = first
-        let app = AppSignals(to: pipeline, from: center, hasScenes: true)
-        #expect(signals.all.withLock { $0.isEmpty } == (first == .background))
-        UIApplication.shared.applicationState = then
+    func undecidedLaunchIsDecidedByState(state: UIApplication.State, launch: Signal.Launch) async {
+        UIApplication.shared.applicationState = .background
+        defer { UIApplication.shared.applicationState = .inactive }
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
+        time.advance(by: .milliseconds(4_999))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(signals.all.withLock { $0.isEmpty })
+        UIApplication.shared.applicationState = state
+        time.advance(by: .milliseconds(1))
         await settle { signals.all.withLock { !$0.isEmpty } }
         #expect(signals.all.withLock { $0 } == [.launched(launch)])
-        UIApplication.shared.applicationState = .inactive
         withExtendedLifetime(app) {}
     }
 
-    @Test("the launch of an app with scenes is reported once, before its first notification")
-    func launchIsReportedBeforeNotification() async {
+    @Test(
+        "an undecided launch is decided by its first notification, once",
+        arguments: [
+            (UIApplication.willEnterForegroundNotification, Signal.Launch.foreground, nil),
+            (UIScene.willEnterForegroundNotification, .foreground, nil),
+            (UIApplication.didBecomeActiveNotification, .foreground, .didBecomeActive),
+            (UIApplication.didEnterBackgroundNotification, .passive, .didEnterBackground),
+            (UIApplication.willTerminateNotification, .passive, .willTerminate),
+        ] as [(Notification.Name, Signal.Launch, Signal?)])
+    func undecidedLaunchIsDecidedByNotification(name: Notification.Name, launch: Signal.Launch, signal: Signal?) async {
         UIApplication.shared.applicationState = .background
-        let app = AppSignals(to: pipeline, from: center, hasScenes: true)
-        post(UIApplication.didBecomeActiveNotification)
-        UIApplication.shared.applicationState = .inactive
+        defer { UIApplication.shared.applicationState = .inactive }
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
+        post(name)
+        time.advance(by: .seconds(60))
         for _ in 0..<100 { await Task.yield() }
-        #expect(signals.all.withLock { $0 } == [.launched(.foreground), .didBecomeActive])
+        #expect(signals.all.withLock { $0 } == [.launched(launch)] + [signal].compactMap(\.self))
+        withExtendedLifetime(app) {}
+    }
+
+    @Test("an app that was suspended before its launch was decided, and is then opened, was launched by the system")
+    func suspendedLaunchWasPassive() {
+        UIApplication.shared.applicationState = .background
+        defer { UIApplication.shared.applicationState = .inactive }
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        time.suspendMachine(for: .seconds(3_600))
+        post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
+        #expect(signals.all.withLock { $0 } == [.launched(.passive), .didBecomeActive])
+        withExtendedLifetime(app) {}
+    }
+
+    @Test("while a launch is undecided, events are stored, and not marked")
+    func undecidedLaunchHoldsMark() async throws {
+        UIApplication.shared.applicationState = .background
+        defer { UIApplication.shared.applicationState = .inactive }
+        let store = RecordingStore()
+        let pipeline = try Pipeline {
+            PassiveLaunchTagger()
+            store
+            NullTransport()
+        }
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        pipeline.track("Early")
+        #expect(store.events.map { $0.properties["$app_state"] } == [nil])
+        post(UIApplication.didEnterBackgroundNotification)
+        pipeline.track("Late")
+        #expect(store.events.map { $0.properties["$app_state"] } == [nil, "background"])
         withExtendedLifetime(app) {}
     }
 
@@ -145,6 +187,96 @@ import UIKit
         let tasks = UIApplication.shared.backgroundTasks
         for case let handler? in tasks.values { handler() }
         #expect(UIApplication.shared.backgroundTasks.isEmpty)
+        withExtendedLifetime(app) {}
+    }
+
+    /// A pipeline of its own, whose first request hangs.
+    private func hangingPipeline() throws -> (Pipeline, ScriptedTransport) {
+        let transport = ScriptedTransport([.hang])
+        let pipeline = try Pipeline(
+            delivery: DeliveryPolicy(batch: BatchSize(events: 1, bytes: .max), flushInterval: .seconds(3_600)),
+            environment: PipelineEnvironment(time: time)
+        ) {
+            MemoryStore()
+            transport
+        }
+        return (pipeline, transport)
+    }
+
+    @Test("the request in flight is cancelled when the background time expires, and repeated when the app is active")
+    func expiredTimeCancelsRequest() async throws {
+        let (pipeline, transport) = try hangingPipeline()
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        pipeline.track("A")
+        post(UIApplication.didEnterBackgroundNotification)
+        await transport.waitForSends(1)
+        for case let handler? in UIApplication.shared.backgroundTasks.values { handler() }
+        await settle { pipeline.ledger.routes[0].failedAttempts == 1 }
+        #expect(UIApplication.shared.backgroundTasks.isEmpty)
+        post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
+        await pipeline.flush()
+        #expect(try transport.accepted().map(\.name) == ["A"])
+        withExtendedLifetime(app) {}
+    }
+
+    @Test("no batch is started when the background time is almost over; after the background it is")
+    func littleTimeStartsNoBatch() async throws {
+        UIApplication.shared.backgroundTimeRemaining = 30
+        defer { UIApplication.shared.backgroundTimeRemaining = .greatestFiniteMagnitude }
+        let (pipeline, transport) = try hangingPipeline()
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        pipeline.track("A")
+        pipeline.track("B")
+        post(UIApplication.didEnterBackgroundNotification)
+        await transport.waitForSends(1)
+        time.advance(by: .seconds(21))
+        transport.release(.all(.accepted))
+        await settle { UIApplication.shared.backgroundTasks.isEmpty }
+        #expect(transport.batches.count == 1)
+        // Woken in the background, it has other time.
+        await pipeline.flush()
+        #expect(try transport.accepted().map(\.name) == ["A", "B"])
+        withExtendedLifetime(app) {}
+    }
+
+    // MARK: Extensions
+
+    @Test(
+        "an extension reports its launch, and the states of the app around it",
+        arguments: [
+            (Signal.Launch.foreground, [Signal.launched(.foreground), .didBecomeActive]),
+            (.passive, [.launched(.passive)]),
+        ])
+    func extensionFollowsItsHost(launch: Signal.Launch, first: [Signal]) async {
+        let app = AppSignals(inExtension: pipeline, launch: launch, from: center)
+        #expect(signals.all.withLock { $0 } == first)
+        post(
+            .NSExtensionHostWillResignActive, .NSExtensionHostDidEnterBackground, .NSExtensionHostWillEnterForeground,
+            .NSExtensionHostDidBecomeActive, UIApplication.didBecomeActiveNotification)
+        #expect(
+            signals.all.withLock { Array($0.dropFirst(first.count)) } == [
+                .willResignActive, .didEnterBackground, .didBecomeActive,
+            ])
+        await settle { ExpiringActivities.shared.count == 0 }
+        withExtendedLifetime(app) {}
+    }
+
+    @Test(
+        "an extension's activity lasts until everything is sent, or until the system wants the time back",
+        arguments: [
+            true, false,
+        ])
+    func activityEndsWithFlushOrExpiration(expires: Bool) async throws {
+        let (pipeline, transport) = try hangingPipeline()
+        let app = AppSignals(inExtension: pipeline, from: center)
+        pipeline.track("A")
+        post(.NSExtensionHostDidEnterBackground)
+        await transport.waitForSends(1)
+        #expect(ExpiringActivities.shared.count == 1)
+        if expires { ExpiringActivities.shared.expire() } else { transport.release(.all(.accepted)) }
+        await settle { ExpiringActivities.shared.count == 0 }
+        await settle { pipeline.ledger.routes[0].failedAttempts == (expires ? 1 : 0) }
+        #expect(try transport.accepted().count == (expires ? 0 : 1))
         withExtendedLifetime(app) {}
     }
 

@@ -404,8 +404,9 @@ struct VerbTests {
     // MARK: Automatic properties
 
     private static let automatic: Properties = [
-        "$lib": "Shop", "$lib_version": "7.0", "$app_name": "Shop", "$app_version": "2.4.1",
-        "$manufacturer": "Apple", "$model": "iPhone15,2", "$os": "iOS", "$os_version": "17.1", "$locale": "de_DE",
+        "$lib": "Shop", "$lib_version": "7.0", "$app_name": "Shop", "$app_version": "2.4.1", "$app_build": "7",
+        "$app_id": "example.shop", "$manufacturer": "Apple", "$model": "iPhone15,2", "$os": "iOS",
+        "$os_version": "17.1", "$locale": "de_DE",
         "$country": "DE", "$timezone": "Europe/Berlin", "$screen_width": 390, "$screen_height": 844, "$wifi": true,
         "$network_type": "wifi", "$carrier": "Net", "$session_id": "019b7705-8c00-7abc-8000-0000ffff0001",
     ]
@@ -429,7 +430,8 @@ struct VerbTests {
         let record = try Self.records(Self.automaticEvent(), .segment(writeKey: "k")).asArray?.first?.asObject
         #expect(
             record?["context"] == [
-                "library": ["name": "Shop", "version": "7.0"], "app": ["name": "Shop", "version": "2.4.1"],
+                "library": ["name": "Shop", "version": "7.0"],
+                "app": ["name": "Shop", "version": "2.4.1", "build": "7", "namespace": "example.shop"],
                 "device": ["manufacturer": "Apple", "model": "iPhone15,2", "type": "ios"],
                 "os": ["name": "iOS", "version": "17.1"],
                 "screen": ["width": 390, "height": 844], "locale": "de_DE", "timezone": "Europe/Berlin",
@@ -453,6 +455,25 @@ struct VerbTests {
         for property in expected { #expect(record?[property.name] == property.value, "\(property.name)") }
         #expect(record?["event_properties"]?.asObject?["$os"] == nil)
         #expect(record?["event_properties"]?.asObject?["sku"] == "A-7")
+    }
+
+    @Test("Mixpanel and PostHog get the version, the build and the bundle's id under their own names")
+    func versionHasVendorsNames() throws {
+        func properties(_ format: HTTPFormat, _ own: Properties = [:]) throws -> Properties? {
+            var event = Self.automaticEvent()
+            event.properties.merge(own)
+            return try Self.records(event, format).asArray?.first?.asObject?["properties"]?.asObject
+        }
+        let mixpanel = try properties(.mixpanel(token: "k"))
+        #expect(mixpanel?["$app_version_string"] == "2.4.1" && mixpanel?["$app_build_number"] == "7")
+        #expect(mixpanel?["$app_version"] == nil && mixpanel?["$app_build"] == nil)
+        let own = try properties(.mixpanel(token: "k"), ["$app_build_number": 8])
+        #expect(own?["$app_build_number"] == 8 && own?["$app_build"] == "7")
+        let postHog = try properties(.postHog(apiKey: "k"))
+        #expect(postHog?["$app_namespace"] == "example.shop" && postHog?["$app_id"] == nil)
+        #expect(postHog?["$app_build"] == "7")
+        let ownNamespace = try properties(.postHog(apiKey: "k"), ["$app_namespace": "mine"])
+        #expect(ownNamespace?["$app_namespace"] == "mine" && ownNamespace?["$app_id"] == "example.shop")
     }
 
     @Test("PostHog's and Sensors' library is the event's")

@@ -37,8 +37,10 @@ struct AutoPropertiesTests {
         let system = SystemReader(program: "/usr/bin/shopd")
         #expect(try properties(system)["$app_name"] == "shopd")
         #expect(try properties(system)["$app_version"] == nil)
-        let auto = AutoProperties(appName: "Shop", appVersion: "2.4.1", system: system)
+        #expect(try properties(system)["$app_build"] == nil && properties(system)["$app_id"] == nil)
+        let auto = AutoProperties(appName: "Shop", appVersion: "2.4.1", appBuild: "1312", system: system)
         let own = try #require(auto.processed()).properties
+        #expect(own["$app_build"] == "1312")
         #expect(own["$app_name"] == "Shop")
         #expect(own["$app_version"] == "2.4.1")
         #expect(own["$process_name"] == "shopd")

@@ -44,6 +44,24 @@ struct DurationTimerTests {
         #expect(await test.durations() == [.double(milliseconds)])
     }
 
+    @Test(
+        "a timer that is older than the maximum age has no duration, however long it was paused",
+        arguments: [
+            (60.0, true), (60.001, false),
+        ])
+    func oldTimerHasNoDuration(seconds: Double, hasDuration: Bool) async throws {
+        let timers = DurationTimer(maximumAge: .seconds(60))
+        let test = try TestPipeline(time: time) { timers }
+        timers.start("Watch")
+        time.advance(by: .seconds(10))
+        timers.pause("Watch")
+        time.advance(by: .seconds(seconds - 10))
+        timers.end("Watch")
+        timers.end("Watch")
+        #expect(await test.durations() == [hasDuration ? 10_000.0 : nil, nil])
+        #expect(test.pipeline.ledger.sanitized == (hasDuration ? [:] : [.overlongDuration: 1]))
+    }
+
     @Test("an end without a start is an event without a duration")
     func endWithoutStartHasNoDuration() async throws {
         timers.end("Watch", ["title": "A"])

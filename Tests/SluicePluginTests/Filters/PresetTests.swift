@@ -3,6 +3,7 @@ import SluiceAutoProperties
 import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
+import SluiceTesting
 import Testing
 
 /// The presets of `Limits`: events that pass, are cut, dropped or set aside.
@@ -33,6 +34,48 @@ import Testing
         }
         #expect(test.pipeline.ledger.dropped == [.tooManyEventNames: 2])
         #expect(await test.events().count == 400)
+    }
+
+    @Test("with a persistence, the 200 names are those of the installation")
+    func namesAreCountedAcrossLaunches() async throws {
+        let directory = try TemporaryDirectory()
+        func launch(_ numbers: Range<Int>) async throws -> Ledger {
+            let limits = Limits(.appCenter, persistedIn: .file(directory.path))
+            let test = try TestPipeline { limits }
+            for number in numbers { test.pipeline.track("Event \(number)") }
+            await limits.waitForWrites()
+            _ = await test.events()
+            return test.pipeline.ledger
+        }
+        #expect(try await launch(0..<150).dropped.isEmpty)
+        #expect(try await launch(100..<210).dropped == [.tooManyEventNames: 10])
+        #expect(try await launch(0..<202).dropped == [.tooManyEventNames: 2])
+        #expect(try directory.read("event-names.json.corrupt") == nil)
+    }
+
+    @Test(
+        "damaged names are kept aside and reported, and counted from 0",
+        arguments: ["", #"{"event-names":{"names":[1]}}"#])
+    func damagedNamesAreCountedAgain(text: String) async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Array(text.utf8), to: "event-names.json")
+        let test = try TestPipeline { Limits(.appCenter, persistedIn: .file(directory.path)) }
+        test.pipeline.track("Event")
+        #expect(test.diagnostics.count == 1)
+        #expect(try directory.read("event-names.json.corrupt") == Array(text.utf8))
+        #expect(await test.events().count == 1)
+    }
+
+    @Test("names that can't be read are not replaced, and events pass")
+    func unreadableNamesAreNotReplaced() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.makeDirectory("event-names.json")
+        let limits = Limits(.appCenter, persistedIn: .file(directory.path))
+        let test = try TestPipeline { limits }
+        test.pipeline.track("Event")
+        await limits.waitForWrites()
+        #expect(!test.diagnostics.isEmpty && directory.names == ["event-names.json"])
+        #expect(await test.events().count == 1)
     }
 
     @Test(

@@ -55,6 +55,23 @@ struct FoundationTests {
         func process(_ event: inout Event) -> Disposition { .keep }
     }
 
+    @Test("links and push messages take URLs")
+    func linksTakeURLs() async throws {
+        let links = Links()
+        let test = try TestPipeline { links }
+        let url = try #require(URL(string: "shop://u:p@sale/%7Ex?utm_source=a%20b&token=c#d"))
+        links.opened(url, referrer: URL(string: "https://mail.example/"), ["own": 1])
+        links.pushOpened("spring", url: url)
+        let events = await test.events()
+        #expect(events.map(\.name) == ["$DeepLinkOpened", "$PushOpened"])
+        #expect(
+            events.map { $0.properties["$url"] }
+                == Array(repeating: "shop://sale/%7Ex?utm_source=a%20b&token=[redacted]#d", count: 2))
+        #expect(events.map { $0.properties["$utm_source"] } == ["a b", "a b"])
+        #expect(events[0].properties["$referrer"] == "https://mail.example/" && events[0].properties["own"] == 1)
+        #expect(events[1].properties["$utm_campaign"] == "spring")
+    }
+
     @Test("file URLs name directories, with any characters")
     func fileURLsNameDirectories() throws {
         let url = URL(filePath: directory.path).appending(path: "a b%20ü/state", directoryHint: .isDirectory)

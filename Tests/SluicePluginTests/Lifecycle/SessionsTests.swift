@@ -74,6 +74,69 @@ import Testing
         #expect(await test.story() == expected)
     }
 
+    // MARK: The longest session
+
+    @Test(
+        "a session ends after its longest length, at the next event",
+        arguments: [
+            (Sessions.Mode.automatic, 86_399.0, false), (.automatic, 86_400, true),
+            (.idle(.seconds(172_800)), 86_400, true),
+        ])
+    func longSessionEnds(mode: Sessions.Mode, seconds: Double, ends: Bool) async throws {
+        let (_, test) = try await launch(mode)
+        test.pipeline.track("A")
+        pass(seconds - 10)
+        test.pipeline.track("B")
+        pass(10)
+        test.pipeline.track("C")
+        let end = mode == .automatic ? ["$SessionEnd 1 86390.0s"] : ["$SessionEnd 1 86390.0s"]
+        #expect(
+            await test.story()
+                == ["$SessionStart 1", "A 1", "B 1"] + (ends ? end + ["$SessionStart 2", "C 2"] : ["C 1"]))
+    }
+
+    @Test("time in the foreground doesn't make a session longer than its longest length, also after a crash")
+    func foregroundIsLimited() async throws {
+        let (sessions, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        pass(200_000)
+        // When it sleeps again, it has noted.
+        await time.waitForSleeper(within: .seconds(200_015)...(.seconds(200_015)))
+        await sessions.waitForWrites()
+        let (_, next) = try await launch()
+        next.pipeline.track("A")
+        #expect(await next.story() == ["$SessionEnd 1 86400.0s", "$SessionStart 2", "A 2"])
+        test.pipeline.track("B")
+        test.pipeline.signal(.willTerminate)
+        #expect(
+            await test.story() == [
+                "$SessionStart 1", "$SessionEnd 1 86400.0s", "$SessionStart 2", "B 2", "$SessionEnd 2 0.0s",
+            ])
+    }
+
+    @Test("the longest length can be another one, and manual sessions have none")
+    func longestLengthIsHosts() async throws {
+        let sessions = Sessions(maximumLength: .seconds(60))
+        let test = try TestPipeline(time: time) { sessions }
+        test.pipeline.track("A")
+        pass(60)
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "$SessionStart 2"])
+        let manual = Sessions(.manual, maximumLength: .seconds(60))
+        let other = try TestPipeline(time: time) { manual }
+        manual.start()
+        pass(1_000_000)
+        other.pipeline.track("A")
+        #expect(await other.story() == ["$SessionStart 1", "A 1"])
+    }
+
+    @Test(
+        "a longest length of less than a second throws", arguments: [Duration.zero, .milliseconds(999), .seconds(-1)])
+    func shortLengthThrows(length: Duration) {
+        #expect(throws: SluiceError.self) { try TestPipeline { Sessions(maximumLength: length) } }
+    }
+
     @Test("the sleep of the machine counts as background")
     func sleepCountsAsBackground() async throws {
         let (_, test) = try await launch()

@@ -15,4 +15,48 @@ import Testing
         #expect(store.count(of: .synchronize) == 1)
         if !isPaused { await bench.transport.waitForSends(1) }
     }
+
+    @Test("a suspension cancels the request in flight, loses no event, and ends the flush")
+    func suspensionCancelsRequest() async throws {
+        let bench = try Bench(ScriptedTransport([.hang]))
+        bench.track(3)
+        async let flush = bench.pipeline.flush()
+        await bench.transport.waitForSends(1)
+        bench.pipeline.suspendDelivery()
+        #expect(await flush.waiting == 3)
+        #expect(bench.ledger.failedAttempts == 1)
+        bench.pipeline.expectSuspension(in: nil)
+        await bench.pipeline.flush()
+        #expect(try bench.transport.accepted().map(\.name) == ["Event 0", "Event 1", "Event 2"])
+    }
+
+    @Test("no batch is started shortly before a suspension, and the next one when the app is active")
+    func noBatchIsStartedBeforeSuspension() async throws {
+        let bench = try Bench(ScriptedTransport([.hang]))
+        bench.track(20)
+        bench.pipeline.expectSuspension(in: .seconds(30))
+        async let flush = bench.pipeline.flush()
+        await bench.transport.waitForSends(1)
+        bench.time.advance(by: .seconds(25))
+        bench.transport.release(.all(.accepted))
+        #expect(await flush.waiting == 10)
+        #expect(bench.transport.batches.count == 1)
+        bench.pipeline.expectSuspension(in: nil)
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 20)
+    }
+
+    @Test("a process that is resumed without becoming active sends again")
+    func resumedProcessSends() async throws {
+        let bench = try Bench(ScriptedTransport([.hang]))
+        bench.track(1)
+        async let flush = bench.pipeline.flush()
+        await bench.transport.waitForSends(1)
+        bench.pipeline.suspendDelivery()
+        _ = await flush
+        bench.time.suspendMachine(for: .seconds(3_600))
+        await bench.transport.waitForSends(2)
+        await bench.pipeline.flush()
+        #expect(bench.ledger.delivered == 1)
+    }
 }

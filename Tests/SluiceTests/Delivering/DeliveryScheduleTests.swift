@@ -19,6 +19,8 @@ import Testing
         case append(at: Int), appendCritical(at: Int)
         case flush, connectivity, pause, resume
         case stop(deadline: Int)
+        /// Background time, or nil for its end.
+        case suspension(in: Int?, at: Int)
         case answer(Effect, at: Int, random: UInt64 = half)
         /// A look at the store that finds it empty.
         case foundEmpty(at: Int)
@@ -51,6 +53,8 @@ import Testing
             case .pause: schedule.setPaused(true)
             case .resume: schedule.setPaused(false)
             case .stop(let deadline): schedule.stopRequested(deadline: .seconds(deadline))
+            case .suspension(let seconds, let now):
+                schedule.expectSuspension(in: seconds.map { .seconds($0) }, at: .seconds(now))
             case .answer(let effect, let now, let random):
                 schedule.record(effect, at: .seconds(now), random)
             case .foundEmpty(let now): _ = schedule.decision(at: .seconds(now), .init())
@@ -190,8 +194,34 @@ import Testing
         Row("the nearer of two deadlines", [.append(at: 0), .stop(deadline: 5), .stop(deadline: 10)], at: 6, .stop),
     ]
 
-    @Test("a backlog leads to a decision", arguments: flushes + failures + switches) func backlogLeadsDecision(row: Row)
-    {
+    static let suspensions: [Row] = [
+        Row("30 s of much background time are left", [.flush, .suspension(in: 180, at: 0)], at: 149, .send),
+        Row("less is left", [.flush, .suspension(in: 180, at: 0)], at: 150, .wait(until: .seconds(190))),
+        Row("a third of little background time is left", [.flush, .suspension(in: 30, at: 0)], at: 19, .send),
+        Row("less than a third", [.flush, .suspension(in: 30, at: 0)], at: 20, .wait(until: .seconds(40))),
+        Row("the time is over", [.flush, .suspension(in: 0, at: 7)], at: 7, .wait(until: .seconds(17))),
+        Row("negative time is over", [.flush, .suspension(in: -5, at: 7)], at: 7, .wait(until: .seconds(17))),
+        Row("the process was resumed", [.flush, .suspension(in: 0, at: 7)], at: 17, .send),
+        Row("the app is active again", [.flush, .suspension(in: 0, at: 7), .suspension(in: nil, at: 8)], at: 8, .send),
+        Row(
+            "and retries", [.flush, .suspension(in: 0, at: 7), .answer(failed, at: 7), .suspension(in: nil, at: 7)],
+            at: 7, .send),
+        Row(
+            "a failure of the receiver keeps its back-off",
+            [.flush, .suspension(in: 30, at: 0), .answer(failed, at: 1), .suspension(in: nil, at: 1)], at: 1,
+            .wait(until: .milliseconds(1_550))),
+        Row(
+            "but not before Retry-After",
+            [
+                .flush, .suspension(in: 0, at: 7), .answer(.retry(after: .seconds(60)), at: 10),
+                .suspension(in: nil, at: 11),
+            ], at: 11, .wait(until: .milliseconds(70_550))),
+        Row("a shutdown has a deadline of its own", [.suspension(in: 0, at: 7), .stop(deadline: 10)], at: 8, .send),
+        Row("a pause stays", [.pause, .flush, .suspension(in: 0, at: 7)], at: 8, .wait(until: nil)),
+    ]
+
+    @Test("a backlog leads to a decision", arguments: flushes + failures + switches + suspensions)
+    func backlogLeadsDecision(row: Row) {
         var schedule = DeliveryScheduleTests.schedule(row.inputs)
         #expect(schedule.decision(at: .seconds(row.now), .init(waiting: 1)) == row.expected)
     }

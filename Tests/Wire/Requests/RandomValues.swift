@@ -87,8 +87,9 @@ struct RandomValues {
     mutating func automaticProperties() -> Properties {
         var result = properties()
         let all: Properties = [
-            "$app_name": "Shop", "$app_version": "2.4.1", "$os_name": "Debian", "$os_version": "12", "$os": "Linux",
-            "$manufacturer": "Acme", "$model": "M1", "$locale": "de_AT", "$timezone": "Europe/Vienna",
+            "$app_name": "Shop", "$app_version": "2.4.1", "$app_build": "1312", "$app_id": "example.shop",
+            "$os_name": "Debian", "$os_version": "12", "$os": "Linux", "$manufacturer": "Acme",
+            "$model": "M1", "$locale": "de_AT", "$timezone": "Europe/Vienna",
             "$utc_offset": 60, "$screen_width": 1_920, "$screen_height": 1_080, "$network_type": "wifi", "$wifi": true,
             "$carrier": "A1", "$country": "AT", "$lib": "Sluice", "$lib_version": "1.0.0", "$process_id": 4_711,
         ]

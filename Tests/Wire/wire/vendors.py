@@ -104,10 +104,17 @@ def locale(identifier):
     return [identifier, identifier.replace("_", "-")]
 
 
+def renamed(properties, names):
+    """The properties under a backend's own names for some of them, unless they have a property of that name."""
+    return {names[name] if name in names and names[name] not in properties else name: value
+            for name, value in properties.items()}
+
+
 # Segment and RudderStack
 
 SEGMENT_FIELDS = {
     "$app_name": (("context", "app", "name"), None), "$app_version": (("context", "app", "version"), None),
+    "$app_build": (("context", "app", "build"), None), "$app_id": (("context", "app", "namespace"), None),
     "$os_version": (("context", "os", "version"), None),
     "$manufacturer": (("context", "device", "manufacturer"), None), "$model": (("context", "device", "model"), None),
     "$locale": (("context", "locale"), locale), "$timezone": (("context", "timezone"), None),
@@ -271,6 +278,7 @@ def posthog_record(findings, row, event):
 
     def expect(required, *rest):
         parts = [(required, False)] + [(part, True) for part in rest] + [(added, True)]
+        parts = [(renamed(part, {"$app_id": "$app_namespace"}), is_optional) for part, is_optional in parts]
         findings.expect(is_merge(found, *parts), f"the properties of {verb}", (found, required))
 
     def take(name, required, is_optional=False):
@@ -482,6 +490,7 @@ def mixpanel_event(findings, row, event):
                 optional |= {kind: value, prefix: value}
         optional["$groups"] = source.pop("$groups")
     optional = {name: inner for name, inner in optional.items() if name not in source}
+    source = renamed(source, {"$app_version": "$app_version_string", "$app_build": "$app_build_number"})
     findings.expect(is_merge(found, (own, False), (source, False), (verbs, True), (optional, True)),
                     f"the properties of {verb}", (found, source))
 

@@ -10,10 +10,14 @@
     public nonisolated static let willResignActiveNotification = Notification.Name("UIApplicationWillResignActive")
     public nonisolated static let didBecomeActiveNotification = Notification.Name("UIApplicationDidBecomeActive")
     public nonisolated static let didEnterBackgroundNotification = Notification.Name("UIApplicationDidEnterBackground")
+    public nonisolated static let willEnterForegroundNotification = Notification.Name("UIApplicationWillForeground")
     public nonisolated static let willTerminateNotification = Notification.Name("UIApplicationWillTerminate")
 
     /// A test sets this.
     public var applicationState = State.inactive
+
+    /// A test sets this. The default is that of an app in the foreground.
+    public var backgroundTimeRemaining = TimeInterval.greatestFiniteMagnitude
 
     /// A test reads this: background tasks that have not ended.
     public private(set) var backgroundTasks: [Int: (@MainActor @Sendable () -> Void)?] = [:]
@@ -47,4 +51,56 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
 @MainActor open class UIScreen: NSObject {
     public static let main = UIScreen()
     public var nativeBounds: CGRect { CGRect(x: 0, y: 0, width: 1_179, height: 2_556) }
+}
+
+@MainActor open class UIViewController: NSObject {
+    public private(set) weak var parent: UIViewController?
+
+    public func addChild(_ child: UIViewController) { child.parent = self }
+}
+
+@MainActor open class UIScene: NSObject {
+    public nonisolated static let willEnterForegroundNotification = Notification.Name("UISceneWillEnterForeground")
+}
+
+extension Notification.Name {
+    public static let NSExtensionHostWillEnterForeground = Notification.Name("NSExtensionHostWillEnterForeground")
+    public static let NSExtensionHostDidBecomeActive = Notification.Name("NSExtensionHostDidBecomeActive")
+    public static let NSExtensionHostWillResignActive = Notification.Name("NSExtensionHostWillResignActive")
+    public static let NSExtensionHostDidEnterBackground = Notification.Name("NSExtensionHostDidEnterBackground")
+}
+
+/// Activities that have not ended, for a test.
+public final class ExpiringActivities: Sendable {
+    public static let shared = ExpiringActivities()
+
+    // nonisolated(unsafe): behind the lock.
+    nonisolated(unsafe) private var blocks: [Int: @Sendable (Bool) -> Void] = [:]
+    nonisolated(unsafe) private var lastID = 0
+    private let lock = NSLock()
+
+    public var count: Int { lock.withLock { blocks.count } }
+
+    func begin(_ block: @escaping @Sendable (Bool) -> Void) {
+        let id = lock.withLock {
+            lastID += 1
+            blocks[lastID] = block
+            return lastID
+        }
+        DispatchQueue(label: "activity").async {
+            block(false)
+            self.lock.withLock { self.blocks[id] = nil }
+        }
+    }
+
+    /// A test calls this: the system wants the time back.
+    public func expire() {
+        for block in lock.withLock({ Array(blocks.values) }) { block(true) }
+    }
+}
+
+extension ProcessInfo {
+    public func performExpiringActivity(withReason reason: String, using block: @escaping @Sendable (Bool) -> Void) {
+        ExpiringActivities.shared.begin(block)
+    }
 }

@@ -1,0 +1,169 @@
+/// A URL as ``Links`` reads it: the campaign in its query, and the text without secrets.
+///
+/// It accepts any text, and reads it once from the beginning to ``maximumBytes``.
+struct LinkAddress {
+    /// The longest part of a URL that is read. Common servers refuse longer request lines with the status 414.
+    static let maximumBytes = 8_192
+    /// The longest value of a campaign parameter, in bytes of UTF-8.
+    static let maximumValueBytes = 1_024
+
+    /// The parameters that describe a campaign: UTM, and the click ids of advertising networks.
+    static let campaignNames: Set<String> = [
+        "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid", "gbraid", "wbraid", "dclid",
+        "fbclid", "msclkid", "ttclid", "twclid", "li_fat_id",
+    ]
+
+    /// The URL without user, password and the values of secret parameters.
+    private(set) var text = ""
+    /// The decoded campaign parameters that are not empty.
+    private(set) var campaign: [String: String] = [:]
+    /// The URL or a value was longer than its limit.
+    private(set) var isTruncated = false
+    /// A campaign parameter was given more than once, or its text was not valid.
+    private(set) var isRepaired = false
+
+    /// Reads a URL.
+    ///
+    /// - Parameters:
+    ///   - url: Any text.
+    ///   - secrets: The names, in lower case, of parameters whose values are replaced.
+    init(_ url: String, secrets: Set<String>) {
+        let read = url.limited(toBytes: LinkAddress.maximumBytes)
+        isTruncated = read.utf8.count < url.utf8.count
+        var bytes = Array(read.utf8)[...]
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        bytes = copyAuthority(of: bytes, to: &output)
+        readParameters(of: bytes, secrets, to: &output)
+        text = String(decoding: output, as: UTF8.self)
+    }
+
+    /// Copies everything before the path, without user and password.
+    ///
+    /// - Returns: The rest.
+    private func copyAuthority(of bytes: ArraySlice<UInt8>, to output: inout [UInt8]) -> ArraySlice<UInt8> {
+        let marks = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
+        guard let slash = bytes.firstIndex(where: { marks.contains($0) }), bytes[slash] == UInt8(ascii: "/"),
+            slash + 1 < bytes.endIndex, bytes[slash + 1] == UInt8(ascii: "/")
+        else { return bytes }
+        let start = slash + 2
+        output += bytes[..<start]
+        let end = bytes[start...].firstIndex { marks.contains($0) }
+        // The host may begin beyond the limit, after a password.
+        if end == nil, isTruncated { return [] }
+        let authority = bytes[start..<(end ?? bytes.endIndex)]
+        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
+        output += authority[host...]
+        return bytes[(end ?? bytes.endIndex)...]
+    }
+
+    /// Copies the path, and the parameters of the query and the fragment. Reads the campaign from the query.
+    private mutating func readParameters(
+        of bytes: ArraySlice<UInt8>, _ secrets: Set<String>, to output: inout [UInt8]
+    ) {
+        var rest = bytes
+        var isQuery = false
+        var isFragment = false
+        while !rest.isEmpty {
+            let end = rest.firstIndex { byte in
+                switch byte {
+                case UInt8(ascii: "#"): true
+                case UInt8(ascii: "?"): !isQuery || isFragment
+                case UInt8(ascii: "&"): isQuery || isFragment
+                default: false
+                }
+            }
+            let part = rest[..<(end ?? rest.endIndex)]
+            if isQuery || isFragment {
+                // A value at the end of a truncated URL may lack its own end.
+                let isWhole = end != nil || !isTruncated
+                readParameter(part, secrets, isCampaign: isQuery && !isFragment && isWhole, to: &output)
+            } else {
+                output += part
+            }
+            guard let end else { return }
+            output.append(rest[end])
+            if rest[end] == UInt8(ascii: "#") { isFragment = true }
+            if rest[end] == UInt8(ascii: "?") { isQuery = true }
+            rest = rest[(end + 1)...]
+        }
+    }
+
+    private mutating func readParameter(
+        _ part: ArraySlice<UInt8>, _ secrets: Set<String>, isCampaign: Bool, to output: inout [UInt8]
+    ) {
+        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
+            output += part
+            return
+        }
+        let name = LinkAddress.decoded(part[..<equals]).text
+        if secrets.contains(name.lowercased()) {
+            output += part[...equals]
+            output += "[redacted]".utf8
+            return
+        }
+        output += part
+        guard isCampaign, LinkAddress.campaignNames.contains(name), equals + 1 < part.endIndex else { return }
+        guard campaign[name] == nil else {
+            isRepaired = true
+            return
+        }
+        var (value, isValid) = LinkAddress.decoded(part[(equals + 1)...])
+        if !isValid { isRepaired = true }
+        if value.utf8.count > LinkAddress.maximumValueBytes {
+            value = value.limited(toBytes: LinkAddress.maximumValueBytes)
+            isTruncated = true
+        }
+        campaign[name] = value
+    }
+
+    /// Decodes a name or a value of a query: `%20` and `+` are blanks.
+    ///
+    /// - Returns: The text, with an incomplete escape as it is and U+FFFD for bytes that are not UTF-8, and whether it was
+    ///   valid.
+    static func decoded(_ bytes: ArraySlice<UInt8>) -> (text: String, isValid: Bool) {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var isValid = true
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            index += 1
+            if byte == UInt8(ascii: "+") {
+                result.append(UInt8(ascii: " "))
+            } else if byte == UInt8(ascii: "%") {
+                let high = index < bytes.endIndex ? hexadecimal(bytes[index]) : nil
+                let low = index + 1 < bytes.endIndex ? hexadecimal(bytes[index + 1]) : nil
+                if let high, let low {
+                    result.append(high << 4 | low)
+                    index += 2
+                } else {
+                    isValid = false
+                    result.append(byte)
+                }
+            } else {
+                result.append(byte)
+            }
+        }
+        let text = String(decoding: result, as: UTF8.self)
+        return (text, isValid && text.utf8.elementsEqual(result))
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension String {
+    /// As much of the text as fits into a number of bytes of UTF-8, without a part of a character.
+    func limited(toBytes limit: Int) -> String {
+        var end = utf8.index(startIndex, offsetBy: limit, limitedBy: endIndex) ?? endIndex
+        while end > startIndex, String.Index(end, within: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(self[..<end])
+    }
+}

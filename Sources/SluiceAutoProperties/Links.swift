@@ -1,0 +1,274 @@
+public import Sluice
+import SluiceFiles
+
+/// Tracks the links and the push messages that open your app, and adds their campaign to later events.
+///
+/// ```swift
+/// let links = Links(persistedIn: .file(stateDirectory))
+/// let pipeline = try Pipeline {
+///     links
+///     JSONLStore(at: queueDirectory)
+///     HTTPTransport(to: collector)
+/// }
+/// links.opened("https://shop.example/sale?utm_source=newsletter&utm_campaign=spring")
+/// links.pushOpened("spring", source: "news", url: "shop://sale")
+/// ```
+///
+/// | event | properties |
+/// |---|---|
+/// | `$DeepLinkOpened` | `$url`, `$referrer`, the campaign, and your own |
+/// | `$PushOpened` | the same, with the campaign from your arguments |
+///
+/// The campaign is in `$utm_source`, `$utm_medium`, `$utm_campaign`, `$utm_term` and `$utm_content`, and in the click ids of
+/// advertising networks: `$gclid`, `$gbraid`, `$wbraid`, `$dclid`, `$fbclid`, `$msclkid`, `$ttclid`, `$twclid` and
+/// `$li_fat_id`. Each is the decoded parameter of that name in the URL's query.
+///
+/// All later events, and the one of the opening, get the campaign of the first opening as `$first_utm_source` and so on, and
+/// that of the last opening as `$latest_utm_source` and so on, with `$first_referrer` and `$latest_referrer`. An opening
+/// without a campaign changes neither. The last campaign is replaced as a whole. Both are on disk when the method returns,
+/// before the event is tracked. If they can't be kept, this is reported, and they count until the process ends.
+///
+/// ## Secrets
+///
+/// `$url` and `$referrer` never contain a user or a password. The values of the parameters in ``secretNames``, in the query and
+/// in the fragment, are replaced by `[redacted]`. Pass other names to the initializer if your links have others. A secret in
+/// a path, such as that of a link for a login, or within the value of another parameter is not recognized: remove it from
+/// the string that you pass, or list `Redaction` with the key `$url` below.
+///
+/// ## Limits
+///
+/// The first 8,192 bytes of a URL are read, and 1,024 bytes of each value of a campaign. Longer ones are truncated, and counted
+/// as ``Sluice/Sanitization/truncatedString``. If a campaign parameter is given twice, the first one that isn't empty counts.
+/// Bytes that are not UTF-8 become U+FFFD, and an incomplete escape stays as it is. These events are counted as
+/// ``Sluice/Sanitization/repairedLink``.
+///
+/// You can call all methods from any thread. They count for events that are tracked later.
+public final class Links: Processor {
+    /// Returns true: a pipeline has at most one.
+    public static var isUnique: Bool { true }
+
+    /// The names of parameters that usually carry a secret, in lower case.
+    public static let secretNames: Set<String> = [
+        "access_token", "api_key", "apikey", "auth", "auth_token", "authorization", "authtoken", "client_secret",
+        "code",
+        "credential", "credentials", "email", "id_token", "jwt", "key", "login_token", "magic", "nonce", "oobcode",
+        "otp",
+        "passcode", "passwd", "password", "phone", "pin", "pwd", "refresh_token", "reset_token", "secret", "session",
+        "session_id", "sessionid", "sid", "sig", "signature", "state", "ticket", "token",
+    ]
+
+    private struct State {
+        var isLoaded = false
+        var campaigns = Campaigns()
+        /// The properties for later events: joined when a campaign changes, not for each event.
+        var properties: Properties = [:]
+    }
+
+    /// The connection to the pipelines that this is part of.
+    public let context = PluginContext()
+    private let secrets: Set<String>
+    private let state = Locked(State())
+    private let kept: PersistedState<Campaigns>
+
+    /// Creates the processor.
+    ///
+    /// - Parameters:
+    ///   - persistence: Where the first and the last campaign are kept.
+    ///   - secretNames: The names of parameters whose values are replaced in URLs, regardless of the case of letters.
+    public init(persistedIn persistence: Persistence = .memory, redacting secretNames: Set<String> = Links.secretNames)
+    {
+        secrets = Set(secretNames.map { $0.lowercased() })
+        kept = PersistedState("links", in: persistence, context, damaged: .unknown) { Campaigns() }
+        do throws(SluiceError) {
+            try load()
+        } catch {
+            context.report("the campaigns of earlier launches can't be read: \(error)")
+        }
+    }
+
+    // MARK: Verbs
+
+    /// Call this when a link has opened your app: in `onOpenURL`, or in the methods of your delegate for URLs and user
+    /// activities. Tracks `$DeepLinkOpened`.
+    ///
+    /// - Parameters:
+    ///   - url: The link. Any text is accepted.
+    ///   - referrer: The URL or the id of the app or page that had the link.
+    ///   - properties: The event's own properties, which take precedence.
+    public func opened(_ url: String, referrer: String? = nil, _ properties: Properties = [:]) {
+        open("$DeepLinkOpened", url, referrer, [:], properties)
+    }
+
+    /// Call this when the user has opened a push message. Tracks `$PushOpened`.
+    ///
+    /// - Parameters:
+    ///   - campaign: The name of the campaign, `$utm_campaign`; nil for the one in the URL.
+    ///   - source: The source, `$utm_source`; nil for the one in the URL, or `push`.
+    ///   - url: The link that the message opens. Don't call `opened` for it as well.
+    ///   - properties: The event's own properties, which take precedence.
+    public func pushOpened(
+        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: Properties = [:]
+    ) {
+        var given: Properties = ["$utm_medium": "push"]
+        given["$utm_campaign"] = campaign.map { .string($0) }
+        given["$utm_source"] = source.map { .string($0) }
+        open("$PushOpened", url, nil, given, properties)
+    }
+
+    /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as `$latest_utm_source`.
+    public var campaigns: Properties { state.withLock(\.properties) }
+
+    /// Forgets the first and the last campaign, for example at a logout. The next opening with a campaign is the first.
+    public func reset() {
+        change { $0 = Campaigns() }
+    }
+
+    private func open(
+        _ name: String, _ url: String?, _ referrer: String?, _ given: Properties, _ properties: Properties
+    ) {
+        let address = url.map { LinkAddress($0, secrets: secrets) }
+        let origin = referrer.map { LinkAddress($0, secrets: secrets) }
+        var isTruncated = address?.isTruncated == true || origin?.isTruncated == true
+        let found = (address?.campaign ?? [:]).sorted { $0.key < $1.key }
+        var campaign = Properties(found.map { ("$\($0.key)", .string($0.value)) })
+        if !given.isEmpty { fill(&campaign, with: given, &isTruncated) }
+        var referrers: Properties = [:]
+        referrers["$referrer"] = origin.map { .string($0.text) }
+        if !campaign.isEmpty {
+            let touch = campaign + referrers
+            change { $0.add(touch) }
+        }
+        var all = properties
+        all.addDefaults(campaign + referrers)
+        if let address { all.addDefaults(["$url": .string(address.text)]) }
+        context.track(name, all) { event in
+            if isTruncated { event.report(.truncatedString) }
+            if address?.isRepaired == true { event.report(.repairedLink) }
+        }
+    }
+
+    /// Adds the campaign of a push message. Its name and source take precedence over those of the link.
+    private func fill(_ campaign: inout Properties, with given: Properties, _ isTruncated: inout Bool) {
+        var given = given
+        for name in ["$utm_campaign", "$utm_source"] {
+            guard let text = given[name]?.string else { continue }
+            let limited = text.limited(toBytes: LinkAddress.maximumValueBytes)
+            if limited.utf8.count < text.utf8.count { isTruncated = true }
+            campaign[name] = .string(limited)
+        }
+        // A message without a campaign doesn't replace the last one.
+        guard !campaign.isEmpty else { return }
+        given.addDefaults(["$utm_source": "push"])
+        campaign.addDefaults(given)
+    }
+
+    // MARK: Processor
+
+    /// Adds the first and the last campaign to the event.
+    public func process(_ event: inout Event) -> Disposition {
+        let properties = state.withLock(\.properties)
+        if !properties.isEmpty { event.properties.addDefaults(properties) }
+        return .keep
+    }
+
+    // MARK: State
+
+    private func change(_ body: (inout Campaigns) -> Void) {
+        do throws(SluiceError) {
+            try load()
+        } catch {
+            // The save fails too, and is reported.
+        }
+        state.withLock { state in
+            body(&state.campaigns)
+            state.properties = state.campaigns.properties.shared()
+        }
+        guard kept.isPersistent else { return }
+        // Of several changes the last one is in the state by now. An unread state is not replaced.
+        kept.memory.withLock { if $0 != nil { $0 = state.withLock(\.campaigns) } }
+        kept.saveOrReport()
+    }
+
+    /// Takes over the campaigns of earlier launches, as soon as they can be read.
+    private func load() throws(SluiceError) {
+        guard kept.isPersistent, !state.withLock(\.isLoaded) else { return }
+        try kept.load()
+        guard let former = kept.memory.withLock(\.self) else { return }
+        state.withLock { state in
+            guard !state.isLoaded else { return }
+            state.isLoaded = true
+            // The kept one is older than those of this process.
+            state.campaigns.first = former.first ?? state.campaigns.first
+            state.campaigns.last = state.campaigns.last ?? former.last
+            state.properties = state.campaigns.properties.shared()
+        }
+    }
+}
+
+extension Sanitization {
+    /// A link of `Links` had a campaign parameter twice, or one that was not valid.
+    public static let repairedLink = Sanitization(rawValue: "repairedLink")
+}
+
+/// The campaigns that ``Links`` adds to events.
+private struct Campaigns: PersistedValue {
+    /// Nil before the first opening. Empty if it is unknown, after damage.
+    var first: Properties?
+    var last: Properties?
+
+    /// An installation that may have had a first campaign.
+    static let unknown = {
+        var campaigns = Campaigns()
+        campaigns.first = [:]
+        return campaigns
+    }()
+
+    init() {}
+
+    init?(_ object: Properties) {
+        for (name, path) in [("first", \Campaigns.first), ("last", \Campaigns.last)] {
+            switch object[name] {
+            case .object(let properties): self[keyPath: path] = properties
+            case nil: break
+            default: return nil
+            }
+        }
+    }
+
+    var object: Properties {
+        var object: Properties = [:]
+        object["first"] = first.map { .object($0) }
+        object["last"] = last.map { .object($0) }
+        return object
+    }
+
+    mutating func add(_ campaign: Properties) {
+        first = first ?? campaign
+        last = campaign
+    }
+
+    var properties: Properties {
+        func named(_ prefix: String, _ campaign: Properties?) -> [(String, PropertyValue)] {
+            (campaign ?? [:]).map { ("$\(prefix)_\($0.name.dropFirst())", $0.value) }
+        }
+        return Properties(named("first", first) + named("latest", last))
+    }
+}
+
+// MARK: Literals with variables
+
+extension Links {
+    /// Tracks `$DeepLinkOpened` with a literal that has variables in it.
+    @_disfavoredOverload
+    public func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral) {
+        opened(url, referrer: referrer, properties.properties)
+    }
+
+    /// Tracks `$PushOpened` with a literal that has variables in it.
+    @_disfavoredOverload
+    public func pushOpened(
+        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: PropertyLiteral
+    ) {
+        pushOpened(campaign, source: source, url: url, properties.properties)
+    }
+}

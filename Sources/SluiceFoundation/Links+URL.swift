@@ -1,0 +1,33 @@
+public import Sluice
+public import SluiceAutoProperties
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension Links {
+    /// Tracks `$DeepLinkOpened` for a `URL`, such as that of `onOpenURL`.
+    ///
+    /// - Parameters:
+    ///   - url: The link.
+    ///   - referrer: The page that had the link, such as `NSUserActivity.referrerURL`.
+    ///   - properties: The event's own properties, which take precedence.
+    public func opened(_ url: URL, referrer: URL? = nil, _ properties: Properties = [:]) {
+        opened(url.absoluteString, referrer: referrer?.absoluteString, properties)
+    }
+
+    /// Tracks `$PushOpened` for a message that opens a `URL`.
+    ///
+    /// - Parameters:
+    ///   - campaign: The name of the campaign; nil for the one in the URL.
+    ///   - source: The source; nil for the one in the URL, or `push`.
+    ///   - url: The link that the message opens.
+    ///   - properties: The event's own properties, which take precedence.
+    public func pushOpened(
+        _ campaign: String? = nil, source: String? = nil, url: URL, _ properties: Properties = [:]
+    ) {
+        pushOpened(campaign, source: source, url: url.absoluteString, properties)
+    }
+}
