@@ -3,7 +3,7 @@
 /// One worker runs for each batch that may be in flight. A batch that is being retried is a local variable of its worker.
 extension RouteRuntime {
     func work() async {
-        while let (batch, permit) = await nextBatch() { await deliver(batch, permit) }
+        while let (batch, permit) = await nextBatch(), await deliver(batch, permit) {}
     }
 
     /// The permission to send one part.
@@ -14,10 +14,14 @@ extension RouteRuntime {
     }
 
     /// Delivers a batch. Returns when it is settled, deferred, deleted, or delivery was stopped.
-    private func deliver(_ batch: BatchProgress, _ first: Permit) async {
+    ///
+    /// - Returns: whether this worker continues. Otherwise another one has its batch.
+    private func deliver(_ batch: BatchProgress, _ first: Permit) async -> Bool {
         var progress = batch
         var permit: Permit? = first
         while let current = permit {
+            // The transport would refuse to send in a cancelled task.
+            if Task.isCancelled, replaceWorker(sending: progress, current) { return false }
             let part = progress.nextPart(current.size)
             let verdicts = await send(part)
             let result = progress.apply(verdicts, toFirst: part.events.count)
@@ -25,39 +29,25 @@ extension RouteRuntime {
             let work = update {
                 $0.record(result, progress, epoch: current.epoch, at: now, random: environment.random)
             }
-            guard let work else { return }
+            guard let work else { return true }
             if work.isNeeded { settle(progress, work) }
-            if work.mustSettle || work.isDeferred { return }
+            if work.mustSettle || work.isDeferred { return true }
             permit = await nextPermit(progress)
         }
+        return true
     }
 
-    /// Sends a part, until the transport returns. ``cancelSends()`` cancels it.
-    private func send(_ part: Batch) async -> Verdicts {
-        let (cancellations, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        sends.withLock { $0[part.id] = continuation }
-        defer { sends.withLock { _ = $0.removeValue(forKey: part.id) } }
-        // Child tasks, because they run on the worker's thread too.
-        return await withTaskGroup(of: Verdicts?.self) { group in
-            group.addTask { await self.attempt(part) }
-            group.addTask {
-                for await _ in cancellations { break }
-                return nil
-            }
-            var verdicts: Verdicts?
-            while let result = await group.next() {
-                if let result {
-                    verdicts = result
-                    continuation.finish()
-                } else {
-                    group.cancelAll()
-                }
-            }
-            return verdicts ?? .all(.retry(after: nil))
+    /// Starts a worker in place of one that ``cancelSends()`` has cancelled.
+    ///
+    /// - Returns: false if delivery has ended.
+    private func replaceWorker(sending batch: BatchProgress, _ permit: Permit) -> Bool {
+        tasks.withLock { tasks in
+            tasks?.append(startWorker { if await self.deliver(batch, permit) { await self.work() } })
+            return tasks != nil
         }
     }
 
-    private func attempt(_ part: Batch) async -> Verdicts {
+    private func send(_ part: Batch) async -> Verdicts {
         do {
             return try await transport.send(part)
         } catch let error as SluiceError {

@@ -8,9 +8,8 @@ final class RouteRuntime: Sendable {
     private let workers: Int
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
     private let state: Locked<RouteState>
-    private let tasks = Locked<[Task<Void, Never>]>([])
-    /// The requests in flight: each is cancelled by an element.
-    let sends = Locked<[Batch.ID: AsyncStream<Void>.Continuation]>([:])
+    /// The tasks of the workers; nil when delivery has ended.
+    let tasks = Locked<[Task<Void, Never>]?>([])
 
     init(
         _ route: Route, defaultPolicy: DeliveryPolicy, environment: PipelineEnvironment,
@@ -74,8 +73,9 @@ final class RouteRuntime: Sendable {
     }
 
     func start() {
-        let tasks = (0..<workers).map { _ in startWorker { await self.work() } }
-        self.tasks.withLock { $0 = tasks }
+        tasks.withLock { tasks in
+            for _ in 0..<workers { tasks?.append(startWorker { await self.work() }) }
+        }
     }
 
     /// Drains until nothing waits or `deadline` has passed, and closes the store. Returns by then, even if the transport
@@ -111,7 +111,15 @@ final class RouteRuntime: Sendable {
     func close() {
         // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
         update { $0.close() }
-        for task in tasks.withLock(\.self) { task.cancel() }
+        cancelTasks(replacedBy: nil)
+    }
+
+    private func cancelTasks(replacedBy new: [Task<Void, Never>]?) {
+        let cancelled = tasks.withLock { tasks in
+            defer { if tasks != nil { tasks = new } }
+            return tasks
+        }
+        for task in cancelled ?? [] { task.cancel() }
     }
 
     // MARK: Events
@@ -165,9 +173,9 @@ final class RouteRuntime: Sendable {
         change { $0.expectSuspension(in: time, at: now) }
     }
 
-    /// Cancels the requests in flight. Their batches stay in the store, and are sent again.
+    /// Cancels the requests in flight. Their batches stay in the store, and are sent again by other workers.
     func cancelSends() {
-        for send in sends.withLock({ $0.values }) { send.yield() }
+        cancelTasks(replacedBy: [])
     }
 
     func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }

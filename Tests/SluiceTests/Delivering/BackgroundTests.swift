@@ -30,6 +30,24 @@ import Testing
         #expect(try bench.transport.accepted().map(\.name) == ["Event 0", "Event 1", "Event 2"])
     }
 
+    @Test("each of many suspensions cancels its request, and the events are sent once in the end")
+    func everySuspensionCancelsRequest() async throws {
+        let bench = try Bench(ScriptedTransport(Array(repeating: .hang, count: 20)))
+        bench.track(3)
+        for number in 1...20 {
+            async let flush = bench.pipeline.flush()
+            await bench.transport.waitForSends(number)
+            bench.pipeline.suspendDelivery()
+            #expect(await flush.waiting == 3)
+            bench.pipeline.expectSuspension(in: nil)
+        }
+        await bench.pipeline.flush()
+        #expect(try bench.transport.accepted().map(\.name) == ["Event 0", "Event 1", "Event 2"])
+        await bench.pipeline.shutdown()
+        bench.pipeline.suspendDelivery()
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
     @Test("no batch is started shortly before a suspension, and the next one when the app is active")
     func noBatchIsStartedBeforeSuspension() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
