@@ -216,26 +216,23 @@ import Testing
         #expect(try other.lock() != nil)
     }
 
-    @Test("events that are tracked while another thread waits for the lock don't wait")
-    func trackDoesNotWaitForVerbs() throws {
-        let identity = launch()
-        try identity.login("a")
-        let lock = Locked(try StateFile(path: "\(directory.path)/identity.json").lock())
-        let isDone = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async {
-            do {
-                try identity.login("b")
-            } catch {
-                Issue.record(error)
+    @Test("looking for changes doesn't wait for a verb of another thread")
+    func refreshDoesNotWaitForVerbs() throws {
+        struct Value: PersistedValue {
+            init() {}
+            init?(_ object: Properties) {}
+            var object: Properties { [:] }
+        }
+        let state = PersistedState("state", in: .file(directory.path), PluginContext(), isShared: true) { Value() }
+        try state.change { _ in
+            let isDone = DispatchSemaphore(value: 0)
+            DispatchQueue.global().async {
+                state.refresh()
+                isDone.signal()
             }
-            isDone.signal()
+            // Without an end if it waits for this closure.
+            #expect(isDone.wait(timeout: .now() + 60) == .success)
         }
-        for time in stride(from: Int64(0), to: 1_000_000, by: 1_000) {
-            #expect(event(of: identity, at: time).loginID == "a")
-        }
-        lock.withLock { $0 = nil }
-        isDone.wait()
-        #expect(event(of: identity, at: 2_000_000).loginID == "b")
     }
 
     // MARK: Two processes
