@@ -112,6 +112,18 @@ import UIKit
         #expect(next.anonymousID == id && next.loginID == "customer-42")
     }
 
+    @Test("the keychain counts where an older backup is restored on the same device")
+    func keychainCountsBeforeOlderBackup() throws {
+        let identity = launch()
+        try identity.login("a")
+        let backup = defaults
+        let id = try identity.resetAnonymousID()
+        UserDefaults.standard.set(backup, forKey: "sluice.identity")
+        #expect(launch().anonymousID == id && launch().loginID == "a")
+        Keychain.items = [:]
+        #expect(launch().anonymousID == id)
+    }
+
     @Test("the keychain counts after the vendor's id has changed, and the copy is bound again")
     func keychainCountsAfterChangeOfVendorID() throws {
         let identity = launch()
