@@ -42,7 +42,9 @@ let tests: [Target] = [
         path: "Tests/Simulation", exclude: ["mutants"]),
     .executableTarget(
         name: "FaultHost",
-        dependencies: ["Sluice", "SluiceFiles", "SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceStdout"],
+        dependencies: [
+            "Sluice", "SluiceFiles", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
+        ],
         path: "Tests/Faults/Host"),
     .executableTarget(
         name: "Instructions", dependencies: plugins, path: "Tests/Instructions", exclude: ["count", "limits.json"]),
@@ -60,7 +62,7 @@ let tests: [Target] = [
             "SluiceTesting",
         ],
         exclude: ["bodies.py"]),
-    .testTarget(name: "SluicePluginTests", dependencies: plugins),
+    .testTarget(name: "SluicePluginTests", dependencies: plugins + ["FaultHost"]),
     .testTarget(
         name: "ExampleTests",
         dependencies: plugins + examples.map { Target.Dependency.target(name: $0.name) }),

@@ -134,7 +134,7 @@ public final class AutoProperties: Processor {
         do throws(SluiceError) {
             try load()
             // Of several changes the last one is in the state by now.
-            kept.memory.withLock { $0?.properties = registered }
+            kept.memory.withLock { $0.value?.properties = registered }
         } catch {
             // The save fails too, and is reported.
         }
@@ -147,7 +147,7 @@ public final class AutoProperties: Processor {
             guard !isLoaded else { return }
             try kept.load()
             isLoaded = true
-            guard let former = kept.memory.withLock(\.self) else { return }
+            guard let former = kept.memory.withLock(\.value) else { return }
             state.withLock { $0.registerOnce(former.properties) }
         }
     }

@@ -185,7 +185,7 @@ public final class Links: Processor {
         }
         guard kept.isPersistent else { return }
         // Of several changes the last one is in the state by now. An unread state is not replaced.
-        kept.memory.withLock { if $0 != nil { $0 = state.withLock(\.campaigns) } }
+        kept.memory.withLock { if $0.value != nil { $0.value = state.withLock(\.campaigns) } }
         kept.saveOrReport()
     }
 
@@ -193,7 +193,7 @@ public final class Links: Processor {
     private func load() throws(SluiceError) {
         guard kept.isPersistent, !state.withLock(\.isLoaded) else { return }
         try kept.load()
-        guard let former = kept.memory.withLock(\.self) else { return }
+        guard let former = kept.memory.withLock(\.value) else { return }
         state.withLock { state in
             guard !state.isLoaded else { return }
             state.isLoaded = true

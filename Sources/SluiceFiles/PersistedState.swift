@@ -5,6 +5,19 @@ package protocol PersistedValue: Sendable, Equatable {
     /// Returns nil if the object was not made by ``object``, or is incomplete.
     init?(_ object: Properties)
     var object: Properties { get }
+
+    /// Whether a part of it belongs to the device: it survives the app's removal where the place permits, and is not moved
+    /// to another device by a backup.
+    static var hasDevicePart: Bool { get }
+    /// The value with nothing but that part.
+    var devicePart: Self { get }
+    mutating func takeDevicePart(from other: Self)
+}
+
+extension PersistedValue {
+    package static var hasDevicePart: Bool { false }
+    package var devicePart: Self { self }
+    package mutating func takeDevicePart(from other: Self) {}
 }
 
 /// A plugin's state: in memory for `track`, and on disk for the next launch.
@@ -15,8 +28,30 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         var isLoaded = false
         /// The value that was read or written last; nil if it is unknown.
         var written: Value?
+        /// The device's part that an earlier process was writing when it ended could not be written yet.
+        var isPending = false
         /// The last write failed, and the failure has been reported.
         var hasFailed = false
+        /// The file's bytes when another process was last looked for.
+        var seen: [UInt8]?
+    }
+
+    package struct Memory {
+        /// Nil until it has been loaded.
+        package var value: Value?
+        fileprivate var isShared: Bool
+        /// When changes of other processes were last looked for, in milliseconds.
+        private var checkedAt = Int64.min
+
+        fileprivate init(isShared: Bool) { self.isShared = isShared }
+
+        /// Returns true once per second for a state that other processes can change: call ``PersistedState/refresh()`` then.
+        /// It also returns true if the time goes back.
+        package mutating func isDue(at time: Timestamp) -> Bool {
+            guard isShared, !(0..<1_000).contains(time.milliseconds &- checkedAt) else { return false }
+            checkedAt = time.milliseconds
+            return true
+        }
     }
 
     private struct Later {
@@ -25,16 +60,20 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         var isQueued = false
     }
 
-    /// Nil until it has been loaded. `track` takes this lock only, and never waits for the disk.
-    package let memory = Locked<Value?>(nil)
+    /// `track` takes this lock, and never waits for the other one.
+    package let memory: Locked<Memory>
     // Held while the disk is busy.
     private let disk = Locked(Disk())
     private let later = Locked(Later())
     private let item: String
+    /// The places that keep the whole state. The first one counts.
     private let places: [Persistence.Place]
+    /// The places that keep only the device's part, which count for that part.
+    private let devicePlaces: [Persistence.Place]
     private let context: PluginContext
     private let initial: @Sendable () -> Value
     private let damaged: Value?
+    private let isShared: Bool
 
     /// Creates a state, which is loaded later.
     ///
@@ -43,16 +82,22 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     ///   - persistence: where the state is kept.
     ///   - context: gets reports of damage and of failed writes.
     ///   - damaged: the state after damage; nil for the initial one.
+    ///   - isShared: whether several processes can change the state. Only ``change(_:)`` and ``erase(for:)`` may write it.
     ///   - initial: the state of a first launch.
     package init(
         _ item: String, in persistence: Persistence, _ context: PluginContext, damaged: Value? = nil,
-        initial: @escaping @Sendable () -> Value
+        isShared: Bool = false, initial: @escaping @Sendable () -> Value
     ) {
         self.item = item
-        places = persistence.places
+        places = persistence.places.filter { !$0.keepsDevicePart }
+        devicePlaces = Value.hasDevicePart ? persistence.places.filter(\.keepsDevicePart) : []
         self.context = context
         self.damaged = damaged
         self.initial = initial
+        self.isShared = isShared
+        var isFileShared = false
+        if isShared, case .directory? = places.first { isFileShared = true }
+        memory = Locked(Memory(isShared: isFileShared))
     }
 
     package var isPersistent: Bool { !places.isEmpty }
@@ -64,7 +109,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         } catch {
             // prepare() and the verbs load too, and can throw.
         }
-        return memory.withLock(\.self)
+        return memory.withLock(\.value)
     }
 
     // MARK: Reading
@@ -76,45 +121,152 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
 
     private func load(_ disk: inout Disk) throws(SluiceError) {
         guard !disk.isLoaded else { return }
+        let whole = read(places)
+        let device = read(devicePlaces)
         var found: Value?
+        var stale = whole.stale + device.stale
+        var new: Value?
+        switch (whole.record, device.record) {
+        case (let record?, _) where record.isPending && whole.isOwn:
+            // The process ended before it had written the device's part.
+            found = record.value
+            stale = whole.stale + devicePlaces
+        case (let record?, let part?):
+            var value = record.value
+            value.takeDevicePart(from: part.value)
+            if value != record.value { stale = places + device.stale }
+            found = value
+        case (let record?, nil) where whole.isOwn:
+            found = record.value
+        case (let record?, nil):
+            // A backup of another device.
+            if let failure = device.failure ?? whole.unknownDevice { throw failure }
+            new = record.value
+            new?.takeDevicePart(from: initial())
+        case (nil, let part):
+            // Another place may still hold the state, so an unreadable one must not start from the beginning.
+            if let failure = whole.failure ?? (part == nil ? device.failure : nil) { throw failure }
+            new = part?.value ?? (whole.isDamaged ? damaged : nil)
+        }
+        disk.isLoaded = true
+        disk.written = found
+        if let found, !repair(stale, with: found) { disk.isPending = whole.record?.isPending ?? false }
+        let value = found ?? new ?? initial()
+        // A change that came before the state could be read is newer.
+        memory.withLock { $0.value = $0.value ?? value }
+    }
+
+    // MARK: Changes of other processes
+
+    /// Runs `body` with the state that is on disk now. If it is shared, no other process changes it meanwhile.
+    private func withLatest<Result>(
+        _ body: (inout Disk) throws(SluiceError) -> Result
+    ) throws(SluiceError) -> Result {
+        try disk.withLock { disk throws(SluiceError) in
+            var locks: [OpenFile] = []
+            defer { withExtendedLifetime(locks) {} }
+            if isShared {
+                for place in places { if let lock = try place.lock(item) { locks.append(lock) } }
+            }
+            if disk.isLoaded, isShared { try readChanges(&disk) }
+            try load(&disk)
+            return try body(&disk)
+        }
+    }
+
+    /// Takes over the changes of other processes. If the file is damaged or has been removed, the state in memory is written
+    /// by the next change.
+    private func readChanges(_ disk: inout Disk) throws(SluiceError) {
+        guard var value = memory.withLock(\.value) else { return }
+        if let place = places.first, place.isShared {
+            let bytes = try place.read(item)
+            let record = bytes.flatMap { PersistedRecord<Value>($0, item) }
+            if let bytes, record == nil { try keepAside(bytes, in: place) }
+            value = record?.value ?? value
+            disk.written = record?.value
+        }
+        for place in devicePlaces where place.isShared {
+            guard let bytes = try place.read(item), let record = PersistedRecord<Value>(bytes, item) else { continue }
+            if !place.isBound || record.isOwn(place.device) { value.takeDevicePart(from: record.value) }
+        }
+        memory.withLock { $0.value = value }
+    }
+
+    /// Takes over the last change of another process to the file, without waiting for a lock. If the file is damaged or
+    /// missing, the state stays as it is.
+    package func refresh() {
+        disk.withLockIfFree { disk in
+            guard disk.isLoaded, let bytes = places.first?.peek(item), bytes != disk.seen else { return }
+            disk.seen = bytes
+            guard let record = PersistedRecord<Value>(bytes, item) else { return }
+            disk.written = record.value
+            memory.withLock { $0.value = record.value }
+        }
+    }
+
+    /// The records of several places.
+    private struct Reading {
+        /// The first one, which counts.
+        var record: PersistedRecord<Value>?
+        /// Whether the first one was written on this device.
+        var isOwn = true
+        /// Set if that can't be told, because the device's id is unknown.
+        var unknownDevice: SluiceError?
+        /// The places that need to be written again.
         var stale: [Persistence.Place] = []
         var isDamaged = false
         var failure: SluiceError?
+    }
+
+    private func read(_ places: [Persistence.Place]) -> Reading {
+        var reading = Reading()
         for place in places {
             do throws(SluiceError) {
                 guard let bytes = try place.read(item) else {
-                    stale.append(place)
+                    reading.stale.append(place)
                     continue
                 }
-                if let value = decoded(bytes) {
-                    if found != nil, value != found { stale.append(place) }
-                    found = found ?? value
-                } else {
-                    try place.write("\(item)", bytes, isAside: true)
-                    context.report(
-                        "\(place.name(item)) is damaged. It was kept aside as .corrupt; restore a backup if you have one"
-                    )
-                    isDamaged = true
-                    stale.append(place)
+                guard var record = PersistedRecord<Value>(bytes, item) else {
+                    try keepAside(bytes, in: place)
+                    reading.isDamaged = true
+                    reading.stale.append(place)
+                    continue
                 }
+                let isOwn = !Value.hasDevicePart || !place.isBound || record.isOwn(place.device)
+                if !isOwn || record.isPending || reading.record.map({ $0.value != record.value }) ?? false {
+                    reading.stale.append(place)
+                }
+                if place.keepsDevicePart {
+                    // It may hold more, from an earlier version.
+                    if record.value != record.value.devicePart { reading.stale.append(place) }
+                    record.value = record.value.devicePart
+                }
+                guard reading.record == nil, isOwn || !place.keepsDevicePart else { continue }
+                reading.record = record
+                reading.isOwn = isOwn
+                if !isOwn, place.device == nil { reading.unknownDevice = place.unknownDevice(item) }
             } catch {
-                failure = failure ?? error
+                reading.failure = reading.failure ?? error
             }
         }
-        // Another place may still hold the state, so an unreadable one must not start from the beginning.
-        if found == nil, let failure { throw failure }
-        disk.isLoaded = true
-        disk.written = found
-        if let found, !stale.isEmpty {
-            do throws(SluiceError) {
-                for place in stale.reversed() { try place.write(item, encoded(found)) }
-            } catch {
-                context.report("the state is kept in fewer places than it should be: \(error)")
-            }
+        return reading
+    }
+
+    private func keepAside(_ bytes: [UInt8], in place: Persistence.Place) throws(SluiceError) {
+        try place.write("\(item).corrupt", bytes)
+        context.report(
+            "\(place.name(item)) is damaged. It was kept aside as .corrupt; restore a backup if you have one")
+    }
+
+    @discardableResult
+    private func repair(_ stale: [Persistence.Place], with value: Value) -> Bool {
+        do throws(SluiceError) {
+            for place in stale.reversed() { try write(value, to: place) }
+            return true
+        } catch {
+            context.report("the state is kept in fewer places than it should be: \(error)")
+            return false
         }
-        let value = found ?? (isDamaged ? damaged : nil) ?? initial()
-        // A change that came before the state could be read is newer.
-        memory.withLock { $0 = $0 ?? value }
     }
 
     // MARK: Writing
@@ -125,20 +277,19 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     /// - Throws: an error of the disk or of `body`; the state is then as it was.
     @discardableResult
     package func change(_ body: (inout Value) throws(SluiceError) -> Void) throws(SluiceError) -> Bool {
-        try disk.withLock { disk throws(SluiceError) in
-            try load(&disk)
-            guard let old = memory.withLock(\.self) else { return false }
+        try withLatest { disk throws(SluiceError) in
+            guard let old = memory.withLock(\.value) else { return false }
             var new = old
             try body(&new)
             try write(new, &disk)
-            memory.withLock { $0 = new }
+            memory.withLock { $0.value = new }
             return new != old
         }
     }
 
     /// Replaces the state in memory. Save it afterwards.
     package func set(_ value: Value) {
-        memory.withLock { $0 = value }
+        memory.withLock { $0.value = value }
     }
 
     /// Writes the state in memory.
@@ -148,7 +299,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         try disk.withLock { disk throws(SluiceError) in
             try load(&disk)
             // Of several changes the last one is in memory by now.
-            guard let value = memory.withLock(\.self) else { return }
+            guard let value = memory.withLock(\.value) else { return }
             try write(value, &disk)
         }
     }
@@ -192,78 +343,45 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         await later.withLock(\.task)?.value
     }
 
+    /// Replaces the state, and removes damaged bytes that were kept aside. After a crash, the next launch has the old
+    /// state or the new one, in all places.
+    ///
+    /// - Throws: an error of the disk; the state is then as it was.
+    package func erase(for value: Value) throws(SluiceError) {
+        try withLatest { disk throws(SluiceError) in
+            for place in places + devicePlaces { try place.remove("\(item).corrupt") }
+            try write(value, &disk)
+            memory.withLock { $0.value = value }
+        }
+    }
+
     private func write(_ value: Value, _ disk: inout Disk) throws(SluiceError) {
         guard value != disk.written else { return }
+        let changesDevicePart =
+            !devicePlaces.isEmpty && (disk.isPending || value.devicePart != disk.written?.devicePart)
         // After a failure it is unknown which places have it.
         disk.written = nil
         // The place that counts comes last: a failure before it has changed nothing.
-        for place in places.reversed() { try place.write(item, encoded(value)) }
+        for place in places.reversed() { try write(value, to: place, isPending: changesDevicePart) }
+        if changesDevicePart {
+            do throws(SluiceError) {
+                for place in devicePlaces.reversed() { try write(value, to: place) }
+            } catch {
+                // The next launch would continue otherwise.
+                if let old = memory.withLock(\.value) { repair(places, with: old) }
+                throw error
+            }
+            disk.isPending = false
+            repair(places, with: value)
+        }
         disk.written = value
     }
 
-    // MARK: Bytes
-
-    /// `{"item":{…},"checksum":"…"}`, because a damaged value can still be a value.
-    private func encoded(_ value: Value) -> [UInt8] {
-        let object = value.object
-        var writer = JSONWriter()
-        writer.object([item: .object(object), "checksum": .string(checksum(of: object))])
-        return writer.bytes
-    }
-
-    private func decoded(_ bytes: [UInt8]) -> Value? {
-        do throws(SluiceError) {
-            guard case .object(let record) = try JSONReader.value(of: bytes), case .object(let object) = record[item],
-                record["checksum"] == .string(checksum(of: object))
-            else { return nil }
-            return Value(object)
-        } catch {
-            return nil
-        }
-    }
-
-    /// FNV-1a with 64 bits, in hexadecimal: against accidents, not against forgers.
-    private func checksum(of object: Properties) -> String {
-        var writer = JSONWriter()
-        writer.object(object)
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in writer.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return String(hash, radix: 16)
-    }
-}
-
-extension Persistence.Place {
-    fileprivate func name(_ item: String) -> String {
-        switch self {
-        case .directory(let directory): "\(directory)/\(item).json"
-        case .custom(let name, _, _): "\(item) in \(name)"
-        }
-    }
-
-    fileprivate func read(_ item: String) throws(SluiceError) -> [UInt8]? {
-        switch self {
-        case .directory(let directory): try StateFile("\(item).json", in: directory).read()
-        case .custom(_, let read, _): try attempt("read", item) { try read(item) }
-        }
-    }
-
-    fileprivate func write(_ item: String, _ bytes: [UInt8], isAside: Bool = false) throws(SluiceError) {
-        let suffix = isAside ? ".corrupt" : ""
-        switch self {
-        case .directory(let directory): try StateFile("\(item).json\(suffix)", in: directory).write(bytes)
-        case .custom(_, _, let write): try attempt("written", item) { try write("\(item)\(suffix)", bytes) }
-        }
-    }
-
-    private func attempt<Result>(_ verb: String, _ item: String, _ body: () throws -> Result) throws(SluiceError)
-        -> Result
-    {
-        do {
-            return try body()
-        } catch {
-            if let error = error as? SluiceError { throw error }
-            throw SluiceError(
-                .storageUnavailable, "\(name(item)) can't be \(verb): try again, or choose another place", cause: error)
-        }
+    private func write(
+        _ value: Value, to place: Persistence.Place, isPending: Bool = false
+    ) throws(SluiceError) {
+        var record = PersistedRecord(value: place.keepsDevicePart ? value.devicePart : value, isPending: isPending)
+        if Value.hasDevicePart { record.bind(to: place.device) }
+        try place.write(item, record.bytes(item))
     }
 }

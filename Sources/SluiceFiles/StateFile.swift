@@ -10,13 +10,21 @@ package struct StateFile: Sendable {
     private static let maximumBytes = 16 * 1_024 * 1_024
     /// Numbers the temporary files of this process.
     private static let writes = Locked<UInt64>(0)
+    /// With a pause of a millisecond each, 5 s: far longer than any change takes.
+    private static let maximumLockAttempts = 5_000
 
     package let path: String
     private let fileSystem: any FileSystem
+    private let pause: @Sendable () -> Void
 
-    package init(path: String, fileSystem: any FileSystem = SystemFileSystem()) {
+    /// Creates a file. `pause` waits for a millisecond, between two attempts to take the lock.
+    package init(
+        path: String, fileSystem: any FileSystem = SystemFileSystem(),
+        pause: @escaping @Sendable () -> Void = SystemFileSystem.pause
+    ) {
         self.path = path
         self.fileSystem = fileSystem
+        self.pause = pause
     }
 
     /// A file in a directory. With an empty path, reading and writing throw, instead of using the root.
@@ -24,12 +32,12 @@ package struct StateFile: Sendable {
         self.init(path: directory.isEmpty ? "" : "\(directory)/\(name)")
     }
 
-    /// The bytes that were written last; nil if there is no such file. Removes the temporary files of processes that were
-    /// killed during a write.
-    package func read() throws(SluiceError) -> [UInt8]? {
+    /// The bytes that were written last; nil if there is no such file. By default, it removes the temporary files of
+    /// processes that were killed during a write.
+    package func read(removingAbandonedFiles: Bool = true) throws(SluiceError) -> [UInt8]? {
         do throws(FileError) {
             let path = try normalizedPath()
-            discardAbandonedFiles(of: path)
+            if removingAbandonedFiles { discardAbandonedFiles(of: path) }
             let file = try OpenFile(path, [], in: fileSystem)
             let status = try file.status()
             guard status.kind == .file else { throw .invalidArgument }
@@ -59,6 +67,47 @@ package struct StateFile: Sendable {
             synchronize(directory)
         } catch {
             throw failure("cannot be written", error)
+        }
+    }
+
+    /// Takes the lock that processes hold while they read the file, change it and write it: an exclusive `flock` of a file
+    /// beside it, whose name ends in `.lock`. The kernel releases the lock of a process that ends.
+    ///
+    /// It waits up to 5 s while another holder has the lock. It does nothing on a file system without locks.
+    ///
+    /// - Returns: The lock, which ends with its last reference. Nil if this user may not write there: then it can't change
+    ///   the file either.
+    package func lock() throws(SluiceError) -> OpenFile? {
+        do throws(FileError) {
+            let path = try normalizedPath()
+            try fileSystem.makeDirectories(FilePath.parent(of: path))
+            for attempt in 1...StateFile.maximumLockAttempts {
+                // Opened again each time, because somebody may have removed the file.
+                let file = try OpenFile("\(path).lock", [.write, .create], in: fileSystem)
+                if file.tryLock() { return file }
+                if attempt < StateFile.maximumLockAttempts { pause() }
+            }
+        } catch {
+            if [.accessDenied, .notPermitted, .readOnly].contains(error) { return nil }
+            throw failure("cannot be locked", error)
+        }
+        throw SluiceError(
+            .storageUnavailable,
+            "the file \(path) has been locked by another process for 5 s: try again, and continue a process that is stopped"
+        )
+    }
+
+    /// Removes the file, and the temporary files of processes that were killed during a write. Does nothing if there is
+    /// no such file.
+    package func remove() throws(SluiceError) {
+        do throws(FileError) {
+            let path = try normalizedPath()
+            discardAbandonedFiles(of: path)
+            guard try fileSystem.statusIfPresent(of: path) != nil else { return }
+            try fileSystem.removeFile(path)
+            synchronize(FilePath.parent(of: path))
+        } catch {
+            throw failure("cannot be removed", error)
         }
     }
 

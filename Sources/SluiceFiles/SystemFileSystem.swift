@@ -129,6 +129,11 @@ package struct SystemFileSystem: FileSystem {
         }
     }
 
+    /// Waits for a millisecond, or until a signal arrives.
+    package static func pause() {
+        usleep(1_000)
+    }
+
     package var processID: Int32 { CurrentProcess.current.id }
 
     package var userID: UInt32 { geteuid() }

@@ -67,6 +67,6 @@ public final class CollectionSettings: Processor {
 
     /// Drops the event if collection is disabled.
     public func process(_ event: inout Event) -> Disposition {
-        settings.memory.withLock { $0?.isEnabled ?? true } ? .keep : .drop(.collectionDisabled)
+        settings.memory.withLock { $0.value?.isEnabled ?? true } ? .keep : .drop(.collectionDisabled)
     }
 }

@@ -132,7 +132,7 @@ public final class Consent: Processor {
 
     /// Nil if an event is held.
     private var disposition: Disposition? {
-        switch answer.memory.withLock(\.self) ?? .lost {
+        switch answer.memory.withLock(\.value) ?? .lost {
         case .granted: .keep
         case .denied: .drop(.consentDenied)
         case .lost where whilePending == .keep: .drop(.consentPending)

@@ -93,7 +93,7 @@ public struct Limits: Processor {
         guard let kept, distinctEventNames != nil else { return }
         do throws(SluiceError) {
             try kept.load()
-            let former = kept.memory.withLock { $0?.names ?? [] }
+            let former = kept.memory.withLock { $0.value?.names ?? [] }
             knownNames.withLock { $0.formUnion(former) }
         } catch {
             context.report("the event names of earlier launches can't be read, so they are counted from 0: \(error)")
@@ -136,7 +136,7 @@ public struct Limits: Processor {
             guard names.count < limit else { return false }
             names.insert(name)
             // Nil if the names could not be read: they must not be replaced.
-            kept?.memory.withLock { _ = $0?.names.insert(name) }
+            kept?.memory.withLock { _ = $0.value?.names.insert(name) }
             kept?.saveLater()
             return true
         }

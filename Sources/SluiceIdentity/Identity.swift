@@ -25,6 +25,13 @@ import SluiceFiles
 /// change is on disk; if it throws, the identity is as it was. Events of a verb, such as `$SignUp`, go to all pipelines
 /// that the identity is part of.
 ///
+/// Several processes, such as an app and its extensions, can share a `.file` directory, and several instances in one process
+/// can too. Each change is made under a lock of the file, on top of the changes of the others, so none is lost. `track` and the
+/// ids of this class use another process's change at the latest a second after its verb has returned, and after the
+/// signals `launched` and `didBecomeActive` immediately. For that, the first event after a second reads the file; other
+/// events make no system call. A verb waits up to 5 s for another process's change, and then throws. The lock of a
+/// process that ends is released by the kernel.
+///
 /// Building the pipeline throws if the identity can't be read now, so that nobody becomes a new user by accident. An
 /// identity that is damaged is kept aside and reported (see ``Sluice/Persistence``), and a new anonymous id is created.
 public final class Identity: Processor {
@@ -50,7 +57,7 @@ public final class Identity: Processor {
     ///   - persistence: Where the identity is kept.
     ///   - sources: Where the first anonymous id can come from. Without an id from them it is a random UUID.
     public init(persistedIn persistence: Persistence, anonymousIDFrom sources: [AnonymousIDSource] = []) {
-        ids = PersistedState("identity", in: persistence, context) { [context] in
+        ids = PersistedState("identity", in: persistence, context, isShared: true) { [context] in
             for source in sources {
                 if let id = source.id { return UserIDs(anonymousID: id) }
             }
@@ -79,14 +86,15 @@ public final class Identity: Processor {
 
     /// Also keeps a new anonymous id, before anybody has seen it.
     private var current: UserIDs? {
-        if let ids = ids.memory.withLock(\.self) { return ids }
+        if ids.memory.withLock({ $0.value != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
+        if let ids = ids.memory.withLock(\.value) { return ids }
         do throws(SluiceError) {
             try load()
         } catch {
             // prepare() and the verbs do the same again, and can throw.
             return nil
         }
-        return ids.memory.withLock(\.self)
+        return ids.memory.withLock(\.value)
     }
 
     /// Creates a new anonymous id, as for another user of the same device. The login id stays.
@@ -110,13 +118,42 @@ public final class Identity: Processor {
         try change { $0.anonymousID = id }
     }
 
-    /// Forgets the user: a new anonymous id, nobody logged in, no bound ids and no groups.
+    /// Forgets the user: a new anonymous id, nobody logged in, no bound ids and no groups. A sign-up that is pending is not
+    /// tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
     ///
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func reset() throws(SluiceError) {
         let new = UserIDs(anonymousID: Identity.newID(context))
         try change { $0 = new }
-        state.withLock { $0.signUp = nil }
+    }
+
+    /// Removes everything that this identity has stored, and creates a new anonymous id: nobody is logged in, and there
+    /// are no bound ids and no groups.
+    ///
+    /// Use it when a user asks for the removal of their data. In addition to ``reset()``, it removes damaged state that was
+    /// kept aside as `.corrupt`, and the temporary files of processes that were killed during a write. With
+    /// `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in each access group of the
+    /// app. A `$SignUp` that is pending is not tracked. The new anonymous id is always a random UUID, and never comes from an
+    /// ``AnonymousIDSource``.
+    ///
+    /// Events that are stored already stay, with the ids that they have: call ``Sluice/Pipeline/deleteAll()`` after this to
+    /// delete them. The state of other plugins stays, and so do events and profiles at the receiver: call
+    /// `profile.delete()` before this to request their removal.
+    ///
+    /// You can call this method from any thread. An event has either all of the former ids or all of the new ones. An event
+    /// that is tracked after this method has returned has the new ones. A verb that runs at the same time takes effect
+    /// before this one, and is erased, or after it; only a `$SignUp` that it is tracking already is stored. If the process ends while this method runs, the next launch has either
+    /// the former identity or the new one, never a mixture of both.
+    ///
+    /// - Returns: The new anonymous id.
+    /// - Throws: An error of the place where the identity is kept; the ids are then as they were. Before the first unlock of
+    ///   a device, for example, nothing can be erased.
+    @discardableResult
+    public func erase() throws(SluiceError) -> String {
+        try load()
+        let id = Identity.newID(context)
+        try ids.erase(for: UserIDs(anonymousID: id))
+        return id
     }
 
     // MARK: Processor
@@ -132,10 +169,14 @@ public final class Identity: Processor {
     /// Adds the ids to the event, unless it has ids of its own.
     public func process(_ event: inout Event) -> Disposition {
         if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
-            ids.memory.withLock { ids in
-                event.anonymousID = ids?.anonymousID
-                event.loginID = ids?.loginID
-                if let extras = ids?.extras, !extras.isEmpty { event.properties.addDefaults(extras) }
+            let isDue = ids.memory.withLock { memory in
+                let isDue = memory.isDue(at: event.time)
+                if !isDue { memory.value?.identify(&event) }
+                return isDue
+            }
+            if isDue {
+                ids.refresh()
+                ids.memory.withLock { $0.value?.identify(&event) }
             }
         } else if event.name == UserIDs.SignUp.eventName {
             state.withLock { $0.passedSignUp = event.id }
@@ -144,6 +185,14 @@ public final class Identity: Processor {
             event.distinctID = event.loginID ?? event.anonymousID
         }
         return .keep
+    }
+
+    /// Takes over changes of other processes that share the file.
+    public func update(for signal: Signal) {
+        switch signal {
+        case .launched, .didBecomeActive: ids.refresh()
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break
+        }
     }
 
     /// Tracks a `$SignUp` that could not be stored before, for example without the user's consent.
@@ -165,9 +214,9 @@ public final class Identity: Processor {
 
     private func load() throws(SluiceError) {
         // Writes a new id.
-        if ids.memory.withLock({ $0 == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
+        if ids.memory.withLock({ $0.value == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
         state.withLock { state in
-            if !state.isLoaded { state.signUp = ids.memory.withLock { $0?.signUp } }
+            if !state.isLoaded { state.signUp = ids.memory.withLock { $0.value?.signUp } }
             state.isLoaded = true
         }
     }
@@ -182,8 +231,10 @@ public final class Identity: Processor {
             defer { state.signUp = nil }
             return new ?? state.signUp
         }
-        guard let signUp = pending else { return }
-        let extras = ids.memory.withLock { $0?.extras ?? [:] }
+        // A reset or another login may have replaced it.
+        guard let signUp = pending,
+            let extras = ids.memory.withLock({ $0.value?.signUp == signUp ? $0.value?.extras : nil })
+        else { return }
         let isStored = context.track(UserIDs.SignUp.eventName) { event in
             event = signUp.event(with: extras)
         }
@@ -194,7 +245,7 @@ public final class Identity: Processor {
                 context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
             }
         } else {
-            let isPending = ids.memory.withLock { $0?.signUp == signUp }
+            let isPending = ids.memory.withLock { $0.value?.signUp == signUp }
             state.withLock { state in
                 if isPending, state.passedSignUp != signUp.id, state.signUp == nil { state.signUp = signUp }
             }

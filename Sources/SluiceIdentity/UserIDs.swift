@@ -48,6 +48,13 @@ struct UserIDs: Sendable, Equatable {
 
     var distinctID: String { loginID ?? anonymousID }
 
+    /// Adds the ids to an event without ids of its own.
+    func identify(_ event: inout Event) {
+        event.anonymousID = anonymousID
+        event.loginID = loginID
+        if !extras.isEmpty { event.properties.addDefaults(extras) }
+    }
+
     private mutating func updateExtras() {
         extras = [:]
         if !boundIDs.isEmpty { extras["$identities"] = .object(boundIDs) }
@@ -104,6 +111,21 @@ extension UserIDs: PersistedValue {
             ]
         }
         return object
+    }
+
+    static var hasDevicePart: Bool { true }
+
+    /// Whether somebody has signed up belongs to the anonymous id: otherwise the next user after a reinstall would be joined
+    /// with the former one.
+    var devicePart: UserIDs {
+        var part = UserIDs(anonymousID: anonymousID)
+        part.hasSignedUp = hasSignedUp
+        return part
+    }
+
+    mutating func takeDevicePart(from other: UserIDs) {
+        anonymousID = other.anonymousID
+        hasSignedUp = other.hasSignedUp
     }
 }
 

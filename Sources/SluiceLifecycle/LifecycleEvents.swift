@@ -92,7 +92,7 @@ public final class LifecycleEvents: Processor {
         var facts: LifecycleFacts?
         do throws(SluiceError) {
             try kept.load()
-            if kept.isPersistent { facts = kept.memory.withLock(\.self) }
+            if kept.isPersistent { facts = kept.memory.withLock(\.value) }
         } catch {
             context.report("the facts of earlier launches can't be read, so they are left out: \(error)")
         }

@@ -133,7 +133,7 @@ public final class Sessions: Processor {
         guard isFirst, kept.isPersistent else { return }
         do throws(SluiceError) {
             try kept.load()
-            guard let facts = kept.memory.withLock(\.self) else { return }
+            guard let facts = kept.memory.withLock(\.value) else { return }
             state.withLock { state in
                 state.isKept = true
                 state.machine = SessionMachine(
@@ -262,13 +262,15 @@ public final class Sessions: Processor {
             let machine = state.machine
             var record = machine.isRecoveredPending ? machine.recovered : nil
             if let open = machine.open { record = SessionRecord(open, lastTime: wallTime(at: open.last)) }
-            kept.memory.withLock { facts in
+            kept.memory.withLock { memory in
                 var new = SessionFacts()
                 new.lastIndex = machine.lastIndex
                 // Of an unchanged session the time is the same, though the clocks may differ by a millisecond.
-                if let old = facts?.session, old.id == record?.id, old.duration == record?.duration { record = old }
+                if let old = memory.value?.session, old.id == record?.id, old.duration == record?.duration {
+                    record = old
+                }
                 new.session = record
-                facts = new
+                memory.value = new
             }
         }
     }

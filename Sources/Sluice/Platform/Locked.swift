@@ -30,6 +30,13 @@ package final class Locked<State>: @unchecked Sendable {
         return try body(&state)
     }
 
+    /// Runs `body` with exclusive access to the state, unless another thread has it: then it returns nil without waiting.
+    package func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
+        guard mutex.tryLock() else { return nil }
+        defer { unlock() }
+        return body(&state)
+    }
+
     @usableFromInline
     func lock() { mutex.lock() }
 

@@ -78,7 +78,7 @@ struct ProcessMutex {
         #endif
     }
 
-    private func tryLock() -> Bool {
+    func tryLock() -> Bool {
         #if canImport(Darwin)
             os_unfair_lock_trylock(primitive)
         #else

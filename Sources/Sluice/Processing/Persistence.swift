@@ -5,8 +5,8 @@
 /// Consent(persistedIn: .file(stateDirectory))
 /// ```
 ///
-/// You can pass one value to several plugins: each keeps an item of its own there. Several processes must not share a
-/// place, because each sees only its own changes.
+/// You can pass one value to several plugins: each keeps an item of its own there. Several processes can share the
+/// directory of an `Identity`. They must not share a place of other plugins, because each sees only its own changes.
 ///
 /// All plugins treat errors alike. Damaged state is kept aside, under its own name with `.corrupt` at the end, and
 /// reported to the diagnostics; the plugin then continues as on a first launch, or with the safe choice where its
@@ -14,9 +14,21 @@
 public struct Persistence: Sendable {
     package enum Place: Sendable {
         case directory(String)
-        case custom(
-            name: String, read: @Sendable (_ item: String) throws -> [UInt8]?,
-            write: @Sendable (_ item: String, _ bytes: [UInt8]) throws -> Void)
+        case custom(CustomPlace)
+    }
+
+    package struct CustomPlace: Sendable {
+        package let name: String
+        package let read: @Sendable (_ item: String) throws -> [UInt8]?
+        package let write: @Sendable (_ item: String, _ bytes: [UInt8]) throws -> Void
+        package let remove: (@Sendable (_ item: String) throws -> Void)?
+        /// It keeps only the part of a state that stays on the device when the app is removed.
+        package var keepsDevicePart = false
+        /// Returns the id of this device, or nil while it is unknown. That part of a state which was written on another
+        /// device doesn't count. Nil for a place that isn't bound to a device.
+        package var device: (@Sendable () -> String?)?
+        /// Other processes write to it too.
+        package var isShared = false
     }
 
     /// The first one counts; the others stand in where it is lost.
@@ -28,6 +40,10 @@ public struct Persistence: Sendable {
     /// Keeps each plugin's state in a small file in a directory, such as `identity.json`.
     ///
     /// Each file is replaced as a whole: after a crash or a loss of power it holds the old state or the new one.
+    ///
+    /// An app and its extensions can share the `identity.json` of an `Identity` in the container of their app group. Its
+    /// changes are made under a lock of the file `identity.json.lock` (`flock`), which holds no data and stays. The state
+    /// isn't bound to a device: exclude the directory from backups if another device must not get the same anonymous id.
     ///
     /// - Parameter directory: The path of a directory, which is created if it is missing.
     /// - Returns: The place, which several plugins can share.
@@ -44,11 +60,14 @@ public struct Persistence: Sendable {
     ///   - read: Returns the bytes that were last written for an item such as `identity`, or nil if there have never been
     ///     any. It must throw if it can't tell, because nil starts from the beginning.
     ///   - write: Replaces the bytes of an item, and returns when they are safe.
+    ///   - remove: Removes an item if it is there, such as a damaged one that was kept aside, when a plugin erases its
+    ///     state. Nil: the item is overwritten with no bytes.
     public init(
         named name: String, read: @escaping @Sendable (_ item: String) throws -> [UInt8]?,
-        write: @escaping @Sendable (_ item: String, _ bytes: [UInt8]) throws -> Void
+        write: @escaping @Sendable (_ item: String, _ bytes: [UInt8]) throws -> Void,
+        remove: (@Sendable (_ item: String) throws -> Void)? = nil
     ) {
-        self.init(places: [.custom(name: name, read: read, write: write)])
+        self.init(places: [.custom(CustomPlace(name: name, read: read, write: write, remove: remove))])
     }
 
     private init(places: [Place]) {
@@ -62,5 +81,19 @@ public struct Persistence: Sendable {
     /// - Returns: Both places together.
     public func backedUp(by other: Persistence) -> Persistence {
         Persistence(places: places + other.places)
+    }
+
+    /// Binds the one custom place to a device.
+    package func bound(
+        toDevice device: (@Sendable () -> String?)?, keepsDevicePart: Bool = false, isShared: Bool = false
+    ) -> Persistence {
+        Persistence(
+            places: places.map { place in
+                guard case .custom(var place) = place else { return place }
+                place.device = device
+                place.keepsDevicePart = keepsDevicePart
+                place.isShared = isShared
+                return .custom(place)
+            })
     }
 }

@@ -38,9 +38,6 @@ import UIKit
             MemoryStore()
             transport
         }
-        Keychain.items = [:]
-        Keychain.isLocked = false
-        UserDefaults.standard.removeObject(forKey: "sluice.identity")
     }
 
     private func post(_ names: Notification.Name...) {
@@ -343,38 +340,6 @@ import UIKit
     }
 
     // MARK: Identity
-
-    @Test("an identity survives the app's removal in the keychain, and the keychain's loss in the user defaults")
-    func identitySurvivesRemovalOfApp()
-        throws
-    {
-        let identity = Identity(persistedIn: .device())
-        try identity.login("a")
-        UserDefaults.standard.removeObject(forKey: "sluice.identity")
-        #expect(Identity(persistedIn: .device()).loginID == "a")
-        try identity.logout()
-        Keychain.items = [:]
-        let reinstalled = Identity(persistedIn: .device())
-        #expect(reinstalled.anonymousID == identity.anonymousID && reinstalled.loginID == nil)
-        #expect(Keychain.items.count == 1)
-    }
-
-    @Test("before the first unlock there is no new user")
-    func lockedKeychainMakesNoNewUser() throws {
-        Keychain.isLocked = true
-        let identity = Identity(persistedIn: .device())
-        #expect(identity.anonymousID == nil)
-        #expect(throws: SluiceError.self) { try identity.login("a") }
-        #expect(UserDefaults.standard.data(forKey: "sluice.identity") == nil)
-    }
-
-    @Test("a second identity of an app has a name of its own")
-    func identitiesHaveTheirOwnNames() throws {
-        let one = Identity(persistedIn: .device())
-        let two = Identity(persistedIn: .device("sluice.two"))
-        #expect(one.anonymousID != two.anonymousID)
-        UserDefaults.standard.removeObject(forKey: "sluice.two.identity")
-    }
 
     @Test("the anonymous id is the advertising id if tracking is authorized, otherwise the vendor's, otherwise a UUID")
     func anonymousIDSourcesInOrder() {

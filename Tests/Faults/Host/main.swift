@@ -2,6 +2,7 @@
 //
 //     FaultHost run DIRECTORY [OPTION…] [COMMAND…]    obeys commands; see Settings and HostProcess
 //     FaultHost damage DIRECTORY KIND FIRST END STEP  reads a segment damaged in many ways; see Damage
+//     FaultHost identity DIRECTORY                    obeys commands; see SharedIdentity
 //     FaultHost routes DIRECTORY URL COUNT REPORT     sends events over HTTP and to the standard output; see Routes
 
 import Sluice
@@ -18,8 +19,11 @@ case "run":
     }
 case "routes":
     await Routes(arguments.dropFirst()).run()
+case "identity":
+    var process = SharedIdentity(arguments.dropFirst())
+    process.run()
 case "damage":
     Damage(arguments.dropFirst()).run()
 default:
-    System.fail("run, damage or routes?")
+    System.fail("run, damage, identity or routes?")
 }

@@ -1,4 +1,6 @@
+import Foundation
 import Sluice
+import SluiceFiles
 import SluiceIdentity
 import SluiceTesting
 import Testing
@@ -29,7 +31,7 @@ struct IdentityPersistenceTests {
         #expect(launch().loginID == nil)
         let new = try first.resetAnonymousID()
         #expect(launch().anonymousID == new)
-        #expect(directory.names == ["identity.json"])
+        #expect(directory.names == ["identity.json", "identity.json.lock"])
     }
 
     @Test("an identity in memory is not kept")
@@ -139,8 +141,14 @@ struct IdentityPersistenceTests {
     func sameLoginDoesNotWrite() throws {
         let identity = launch()
         try identity.login("a")
-        try directory.block()
+        let path = "\(directory.path)/identity.json"
+        // Each write makes a new file. A second name keeps the number of the first one from being used again.
+        #expect(link(path, path + ".other") == 0)
+        let inode = try SystemFileSystem().status(of: path).inode
         try identity.login("a")
+        #expect(try SystemFileSystem().status(of: path).inode == inode)
+        try identity.login("b")
+        #expect(try SystemFileSystem().status(of: path).inode != inode)
     }
 
     @Test("a place that cannot be used is an error when the pipeline is built", arguments: ["", "/dev/null/state"])
@@ -158,6 +166,88 @@ struct IdentityPersistenceTests {
         for verb in [{ try identity.login("a") }, { _ = try identity.resetAnonymousID() }] {
             #expect(throws: SluiceError.self) { try verb() }
         }
-        #expect(directory.names == ["identity.json"])
+        #expect(directory.names == ["identity.json", "identity.json.lock"])
+    }
+
+    @Test("erase leaves no trace of the former ids, and makes a new anonymous id that never comes from a source")
+    func eraseLeavesNoTrace() throws {
+        let device = AnonymousIDSource { "device" }
+        try directory.write(Array("old traces".utf8), to: "identity.json")
+        let identity = Identity(persistedIn: .file(directory.path), anonymousIDFrom: [device])
+        try identity.login("customer-42")
+        try identity.bind("crm_id", "7781")
+        try identity.join("company", "acme")
+        // As a process leaves it that is killed during a write.
+        try directory.write(Array("customer-42".utf8), to: "identity.json.1-1.tmp")
+        #expect(try directory.read("identity.json.corrupt") == Array("old traces".utf8))
+        let id = try identity.erase()
+        #expect(id != "device" && id.count == 36)
+        #expect(identity.anonymousID == id && identity.loginID == nil)
+        #expect(identity.boundIDs.isEmpty && identity.groups.isEmpty)
+        #expect(directory.names.sorted() == ["identity.json", "identity.json.lock"])
+        let text = String(decoding: try #require(try directory.read("identity.json")), as: UTF8.self)
+        #expect(text.hasPrefix("{\"identity\":{\"anonymous_id\":\"\(id)\"},"))
+        #expect(launch().anonymousID == id)
+    }
+
+    @Test("a failed erasure is an error, and the identity is as it was")
+    func failedEraseChangesNothing() throws {
+        let identity = launch()
+        try identity.login("a")
+        let id = identity.anonymousID
+        try directory.block()
+        let error = #expect(throws: SluiceError.self) { try identity.erase() }
+        #expect(error?.code == .storageUnavailable)
+        #expect(identity.loginID == "a" && identity.anonymousID == id)
+        try directory.unblock()
+    }
+
+    @Test("an erased sign-up is never tracked")
+    func erasedSignUpIsNotTracked() async throws {
+        let identity = launch()
+        try identity.login("a")
+        try identity.erase()
+        let test = try TestPipeline { identity }
+        test.pipeline.signal(.didBecomeActive)
+        try identity.login("b")
+        let events = await test.events()
+        #expect(events.map(\.name) == ["$SignUp"] && events.first?.loginID == "b")
+    }
+
+    @Test("events of other threads have all former ids or all new ones, and only new ones after erase has returned")
+    func eraseIsAtomicForOtherThreads() async throws {
+        let identity = launch()
+        let test = try TestPipeline { identity }
+        let isErased = Locked(false)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    for _ in 0..<500 {
+                        let isAfter = isErased.withLock(\.self)
+                        test.pipeline.track(isAfter ? "After" : "Before")
+                    }
+                }
+            }
+            group.addTask {
+                do {
+                    for index in 0..<20 {
+                        try identity.login("customer-42")
+                        try identity.join("company", "\(index)")
+                        try identity.erase()
+                    }
+                } catch {
+                    Issue.record(error)
+                }
+                isErased.withLock { $0 = true }
+                for _ in 0..<100 { test.pipeline.track("After") }
+            }
+        }
+        let events = await test.events()
+        #expect(events.contains { $0.name == "After" })
+        for event in events where event.name == "After" {
+            #expect(event.loginID == nil && event.anonymousID == identity.anonymousID)
+            #expect(event.properties["$groups"] == nil)
+        }
+        for event in events where event.properties["$groups"] != nil { #expect(event.loginID == "customer-42") }
     }
 }

@@ -1,0 +1,57 @@
+import Sluice
+
+/// A state as bytes: `{"item":{…},"checksum":"…"}`, because a damaged value can still be a value.
+struct PersistedRecord<Value: PersistedValue> {
+    var value: Value
+    /// The places that keep the device's part are not written yet.
+    var isPending = false
+    /// A hash of the id of the device that wrote it, if the place is bound to a device.
+    private var device: String?
+
+    init(value: Value, isPending: Bool) {
+        self.value = value
+        self.isPending = isPending
+    }
+
+    /// Returns nil for damaged bytes.
+    init?(_ bytes: [UInt8], _ item: String) {
+        do throws(SluiceError) {
+            guard case .object(let record) = try JSONReader.value(of: bytes), case .object(let object) = record[item],
+                record["checksum"] == .string(Self.checksum(of: object)), let value = Value(object)
+            else { return nil }
+            self.value = value
+            isPending = object["is_pending"] == true
+            if case .string(let device) = object["device"] { self.device = device }
+        } catch {
+            return nil
+        }
+    }
+
+    func bytes(_ item: String) -> [UInt8] {
+        var object = value.object
+        if isPending { object["is_pending"] = true }
+        object["device"] = device.map { .string($0) }
+        var writer = JSONWriter()
+        writer.object([item: .object(object), "checksum": .string(Self.checksum(of: object))])
+        return writer.bytes
+    }
+
+    /// Notes the device. Without its id, the record counts as one of another device.
+    mutating func bind(to id: String?) { device = id.map { Self.hash($0.utf8) } }
+
+    /// Whether the device with this id wrote it.
+    func isOwn(_ id: String?) -> Bool { id != nil && device == id.map { Self.hash($0.utf8) } }
+
+    private static func checksum(of object: Properties) -> String {
+        var writer = JSONWriter()
+        writer.object(object)
+        return hash(writer.bytes)
+    }
+
+    /// FNV-1a with 64 bits, in hexadecimal: against accidents, not against forgers.
+    private static func hash(_ bytes: some Sequence<UInt8>) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+}
