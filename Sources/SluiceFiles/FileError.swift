@@ -33,6 +33,9 @@ package struct FileError: Error, Sendable, Hashable {
     package static let noMemory = FileError(ENOMEM)
     package static let invalidArgument = FileError(EINVAL)
     package static let notSupported = FileError(ENOTSUP)
+
+    /// Whether the process or the system lacks something that it may have again soon: the error says nothing about the file.
+    package var isPassing: Bool { [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(self) }
 }
 
 extension FileError: CustomStringConvertible {

@@ -52,6 +52,8 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
             checkedAt = time.milliseconds
             return true
         }
+
+        fileprivate mutating func checkAgain() { checkedAt = .min }
     }
 
     private struct Later {
@@ -65,6 +67,8 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     // Held while the disk is busy.
     private let disk = Locked(Disk())
     private let later = Locked(Later())
+    /// Messages to report when no lock is held.
+    private let notes = Locked<[String]>([])
     private let item: String
     /// The places that keep the whole state. The first one counts.
     private let places: [Persistence.Place]
@@ -116,6 +120,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
 
     /// - Throws: an error of a place that can't be read now; the state is then loaded by a later call.
     package func load() throws(SluiceError) {
+        defer { reportNotes() }
         try disk.withLock { disk throws(SluiceError) in try load(&disk) }
     }
 
@@ -162,16 +167,33 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     private func withLatest<Result>(
         _ body: (inout Disk) throws(SluiceError) -> Result
     ) throws(SluiceError) -> Result {
-        try disk.withLock { disk throws(SluiceError) in
-            var locks: [OpenFile] = []
-            defer { withExtendedLifetime(locks) {} }
-            if isShared {
-                for place in places { if let lock = try place.lock(item) { locks.append(lock) } }
+        defer { reportNotes() }
+        return try withFileLocks { () throws(SluiceError) in
+            try disk.withLock { disk throws(SluiceError) in
+                if disk.isLoaded, isShared { try readChanges(&disk) }
+                try load(&disk)
+                return try body(&disk)
             }
-            if disk.isLoaded, isShared { try readChanges(&disk) }
-            try load(&disk)
-            return try body(&disk)
         }
+    }
+
+    /// Another process may keep the locks for seconds, so no lock of this process is held meanwhile.
+    private func withFileLocks<Result>(_ body: () throws(SluiceError) -> Result) throws(SluiceError) -> Result {
+        var locks: [OpenFile] = []
+        defer { withExtendedLifetime(locks) {} }
+        if isShared {
+            for place in places { if let lock = try place.lock(item) { locks.append(lock) } }
+        }
+        return try body()
+    }
+
+    /// Reports what happened while locks were held: the host may use the plugin when it gets a diagnostic.
+    private func reportNotes() {
+        let waiting = notes.withLock { notes in
+            defer { notes = [] }
+            return notes
+        }
+        for note in waiting { context.report(note) }
     }
 
     /// Takes over the changes of other processes. If the file is damaged or has been removed, the state in memory is written
@@ -195,13 +217,19 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     /// Takes over the last change of another process to the file, without waiting for a lock. If the file is damaged or
     /// missing, the state stays as it is.
     package func refresh() {
-        disk.withLockIfFree { disk in
+        let isDone: Void? = disk.withLockIfFree { disk in
             guard disk.isLoaded, let bytes = places.first?.peek(item), bytes != disk.seen else { return }
             disk.seen = bytes
             guard let record = PersistedRecord<Value>(bytes, item) else { return }
             disk.written = record.value
-            memory.withLock { $0.value = record.value }
+            memory.withLock { memory in
+                var value = record.value
+                // The places of the device's part count for it.
+                if !devicePlaces.isEmpty, let old = memory.value { value.takeDevicePart(from: old) }
+                memory.value = value
+            }
         }
+        if isDone == nil { memory.withLock { $0.checkAgain() } }
     }
 
     /// The records of several places.
@@ -254,8 +282,9 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
 
     private func keepAside(_ bytes: [UInt8], in place: Persistence.Place) throws(SluiceError) {
         try place.write("\(item).corrupt", bytes)
-        context.report(
-            "\(place.name(item)) is damaged. It was kept aside as .corrupt; restore a backup if you have one")
+        notes.withLock {
+            $0.append("\(place.name(item)) is damaged. It was kept aside as .corrupt; restore a backup if you have one")
+        }
     }
 
     @discardableResult
@@ -264,7 +293,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
             for place in stale.reversed() { try write(value, to: place) }
             return true
         } catch {
-            context.report("the state is kept in fewer places than it should be: \(error)")
+            notes.withLock { $0.append("the state is kept in fewer places than it should be: \(error)") }
             return false
         }
     }
@@ -296,6 +325,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     ///
     /// - Throws: an error of the disk.
     package func save() throws(SluiceError) {
+        defer { reportNotes() }
         try disk.withLock { disk throws(SluiceError) in
             try load(&disk)
             // Of several changes the last one is in memory by now.

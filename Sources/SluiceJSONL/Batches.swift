@@ -57,8 +57,7 @@ struct Batches {
             return stored.lost(segment)
         case .file(let error):
             cause = error
-            let isPassing = [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(error)
-            if !isPassing { segment.readFailures += 1 }
+            if !error.isPassing { segment.readFailures += 1 }
         case .encrypted(let error):
             cause = error
             segment.readFailures += 1
@@ -91,16 +90,17 @@ struct Batches {
         return true
     }
 
-    /// Leaves an adopted directory to a later process if only unreadable segments are left in it.
+    /// Leaves an adopted directory to a later process if only segments are left in it that can't be read or removed.
     ///
     /// - Returns: whether there was one.
-    mutating func leaveUnreadableDirectory(in stored: inout StoredFiles) -> Bool {
-        for path in Set(unreadable.map(\.directory)).sorted() {
+    mutating func leaveStuckDirectory(in stored: inout StoredFiles) -> Bool {
+        let stuck = (unreadable + stored.unremoved).map(\.directory)
+        for path in Set(stuck).sorted() {
             guard let directory = stored.directories.adopted(path),
-                directory.segments == unreadable.count(where: { $0.directory == path })
+                directory.segments == stuck.count(where: { $0 == path })
             else { continue }
             unreadable.removeAll { $0.directory == path }
-            stored.clearAway(directory)
+            stored.leave(directory)
             return true
         }
         return false
@@ -123,7 +123,7 @@ struct Batches {
         }
         stored.retire(segment)
         guard stored.deadLetters.isPending(segment) else { return segment }
-        stored.unremoved.append(segment)
+        stored.removeLater(segment)
         return nil
     }
 }

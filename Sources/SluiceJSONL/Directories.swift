@@ -78,6 +78,7 @@ struct Directories {
                 if ownDirectory == nil { makeOwn(directory) }  // mutant: trust-adopted-entry
                 return (directory, listing)
             } catch {
+                if error.isPassing { return nil }  // It is tried again with the next batch.
                 otherDirectories.removeAll { $0 == path }
                 if error != .noSuchFile { foreign.append(path) }
             }
@@ -106,6 +107,7 @@ struct Directories {
     ///
     /// - Returns: an error that may pass. Stored events can be delivered meanwhile.
     mutating func checkOwnDirectory() throws(SluiceError) -> FileError? {
+        let adopted = ownDirectory
         do throws(FileError) {
             let directory = try makeOwnDirectory()
             let probe = SegmentName(priority: .normal, sequence: nextSequence, created: clock.stamp)
@@ -123,7 +125,11 @@ struct Directories {
             case .noSpace, .quotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .inputOutput:
                 return error
             case .exists: return nil  // So files can be created.
-            default: throw root.unavailable(error)
+            default:
+                guard adopted != nil else { throw root.unavailable(error) }
+                // The fault may be that of the adopted directory alone.
+                ownDirectory = nil
+                return try checkOwnDirectory()
             }
         }
     }

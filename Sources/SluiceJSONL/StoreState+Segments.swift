@@ -53,7 +53,7 @@ extension StoreState {
                 evict(downTo: configuration.capacity, for: .critical)
                 if stored.index.usage.unreadBytes > 0 { return true }
             }
-        } while stored.directories.isFull && batches.leaveUnreadableDirectory(in: &stored)
+        } while stored.directories.isFull && batches.leaveStuckDirectory(in: &stored)
         return batches.retryUnreadable(in: &stored, at: now)
     }
 

@@ -109,7 +109,7 @@ struct StoreState {
         stored.directories.close()
         stored.directories.synchronization = PendingSynchronization()
         batches = Batches()
-        stored.unremoved = []
+        stored.forgetUnremoved()
         phase = .closed
     }
 
@@ -205,6 +205,7 @@ struct StoreState {
     /// The files and directories that a loss of power could still take.
     var unsynchronized: [PendingSynchronization.Item] { stored.directories.synchronization.work(appenders) }
 
+    /// Notes that an item is safe, or that the drive has failed to keep it.
     mutating func finish(_ item: PendingSynchronization.Item, hasFailed: Bool) {
         if let lane = item.lane, let writer = appenders[lane].writer, writer.path == item.path {
             if hasFailed || writer.usage.fileBytes == item.version { writer.isSynchronized = true }

@@ -12,7 +12,9 @@ struct StoredFiles {
     var index = SegmentIndex()
     var deadLetters = DeadLetters()
     /// Segments that are accounted for, but whose files could not be removed yet.
-    var unremoved: [Segment] = []
+    private(set) var unremoved: [Segment] = []
+    /// Adopted directories without segments, whose dead letters could not be moved yet.
+    private var uncleared: [InstanceDirectory] = []
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
@@ -129,7 +131,7 @@ struct StoredFiles {
 
     /// Removes a retired segment's file now, or as soon as possible.
     mutating func remove(_ segment: Segment) {
-        if deadLetters.isPending(segment) { return unremoved.append(segment) }
+        if deadLetters.isPending(segment) { return removeLater(segment) }
         do throws(FileError) {
             try removed(segment, Result { () throws(FileError) in try files.removeFile(segment.path) })
         } catch {
@@ -148,11 +150,26 @@ struct StoredFiles {
         }
     }
 
+    /// Removes a retired segment's file later: its dead letters are not written yet.
+    mutating func removeLater(_ segment: Segment) { unremoved.append(segment) }
+
+    /// Tries again what has failed before.
     mutating func removeUnremoved() {
-        guard !unremoved.isEmpty else { return }
-        let segments = unremoved
-        unremoved = []
+        guard !unremoved.isEmpty || !uncleared.isEmpty else { return }
+        let (segments, directories) = (unremoved, uncleared)
+        forgetUnremoved()
         for segment in segments { remove(segment) }
+        for directory in directories { clearAway(directory) }
+    }
+
+    /// Leaves these files to a later process.
+    mutating func forgetUnremoved() { (unremoved, uncleared) = ([], []) }
+
+    /// Leaves an adopted directory to a later process, which may deliver again what can't be removed there.
+    mutating func leave(_ directory: InstanceDirectory) {
+        for segment in unremoved where segment.directory == directory.path { index.subtractFromUsage(segment) }
+        unremoved.removeAll { $0.directory == directory.path }
+        clearAway(directory)
     }
 
     private mutating func subtractFromUsage(_ segment: Segment) {
@@ -166,7 +183,8 @@ struct StoredFiles {
             try deadLetters.move(from: directory, &directories)
             directories.clearAway(directory)
         } catch {
-            // Its dead letters stay there, with its lock.
+            // Its dead letters stay there, with its lock, until the next attempt.
+            uncleared.append(directory)
         }
     }
 

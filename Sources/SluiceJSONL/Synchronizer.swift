@@ -29,6 +29,8 @@ final class Synchronizer: Sendable {
                 try item.synchronize(in: access.files)
             } catch {
                 failure = error
+                // Nothing was synchronized for want of a descriptor. The next run tries it again.
+                if error.isPassing { continue }
                 hasFailed = true
             }
             access.use { [hasFailed] in $0.finish(item, hasFailed: hasFailed) }

@@ -145,6 +145,22 @@ struct DurabilityTests {
         #expect(try store.drain() == texts([0, 1]))
     }
 
+    @Test("files that could not be opened for want of a descriptor are synchronized an interval later")
+    func synchronizationWaitsForDescriptor() async throws {
+        let store = try opened(.interval(milliseconds: 10))
+        try store.append(EventLine(0))
+        files.fail(.open, with: .tooManyOpenFiles)
+        try await passInterval()
+        await until { store.notes.count == 1 && time.deadlines.count == 1 }
+        let before = files.calls(.synchronize)
+        files.heal()
+        try await passInterval()
+        await until { store.store.isIdle }
+        // The segment and its directory.
+        #expect(files.calls(.synchronize) == before + 2)
+        #expect(try store.drain() == texts([0]))
+    }
+
     @Test(
         "synchronize() synchronizes everything that this process has written, closed segments included",
         arguments: [true, false])

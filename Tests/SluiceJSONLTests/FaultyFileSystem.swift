@@ -14,6 +14,8 @@ final class FaultyFileSystem: FileSystem {
         /// The number of calls that succeed before the first failure.
         var skip: Int
         var times: Int
+        /// The beginnings of the paths that are meant; all paths if there are none.
+        var paths: [String]
     }
 
     private struct State {
@@ -33,8 +35,12 @@ final class FaultyFileSystem: FileSystem {
     private let base = SystemFileSystem()
     private let state = Locked(State())
 
-    func fail(_ operation: Operation, with error: FileError, after skip: Int = 0, times: Int = .max) {
-        state.withLock { $0.faults[operation] = Fault(error: error, skip: skip, times: times) }
+    /// - Parameter paths: the beginnings of the paths that are meant, for `create`, `open` and `removeFile`.
+    func fail(
+        _ operation: Operation, with error: FileError, after skip: Int = 0, times: Int = .max,
+        below paths: [String] = []
+    ) {
+        state.withLock { $0.faults[operation] = Fault(error: error, skip: skip, times: times, paths: paths) }
     }
 
     func heal() {
@@ -78,10 +84,12 @@ final class FaultyFileSystem: FileSystem {
     /// The largest number of files that were open at the same time.
     var mostOpenFiles: Int { state.withLock(\.mostOpenFiles) }
 
-    private func count(_ operation: Operation) throws(FileError) {
+    private func count(_ operation: Operation, _ path: String = "") throws(FileError) {
         let error: FileError? = state.withLock { state in
             state.calls[operation, default: 0] += 1
-            guard var fault = state.faults[operation] else { return nil }
+            guard var fault = state.faults[operation],
+                fault.paths.isEmpty || fault.paths.contains(where: path.hasPrefix)
+            else { return nil }
             defer { state.faults[operation] = fault }
             guard fault.skip == 0 else {
                 fault.skip -= 1
@@ -95,8 +103,8 @@ final class FaultyFileSystem: FileSystem {
     }
 
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
-        try count(.open)
-        if options.contains(.create), isMissing(path) { try count(.create) }
+        try count(.open, path)
+        if options.contains(.create), isMissing(path) { try count(.create, path) }
         let file = try base.openFile(path, options, mode: mode)
         state.withLock { state in
             state.openFiles += 1
@@ -162,7 +170,7 @@ final class FaultyFileSystem: FileSystem {
     }
 
     func removeFile(_ path: String) throws(FileError) {
-        try count(.removeFile)
+        try count(.removeFile, path)
         try base.removeFile(path)
     }
 

@@ -37,6 +37,61 @@ struct ResourceTests {
         }
     }
 
+    /// Delivers until the store has nothing more, through errors.
+    private func deliver(_ store: TestedStore) -> Set<Int> {
+        var delivered: Set<Int> = []
+        for _ in 0..<1_000 {
+            do {
+                guard let batch = try store.nextBatch() else { break }
+                delivered.formUnion(batch.numbers.compactMap(\.self))
+                try store.settle(batch)
+            } catch {
+                continue
+            }
+        }
+        return delivered
+    }
+
+    private func waitingNumbers(_ count: Int) -> Set<Int> { Set((0..<3 * count).filter { $0 % 3 != 0 }) }
+
+    @Test("a store that is opened without a free descriptor adopts the directories of ended processes later")
+    func missingDescriptorsStrandNoDirectory() throws {
+        try leaveDirectories(10)
+        files.fail(.open, with: .tooManyOpenFiles)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        files.heal()
+        #expect(deliver(store) == waitingNumbers(10))
+    }
+
+    @Test("directories whose files can't be removed don't keep the others from being adopted")
+    func unremovableDirectoriesDoNotBlockOthers() throws {
+        try leaveDirectories(10)
+        let names = try SystemFileSystem().list(directory.path).sorted()
+        files.fail(.removeFile, with: .notPermitted, below: names.prefix(4).map { "\(directory.path)/\($0)" })
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        #expect(deliver(store) == waitingNumbers(10))
+        #expect(files.mostOpenFiles <= 16)
+    }
+
+    @Test("directories whose dead letters can't be moved at first don't keep the others from being adopted")
+    func unmovableDeadLettersDoNotBlockOthers() throws {
+        try leaveDirectories(10)
+        files.fail(.rename, with: .noSpace, times: 3)
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        #expect(deliver(store) == waitingNumbers(10))
+        #expect(try store.store.deadLetters().count == 10)
+    }
+
+    @Test("a directory of an ended process that can't be written to is not used for new events")
+    func unwritableAdoptedDirectoryIsNotUsed() throws {
+        try leaveDirectories(2)
+        let first = try #require(try SystemFileSystem().list(directory.path).min())
+        files.fail(.create, with: .accessDenied, below: ["\(directory.path)/\(first)"])
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        try store.append(.canonical(100))
+        #expect(deliver(store) == waitingNumbers(2).union([100]))
+    }
+
     @Test(
         "a store has at most 16 files open, whatever it does",
         arguments: [.buffered, .process, .interval(milliseconds: 10_000), .full] as [JSONLStore.Durability])
@@ -100,17 +155,7 @@ struct ResourceTests {
         try leaveDirectories(25, encryption: .toy(7))
         try leaveDirectories(5, from: 100)
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
-        var delivered: Set<Int> = []
-        for _ in 0..<1_000 {
-            do {
-                guard let batch = try store.nextBatch() else { break }
-                delivered.formUnion(batch.numbers.compactMap(\.self))
-                try store.settle(batch)
-            } catch {
-                continue
-            }
-        }
-        #expect(delivered == Set((0..<15).filter { $0 % 3 != 0 }.map { 100 + $0 }))
+        #expect(deliver(store) == Set((0..<15).filter { $0 % 3 != 0 }.map { 100 + $0 }))
         #expect(files.mostOpenFiles <= 16)
         store.expectConservation()
     }

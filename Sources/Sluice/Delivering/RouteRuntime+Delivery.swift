@@ -15,13 +15,16 @@ extension RouteRuntime {
 
     /// Delivers a batch. Returns when it is settled, deferred, deleted, or delivery was stopped.
     ///
-    /// - Returns: whether this worker continues. Otherwise another one has its batch.
+    /// - Returns: whether this worker continues. Otherwise another one has its batch, or delivery has ended.
     private func deliver(_ batch: BatchProgress, _ first: Permit) async -> Bool {
         var progress = batch
         var permit: Permit? = first
         while let current = permit {
             // The transport would refuse to send in a cancelled task.
-            if Task.isCancelled, replaceWorker(sending: progress, current) { return false }
+            if Task.isCancelled {
+                replaceWorker(sending: progress, current)
+                return false
+            }
             let part = progress.nextPart(current.size)
             let verdicts = await send(part)
             let result = progress.apply(verdicts, toFirst: part.events.count)
@@ -37,13 +40,10 @@ extension RouteRuntime {
         return true
     }
 
-    /// Starts a worker in place of one that ``cancelSends()`` has cancelled.
-    ///
-    /// - Returns: false if delivery has ended.
-    private func replaceWorker(sending batch: BatchProgress, _ permit: Permit) -> Bool {
+    /// Starts a worker in place of one that ``cancelSends()`` has cancelled, unless delivery has ended.
+    private func replaceWorker(sending batch: BatchProgress, _ permit: Permit) {
         tasks.withLock { tasks in
             tasks?.append(startWorker { if await self.deliver(batch, permit) { await self.work() } })
-            return tasks != nil
         }
     }
 

@@ -62,6 +62,31 @@ struct IdentityPersistenceTests {
         #expect(launch().anonymousID == "a")
     }
 
+    @Test("a host that is told of a damaged file can use the identity and change it", .timeLimit(.minutes(1)))
+    func hostUsesIdentityInDiagnostic() throws {
+        try Data("{}".utf8).write(to: URL(filePath: directory.path + "/identity.json"))
+        let identity = launch()
+        let seen = Locked<[String?]>([])
+        let pipeline = try Pipeline(
+            onDiagnostic: { diagnostic in
+                seen.withLock { $0.append(identity.anonymousID) }
+                do {
+                    try identity.login("customer-42")
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        ) {
+            identity
+            RecordingStore()
+            NullTransport()
+        }
+        let id = try #require(identity.anonymousID)
+        #expect(seen.withLock(\.self) == [id])
+        #expect(launch().loginID == "customer-42")
+        withExtendedLifetime(pipeline) {}
+    }
+
     @Test("a damaged file of any kind is set aside and reported, and makes a new user")
     func damageIsKeptAside() throws {
         let identity = launch()
