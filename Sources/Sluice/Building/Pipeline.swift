@@ -28,8 +28,8 @@ public final class Pipeline: EventTracking {
     ///   - environment: The sources of time and random numbers.
     ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline from
     ///     it.
-    ///   - onTrace: Called with the way of each event, for development and tests: see ``EventTrace``, which contains the
-    ///     event's values. Nil by default, and then free. It is called on the thread that tracks the event, without a lock
+    ///   - onTrace: Called with the path of each event, for development and tests: see ``EventTrace``, which contains
+    ///     the event's values. Nil by default, and then free. It is called on the thread that tracks the event, without a lock
     ///     and before `track` returns, so several threads can call it at the same time. An event that a stage inserts is
     ///     reported before the event that the stage processes. Events that this closure tracks, itself or in a `Task` that
     ///     it starts, pass all stages, but aren't traced by any pipeline. Don't track from it in other ways, such as a
