@@ -5,10 +5,10 @@ extension Identity {
     /// bound ids and groups of the former user.
     ///
     /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`, so that a backend can
-    /// join the events from before and after the login. If no pipeline stores it, for example because a filter drops it
-    /// without the user's consent, it is tracked again when the app becomes active or enters the background, at the
-    /// next `login`, or in the next launch, always with the same event id and the time of the login. Only the last of
-    /// several pending sign-ups is kept.
+    /// join the events from before and after the login. If a stage above drops it, for example without the user's
+    /// consent, it is tracked again when the app becomes active or enters the background, at the next `login`, or in
+    /// the next launch. If a stage below drops or holds it, only the next launch tracks it again. Every attempt has the
+    /// same event id and the time of the login. Only the last of several pending sign-ups is kept.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
