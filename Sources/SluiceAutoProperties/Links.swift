@@ -19,30 +19,30 @@ import SluiceFiles
 /// | `$DeepLinkOpened` | `$url`, `$referrer`, the campaign, and your own |
 /// | `$PushOpened` | the same, with the campaign from your arguments |
 ///
-/// The campaign is in `$utm_source`, `$utm_medium`, `$utm_campaign`, `$utm_term` and `$utm_content`, and in the click ids of
-/// advertising networks: `$gclid`, `$gbraid`, `$wbraid`, `$dclid`, `$fbclid`, `$msclkid`, `$ttclid`, `$twclid` and
-/// `$li_fat_id`. Each is the decoded parameter of that name in the URL's query.
+/// The campaign is in `$utm_source`, `$utm_medium`, `$utm_campaign`, `$utm_term` and `$utm_content`, and in the click
+/// ids of advertising networks: `$gclid`, `$gbraid`, `$wbraid`, `$dclid`, `$fbclid`, `$msclkid`, `$ttclid`, `$twclid`
+/// and `$li_fat_id`. Each is the decoded parameter of that name in the URL's query.
 ///
-/// All later events, and the one of the opening, get the campaign of the first opening as `$first_utm_source` and so on, and
-/// that of the last opening as `$latest_utm_source` and so on, with `$first_referrer` and `$latest_referrer`. An opening
-/// without a campaign changes neither. The last campaign is replaced as a whole. Both are on disk when the method returns,
-/// before the event is tracked. If they can't be kept, this is reported, and they count until the process ends.
+/// The event of the opening and all later events get two campaigns: the first one in `$first_utm_source` and so on, and
+/// the last one in `$latest_utm_source` and so on, with `$first_referrer` and `$latest_referrer`. An opening without a
+/// campaign changes neither. The last campaign is replaced as a whole. Both are on disk before the event is tracked. If
+/// they can't be written, a diagnostic reports it, and they are used until the process ends.
 ///
 /// ## Secrets
 ///
-/// `$url` and `$referrer` never contain a user or a password. The values of the parameters in ``secretNames``, in the query and
-/// in the fragment, are replaced by `[redacted]`. Pass other names to the initializer if your links have others. A secret in
-/// a path, such as that of a link for a login, or within the value of another parameter is not recognized: remove it from
-/// the string that you pass, or list `Redaction` with the key `$url` below.
+/// `$url` and `$referrer` never contain a user or a password. The values of the parameters in ``secretNames``, in the
+/// query and in the fragment, are replaced by `[redacted]`. Pass other names to the initializer if your links have
+/// others. A secret in a path, as in a login link, or within the value of another parameter is not recognized. Remove
+/// it from the string that you pass, or list `Redaction` with the keys `$url` and `$referrer` below this processor.
 ///
 /// ## Limits
 ///
-/// The first 8,192 bytes of a URL are read, and 1,024 bytes of each value of a campaign. Longer ones are truncated, and counted
-/// as ``Sluice/Sanitization/truncatedString``. If a campaign parameter is given twice, the first one that isn't empty counts.
-/// Bytes that are not UTF-8 become U+FFFD, and an incomplete escape stays as it is. These events are counted as
+/// At most 8,192 bytes of a URL and 1,024 bytes of a campaign value are used. Longer ones are truncated, and counted as
+/// ``Sluice/Sanitization/truncatedString``. If a campaign parameter is given twice, the first one that isn't empty
+/// counts. Bytes that are not UTF-8 become U+FFFD, and an incomplete escape stays as it is. These events are counted as
 /// ``Sluice/Sanitization/repairedLink``.
 ///
-/// You can call all methods from any thread. They count for events that are tracked later.
+/// You can call all methods from any thread. They affect events that are tracked later.
 public final class Links: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
@@ -60,7 +60,7 @@ public final class Links: Processor {
     private struct State {
         var isLoaded = false
         var campaigns = Campaigns()
-        /// The properties for later events: joined when a campaign changes, not for each event.
+        /// The properties for later events, which are built when a campaign changes and not for each event.
         var properties: Properties = [:]
     }
 
@@ -103,7 +103,8 @@ public final class Links: Processor {
     ///
     /// - Parameters:
     ///   - campaign: The name of the campaign, `$utm_campaign`; nil for the one in the URL.
-    ///   - source: The source, `$utm_source`; nil for the one in the URL, or `push`.
+    ///   - source: The source, `$utm_source`; nil for the one in the URL. If there is another campaign parameter,
+    ///     `push` is the default.
     ///   - url: The link that the message opens. Don't call `opened` for it as well.
     ///   - properties: The event's own properties, which take precedence.
     public func pushOpened(
@@ -115,7 +116,8 @@ public final class Links: Processor {
         open("$PushOpened", url, nil, given, properties)
     }
 
-    /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as `$latest_utm_source`.
+    /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as
+    /// `$latest_utm_source`.
     public var campaigns: Properties { state.withLock(\.properties) }
 
     /// Forgets the first and the last campaign, for example at a logout. The next opening with a campaign is the first.
@@ -184,12 +186,12 @@ public final class Links: Processor {
             state.properties = state.campaigns.properties.shared()
         }
         guard kept.isPersistent else { return }
-        // Of several changes the last one is in the state by now. An unread state is not replaced.
+        // The state has the last of several changes by now. A state that could not be read is not replaced.
         kept.memory.withLock { if $0.value != nil { $0.value = state.withLock(\.campaigns) } }
         kept.saveOrReport()
     }
 
-    /// Takes over the campaigns of earlier launches, as soon as they can be read.
+    /// Adopts the campaigns of earlier launches, as soon as they can be read.
     private func load() throws(SluiceError) {
         guard kept.isPersistent, !state.withLock(\.isLoaded) else { return }
         try kept.load()
@@ -197,7 +199,7 @@ public final class Links: Processor {
         state.withLock { state in
             guard !state.isLoaded else { return }
             state.isLoaded = true
-            // The kept one is older than those of this process.
+            // The campaigns on disk are older than those of this process.
             state.campaigns.first = former.first ?? state.campaigns.first
             state.campaigns.last = state.campaigns.last ?? former.last
             state.properties = state.campaigns.properties.shared()

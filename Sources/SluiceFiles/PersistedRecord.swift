@@ -1,6 +1,6 @@
 import Sluice
 
-/// A state as bytes: `{"item":{…},"checksum":"…"}`, because a damaged value can still be a value.
+/// A state as bytes: `{"item":{…},"checksum":"…"}`. The checksum finds damage that leaves a valid value.
 struct PersistedRecord<Value: PersistedValue> {
     var value: Value
     /// The places that keep the device's part are not written yet.
@@ -48,7 +48,7 @@ struct PersistedRecord<Value: PersistedValue> {
         return hash(writer.bytes)
     }
 
-    /// FNV-1a with 64 bits, in hexadecimal: against accidents, not against forgers.
+    /// FNV-1a with 64 bits, in hexadecimal. It detects accidents, not forgeries.
     private static func hash(_ bytes: some Sequence<UInt8>) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

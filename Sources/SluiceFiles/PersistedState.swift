@@ -6,8 +6,8 @@ package protocol PersistedValue: Sendable, Equatable {
     init?(_ object: Properties)
     var object: Properties { get }
 
-    /// Whether a part of it belongs to the device: it survives the app's removal where the place permits, and is not moved
-    /// to another device by a backup.
+    /// Whether a part of the state belongs to the device. This part survives the app's removal if the place permits,
+    /// and a backup doesn't move it to another device.
     static var hasDevicePart: Bool { get }
     /// The value with nothing but that part.
     var devicePart: Self { get }
@@ -28,11 +28,11 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         var isLoaded = false
         /// The value that was read or written last; nil if it is unknown.
         var written: Value?
-        /// The device's part that an earlier process was writing when it ended could not be written yet.
+        /// An earlier process ended while it was writing the device's part, and writing it again has failed.
         var isPending = false
-        /// The last write failed, and the failure has been reported.
+        /// The last write has failed, and the failure was reported.
         var hasFailed = false
-        /// The file's bytes when another process was last looked for.
+        /// The file's bytes at the last check for changes of other processes.
         var seen: [UInt8]?
     }
 
@@ -40,13 +40,13 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         /// Nil until it has been loaded.
         package var value: Value?
         fileprivate var isShared: Bool
-        /// When changes of other processes were last looked for, in milliseconds.
+        /// The time of the last check for changes of other processes, in milliseconds.
         private var checkedAt = Int64.min
 
         fileprivate init(isShared: Bool) { self.isShared = isShared }
 
-        /// Returns true once per second for a state that other processes can change: call ``PersistedState/refresh()`` then.
-        /// It also returns true if the time goes back.
+        /// Returns true once per second for a state that other processes can change: call ``PersistedState/refresh()``
+        /// then. It also returns true if the time goes back.
         package mutating func isDue(at time: Timestamp) -> Bool {
             guard isShared, !(0..<1_000).contains(time.milliseconds &- checkedAt) else { return false }
             checkedAt = time.milliseconds
@@ -86,7 +86,8 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
     ///   - persistence: where the state is kept.
     ///   - context: gets reports of damage and of failed writes.
     ///   - damaged: the state after damage; nil for the initial one.
-    ///   - isShared: whether several processes can change the state. Only ``change(_:)`` and ``erase(for:)`` may write it.
+    ///   - isShared: whether several processes can change the state. Only ``change(_:)`` and ``erase(for:)`` may write
+    ///     it.
     ///   - initial: the state of a first launch.
     package init(
         _ item: String, in persistence: Persistence, _ context: PluginContext, damaged: Value? = nil,
@@ -149,7 +150,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
             new = record.value
             new?.takeDevicePart(from: initial())
         case (nil, let part):
-            // Another place may still hold the state, so an unreadable one must not start from the beginning.
+            // A place that can't be read may hold the state, so don't start from the beginning.
             if let failure = whole.failure ?? (part == nil ? device.failure : nil) { throw failure }
             new = part?.value ?? (whole.isDamaged ? damaged : nil)
         }
@@ -196,8 +197,8 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         for note in waiting { context.report(note) }
     }
 
-    /// Takes over the changes of other processes. If the file is damaged or has been removed, the state in memory is written
-    /// by the next change.
+    /// Adopts the changes of other processes. If the file is damaged or has been removed, the next change writes the
+    /// state in memory.
     private func readChanges(_ disk: inout Disk) throws(SluiceError) {
         guard var value = memory.withLock(\.value) else { return }
         if let place = places.first, place.isShared {
@@ -214,7 +215,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         memory.withLock { $0.value = value }
     }
 
-    /// Takes over the last change of another process to the file, without waiting for a lock. If the file is damaged or
+    /// Adopts the last change of another process to the file, without waiting for a lock. If the file is damaged or
     /// missing, the state stays as it is.
     package func refresh() {
         let isDone: Void? = disk.withLockIfFree { disk in
@@ -238,7 +239,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         var record: PersistedRecord<Value>?
         /// Whether the first one was written on this device.
         var isOwn = true
-        /// Set if that can't be told, because the device's id is unknown.
+        /// Set if that is unknown, because the device's id is unknown.
         var unknownDevice: SluiceError?
         /// The places that need to be written again.
         var stale: [Persistence.Place] = []
@@ -302,7 +303,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
 
     /// Changes the state, on disk first. It also writes a state that has only been in memory.
     ///
-    /// - Returns: whether the state is another one now.
+    /// - Returns: whether the state has changed.
     /// - Throws: an error of the disk or of `body`; the state is then as it was.
     @discardableResult
     package func change(_ body: (inout Value) throws(SluiceError) -> Void) throws(SluiceError) -> Bool {
@@ -328,13 +329,13 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         defer { reportNotes() }
         try disk.withLock { disk throws(SluiceError) in
             try load(&disk)
-            // Of several changes the last one is in memory by now.
+            // The last of several changes is in memory by now.
             guard let value = memory.withLock(\.value) else { return }
             try write(value, &disk)
         }
     }
 
-    /// Writes the state in memory, and reports a failure; of several failures in a row, the first one.
+    /// Writes the state in memory. Reports a failure, and of several in a row only the first one.
     ///
     /// - Returns: whether the state is on disk.
     @discardableResult
@@ -353,7 +354,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         }
     }
 
-    /// As ``saveOrReport()``, but not on the caller's thread: for state that a crash may lose.
+    /// Does the same as ``saveOrReport()``, but not on the caller's thread. Use this for state that a crash may lose.
     package func saveLater() {
         guard isPersistent else { return }
         later.withLock { later in
@@ -397,7 +398,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
             do throws(SluiceError) {
                 for place in devicePlaces.reversed() { try write(value, to: place) }
             } catch {
-                // The next launch would continue otherwise.
+                // Otherwise the next launch would complete the change.
                 if let old = memory.withLock(\.value) { repair(places, with: old) }
                 throw error
             }

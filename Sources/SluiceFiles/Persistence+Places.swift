@@ -37,8 +37,8 @@ extension Persistence.Place {
         }
     }
 
-    /// The bytes of a file, without the removal of temporary files; nil for other places, and for a file that is missing or
-    /// can't be read now.
+    /// Returns the bytes of a file, and leaves temporary files alone. Returns nil for other places, and for a file that
+    /// is missing or can't be read now.
     func peek(_ item: String) -> [UInt8]? {
         guard case .directory(let directory) = self else { return nil }
         do throws(SluiceError) {

@@ -3,9 +3,9 @@
     import UIKit
 
     extension AnonymousIDSource {
-        /// The id that all apps of one vendor share on a device (IDFV); another one after all of them were removed.
+        /// The id that all apps of one vendor share on a device (IDFV). It changes when all of them are removed.
         ///
-        /// It is read here, since only the main thread may.
+        /// It is read when you call this, because only the main thread can read it.
         @MainActor public static var vendor: AnonymousIDSource {
             let id = UIDevice.current.identifierForVendor?.uuidString
             return AnonymousIDSource { id }

@@ -10,31 +10,31 @@
     #endif
 
     extension Persistence {
-        /// Keeps state in the app's user defaults, and the anonymous id of an ``Identity`` in the keychain of this device
-        /// too.
+        /// Keeps state in the app's user defaults, and the anonymous id of an ``Identity`` in the keychain of this
+        /// device too.
         ///
-        /// The anonymous id survives the app's removal in the keychain. Nothing else does, except the note whether somebody
-        /// has signed up under it. The login id, bound ids, groups and the state of other plugins are in the user defaults
-        /// only, and end with the app.
+        /// The anonymous id survives the app's removal in the keychain. Nothing else does, except a flag that records
+        /// whether somebody has signed up under it. The login id, bound ids, groups and the state of other plugins are
+        /// in the user defaults only, and are removed with the app.
         ///
-        /// A backup contains the user defaults. Restored on another device, they keep the login id, bound ids and groups,
-        /// and a new anonymous id is created: neither the item in the keychain nor its copy in the user defaults counts on
-        /// another device. The copy is bound to the vendor's id of the device (IDFV), and on macOS to the id of the machine.
-        /// It counts only where the keychain has lost its item.
+        /// A backup contains the user defaults. Restored on another device, they keep the login id, bound ids and
+        /// groups, and a new anonymous id is created: neither the item in the keychain nor its copy in the user
+        /// defaults counts on another device. The copy is bound to the vendor's id of the device (IDFV), and on macOS
+        /// to the id of the machine. It is used only if the keychain has lost its item.
         ///
-        /// Pass an access group to share the anonymous id with other apps of the same vendor. All of them need the group in
-        /// their entitlement `keychain-access-groups`; building the pipeline throws without it. The first app that is
-        /// launched creates the id. A change in one app is seen by the others in their next launch, or before their next
+        /// Pass an access group to share the anonymous id with other apps of the same vendor. All of them need the
+        /// group in their entitlement `keychain-access-groups`; building the pipeline throws without it. The first app
+        /// that is launched creates the id. The other apps adopt a change at their next launch, or before their next
         /// change. On macOS, an access group needs the data protection keychain, and so a signed app.
         ///
-        /// Before the first unlock after a restart neither place can be read: building the pipeline then throws, and you
-        /// can try again later.
+        /// Before the first unlock after a restart neither place can be read: building the pipeline then throws, and
+        /// you can try again later.
         ///
         /// Call this method on the main thread, because only the main thread can read the vendor's id.
         ///
         /// - Parameters:
-        ///   - name: The prefix of the names in both; one for each pipeline with an identity of its own. Apps that share an
-        ///     access group pass the same name.
+        ///   - name: The prefix of the names in both; one for each pipeline with an identity of its own. Apps that
+        ///     share an access group pass the same name.
         ///   - accessGroup: The access group of the keychain, with the prefix of your team, such as
         ///     `A1B2C3D4E5.com.example.shared`. Nil: the item is the app's own.
         /// - Returns: The place, which several plugins can share.
@@ -64,7 +64,7 @@
                 .bound(toDevice: { device }))
         }
 
-        /// An id that another device doesn't have; nil before the first unlock after a restart.
+        /// An id that no other device has; nil before the first unlock after a restart.
         @MainActor private static var deviceID: String? {
             #if os(watchOS)
                 return WKInterfaceDevice.current().identifierForVendor?.uuidString
@@ -129,7 +129,7 @@
                 let item = query.merging(value) { $1 }
                 let status = SecItemAdd(NSDictionary(dictionary: item) as CFDictionary, nil)
                 if status == errSecDuplicateItem {
-                    // Another app of the access group was faster.
+                    // Another app of the access group has added it meanwhile.
                     _ = try update(query, to: value)
                 } else {
                     try check(status)

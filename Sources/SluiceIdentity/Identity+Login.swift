@@ -1,14 +1,14 @@
 public import Sluice
 
 extension Identity {
-    /// Sets the user's id from now on. The same id again changes nothing; another one replaces it, and forgets the bound
-    /// ids and groups of the former user.
+    /// Sets the user's id for later events. The same id again changes nothing. Another id replaces it, and removes the
+    /// bound ids and groups of the former user.
     ///
-    /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`, so that a backend can join
-    /// the events from before and after. If no pipeline stores it, for example because a filter drops it without the
-    /// user's consent, it is tracked again when the app becomes active or enters the background, at the next `login`, or
-    /// in the next launch, always with the same event id and the time of the login. Only the last of several pending
-    /// sign-ups is kept.
+    /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`, so that a backend can
+    /// join the events from before and after the login. If a stage above drops it, for example without the user's
+    /// consent, it is tracked again when the app becomes active or enters the background, at the next `login`, or in
+    /// the next launch. If a stage below drops or holds it, only the next launch tracks it again. Every attempt has the
+    /// same event id and the time of the login. Only the last of several pending sign-ups is kept.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
@@ -17,7 +17,7 @@ extension Identity {
     ///   error of the place where the identity is kept; the identity is then as it was.
     public func login(_ id: String, _ properties: Properties = [:]) throws(SluiceError) {
         try UserIDs.validate(id, "login id")
-        // They are kept until they are tracked, nested deeper, and must be read back unchanged.
+        // Until they are tracked, they are stored in a deeper nesting, and must be read back unchanged.
         guard properties.nesting <= 24 else {
             throw SluiceError(.invalidArgument, "the properties of a login are nested in more than 24 levels")
         }
@@ -55,7 +55,7 @@ extension Identity {
     ///   - kind: The kind of id, such as `crm_id`; 1 to 255 characters, like the id. At most 32 at a time.
     ///   - id: A value that doesn't change. Pass a hash rather than a telephone number.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
-    ///   a 33rd, and an error of the place where the identity is kept; the identity is then as it was.
+    ///   a 33rd kind, and an error of the place where the identity is kept; the identity is then as it was.
     public func bind(_ kind: String, _ id: String) throws(SluiceError) {
         try UserIDs.validate(kind, "kind of id")
         try UserIDs.validate(id, "id to bind")
@@ -88,7 +88,7 @@ extension Identity {
     ///   - properties: Properties of the group itself. If there are any, or the group is another one than before, this
     ///     tracks `$GroupIdentify`.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
-    ///   a 33rd, and an error of the place where the identity is kept; the identity is then as it was.
+    ///   a 33rd type, and an error of the place where the identity is kept; the identity is then as it was.
     public func join(_ type: String, _ id: String, _ properties: Properties = [:]) throws(SluiceError) {
         try UserIDs.validate(type, "type of group")
         try UserIDs.validate(id, "group id")

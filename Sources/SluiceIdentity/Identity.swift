@@ -3,8 +3,9 @@ import SluiceFiles
 
 /// Adds the user's ids to every event, and remembers them across launches.
 ///
-/// There is always an anonymous id, created once; a login adds the id by which you know the user. An event's distinct id
-/// is the login id, or the anonymous id before a login. Events keep the identity of the moment of `track`.
+/// There is always an anonymous id, created once; a login adds the id by which you know the user. An event's distinct
+/// id is the login id, or the anonymous id before a login. An event keeps the ids that were current when you tracked
+/// it.
 ///
 /// ```swift
 /// let identity = Identity(persistedIn: .file(stateDirectory))
@@ -18,31 +19,31 @@ import SluiceFiles
 /// identity.profile.set(["plan": "pro"])
 /// ```
 ///
-/// An event that you track with an id of its own keeps it: nothing of this identity is mixed in. Only a missing distinct
-/// id is derived from the event's own two.
+/// An event that you track with an id of its own keeps it: nothing of this identity is mixed in. Only a missing
+/// distinct id is derived from the event's own two.
 ///
 /// One `Identity` can be part of several pipelines, and you can call its verbs from any thread. A verb returns when the
 /// change is on disk; if it throws, the identity is as it was. Events of a verb, such as `$SignUp`, go to all pipelines
 /// that the identity is part of.
 ///
-/// Several processes, such as an app and its extensions, can share a `.file` directory, and several instances in one process
-/// can too. Each change is made under a lock of the file, on top of the changes of the others, so none is lost. `track` and the
-/// ids of this class use another process's change at the latest a second after its verb has returned, and after the
-/// signals `launched` and `didBecomeActive` immediately. For that, the first event after a second reads the file; other
-/// events make no system call. A verb waits up to 5 s for another process's change, and then throws. The lock of a
-/// process that ends is released by the kernel.
+/// Several processes, such as an app and its extensions, can share a `.file` directory, and several instances in one
+/// process can too. A file lock makes each change start from the latest state, so no change is lost. `track` and the
+/// ids of this class use another process's change within a second of the return of its verb, and immediately after the
+/// signals `launched` and `didBecomeActive`. To do this, they read the file about once a second. Other events make no
+/// system call. A verb waits up to 5 s for another process's change, and then throws. The lock of a process that ends
+/// is released by the kernel.
 ///
-/// Building the pipeline throws if the identity can't be read now, so that nobody becomes a new user by accident. An
+/// Building the pipeline throws if the identity can't be read, so that nobody becomes a new user by accident. An
 /// identity that is damaged is kept aside and reported (see ``Sluice/Persistence``), and a new anonymous id is created.
 public final class Identity: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     private struct State {
-        /// The sign-up that is still to be tracked in this launch.
+        /// The pending sign-up, until this launch tracks it.
         var signUp: UserIDs.SignUp?
         var isLoaded = false
-        /// The sign-up that has passed this stage last.
+        /// The last sign-up that has passed this stage.
         var passedSignUp: EventID?
     }
 
@@ -84,7 +85,7 @@ public final class Identity: Processor {
     /// The ids of the user's groups by their types. See ``join(_:_:_:)-(_,_,Properties)``.
     public var groups: Properties { current?.groups ?? [:] }
 
-    /// Also keeps a new anonymous id, before anybody has seen it.
+    /// The ids. A new anonymous id is on disk before this returns it.
     private var current: UserIDs? {
         if ids.memory.withLock({ $0.value != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
         if let ids = ids.memory.withLock(\.value) { return ids }
@@ -118,8 +119,8 @@ public final class Identity: Processor {
         try change { $0.anonymousID = id }
     }
 
-    /// Forgets the user: a new anonymous id, nobody logged in, no bound ids and no groups. A sign-up that is pending is not
-    /// tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
+    /// Forgets the user: a new anonymous id, nobody logged in, no bound ids and no groups. A sign-up that is pending is
+    /// not tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
     ///
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func reset() throws(SluiceError) {
@@ -130,24 +131,25 @@ public final class Identity: Processor {
     /// Removes everything that this identity has stored, and creates a new anonymous id: nobody is logged in, and there
     /// are no bound ids and no groups.
     ///
-    /// Use it when a user asks for the removal of their data. In addition to ``reset()``, it removes damaged state that was
-    /// kept aside as `.corrupt`, and the temporary files of processes that were killed during a write. With
-    /// `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in each access group of the
-    /// app. A `$SignUp` that is pending is not tracked. The new anonymous id is always a random UUID, and never comes from an
-    /// ``AnonymousIDSource``.
+    /// Use it when a user asks for the removal of their data. In addition to ``reset()``, it removes damaged state that
+    /// was kept aside as `.corrupt`, and the temporary files of processes that were killed during a write. With
+    /// `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in each access group of
+    /// the app. A `$SignUp` that is pending is not tracked. The new anonymous id is always a random UUID, and never
+    /// comes from an ``AnonymousIDSource``.
     ///
-    /// Events that are stored already stay, with the ids that they have: call ``Sluice/Pipeline/deleteAll()`` after this to
-    /// delete them. The state of other plugins stays, and so do events and profiles at the receiver: call
+    /// Events that are stored already stay, with the ids that they have: call ``Sluice/Pipeline/deleteAll()`` after
+    /// this to delete them. The state of other plugins stays, and so do events and profiles at the receiver: call
     /// `profile.delete()` before this to request their removal.
     ///
-    /// You can call this method from any thread. An event has either all of the former ids or all of the new ones. An event
-    /// that is tracked after this method has returned has the new ones. A verb that runs at the same time takes effect
-    /// before this one, and is erased, or after it; only a `$SignUp` that it is tracking already is stored. If the process ends while this method runs, the next launch has either
-    /// the former identity or the new one, never a mixture of both.
+    /// You can call this method from any thread. An event has either all of the former ids or all of the new ones. An
+    /// event that is tracked after this method has returned has the new ones. A verb that runs at the same time takes
+    /// effect before this one and is erased, or after it. A `$SignUp` that the verb is already tracking is still
+    /// stored. If the process ends while this method runs, the next launch has either the former identity or the new
+    /// one, never a mixture of both.
     ///
     /// - Returns: The new anonymous id.
-    /// - Throws: An error of the place where the identity is kept; the ids are then as they were. Before the first unlock of
-    ///   a device, for example, nothing can be erased.
+    /// - Throws: An error of the place where the identity is kept; the ids are then as they were. Before the first
+    ///   unlock of a device, for example, nothing can be erased.
     @discardableResult
     public func erase() throws(SluiceError) -> String {
         try load()
@@ -205,7 +207,7 @@ public final class Identity: Processor {
 
     // MARK: For the verbs
 
-    /// - Returns: whether the identity is another one now.
+    /// - Returns: whether the identity has changed.
     @discardableResult
     func change(_ body: (inout UserIDs) throws(SluiceError) -> Void) throws(SluiceError) -> Bool {
         try load()
@@ -223,9 +225,10 @@ public final class Identity: Processor {
 
     /// Tracks a new sign-up, or one that is pending, and notes that it is done once a pipeline has stored it.
     ///
-    /// It keeps its id in every attempt, so a receiver recognizes a repetition: after a crash between the two, and after
-    /// a launch in which a stage below has held it. One that a stage above has dropped is tracked again at the next
-    /// occasion; one that has passed here, in the next launch.
+    /// Every attempt has the same id, so a receiver recognizes a repetition. A sign-up is repeated after a crash
+    /// between tracking and noting, and after a launch in which a stage below has held it. If a stage above drops it,
+    /// it is tracked again at the next opportunity. If it has passed this stage, it is tracked again in the next
+    /// launch.
     func trackSignUp(_ new: UserIDs.SignUp? = nil) {
         let pending = state.withLock { state in
             defer { state.signUp = nil }

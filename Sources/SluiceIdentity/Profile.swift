@@ -10,19 +10,19 @@ extension Identity {
     ///   - type: The type of item, such as `book`; 1 to 255 characters, like the id.
     ///   - id: The item's id among those of its type.
     ///   - properties: The item's properties.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is empty or too long.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func setItem(_ type: String, _ id: String, _ properties: Properties) throws(SluiceError) {
         var event = try Identity.item(type, id)
         event["$item"] = .object(properties)
         context.track("$ItemSet", event)
     }
 
-    /// Tracks `$ItemDelete`: the item is gone.
+    /// Tracks `$ItemDelete`: the item no longer exists.
     ///
     /// - Parameters:
     ///   - type: The type of item.
     ///   - id: The item's id among those of its type.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is empty or too long.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
         context.track("$ItemDelete", try Identity.item(type, id))
     }
@@ -36,8 +36,8 @@ extension Identity {
 
 /// Verbs about the user of an ``Identity``. Each tracks one event, which a backend applies to the user's profile.
 ///
-/// The profile's properties are in an object of their own, so that they don't mix with the properties that plugins add to
-/// every event. Nothing is kept on this side.
+/// The profile's properties are in an object of their own, so that they don't mix with the properties that plugins add
+/// to every event. The profile itself is not kept on the device.
 public struct Profile: Sendable {
     let context: PluginContext
 
@@ -58,7 +58,8 @@ public struct Profile: Sendable {
     /// Adds to numbers of the user: `$ProfileIncrement`, with `$increment`.
     ///
     /// - Parameter amounts: The numbers to add.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of the amounts is not a number; nothing is tracked then.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of the amounts is not a number; nothing is tracked
+    ///   then.
     public func increment(_ amounts: Properties) throws(SluiceError) {
         for amount in amounts {
             switch amount.value {
@@ -111,7 +112,7 @@ extension Profile {
     @_disfavoredOverload
     public func set(_ properties: PropertyLiteral) { set(properties.properties) }
 
-    /// Sets properties that are missing with a literal that has variables in it.
+    /// Sets missing properties, with a literal that has variables in it.
     @_disfavoredOverload
     public func setOnce(_ properties: PropertyLiteral) { setOnce(properties.properties) }
 

@@ -35,7 +35,7 @@ struct UserIDs: Sendable, Equatable {
     var groups: Properties = [:] {
         didSet { updateExtras() }
     }
-    /// The properties that every event gets beside the three ids: put together when they change, not for each event.
+    /// The properties that every event gets besides the three ids. They are built when they change, not for each event.
     private(set) var extras: Properties = [:]
     /// Whether somebody has logged in under this anonymous id.
     var hasSignedUp = false
@@ -73,7 +73,7 @@ struct UserIDs: Sendable, Equatable {
             id: event.id, time: event.time, loginID: loginID, previousID: anonymousID, properties: properties)
     }
 
-    /// Bound ids and groups go too: the next user must not inherit them.
+    /// Also removes bound ids and groups, because the next user must not inherit them.
     mutating func logOut() {
         loginID = nil
         boundIDs = [:]
@@ -115,8 +115,8 @@ extension UserIDs: PersistedValue {
 
     static var hasDevicePart: Bool { true }
 
-    /// Whether somebody has signed up belongs to the anonymous id: otherwise the next user after a reinstall would be joined
-    /// with the former one.
+    /// Includes whether somebody has signed up under the anonymous id. Otherwise a backend would join the next user
+    /// after a reinstall with the former one.
     var devicePart: UserIDs {
         var part = UserIDs(anonymousID: anonymousID)
         part.hasSignedUp = hasSignedUp
@@ -168,7 +168,7 @@ extension UserIDs {
     /// Whether an id would pass ``validate(_:_:)-(String,_)``.
     static func isValid(_ id: String) -> Bool { id.fits && !id.isBlank && !id.utf8.contains(0) }
 
-    /// Whether a text from a source is an id: systems give zeros if they don't permit one.
+    /// Whether a text from a source is an id. Systems that don't permit an id return zeros.
     static func isID(_ id: String) -> Bool {
         isValid(id)
             && !id.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: "-") }
@@ -181,7 +181,7 @@ extension String {
         utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
     }
 
-    /// Whether it has no visible characters.
+    /// Whether the text has no visible characters.
     fileprivate var isBlank: Bool {
         unicodeScalars.allSatisfy { scalar in
             let properties = scalar.properties

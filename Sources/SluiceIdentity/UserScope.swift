@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Adds the user of the current task to its events, for servers: there each request has a user of its own.
+/// Adds the user of the current task to its events. Use it on servers, where each request has a user of its own.
 ///
 /// List it in the pipeline, and open a scope around the handling of each request:
 ///
@@ -19,12 +19,12 @@ public import Sluice
 /// }
 /// ```
 ///
-/// The scope is a task-local value. It holds for all code that the closure calls, for `async let` and child tasks, and for
-/// tasks that it starts with `Task { … }`. A detached task and a callback of another library have no scope: open one there
-/// too.
+/// The scope is a task-local value. It holds for all code that the closure calls, for `async let` and child tasks, and
+/// for tasks that it starts with `Task { … }`. A detached task and a callback of another library have no scope: open
+/// one there too.
 ///
-/// An event with ids of its own keeps them, and its own properties come before those of the scope. Without a scope, events
-/// pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes.
+/// An event with ids of its own keeps them, and its own properties take precedence over those of the scope. Without a
+/// scope, events pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes.
 public struct UserScope: Processor {
     private struct Values: Sendable {
         var distinctID: String?
@@ -41,8 +41,8 @@ public struct UserScope: Processor {
 
     /// Runs `body` for a user.
     ///
-    /// A scope inside of another one has the user of the inner one, or of the outer one if you pass no id. It has the
-    /// properties of both; the inner ones count.
+    /// A scope inside another one has its own user, or the user of the outer scope if you pass no id. It has the
+    /// properties of both scopes; its own take precedence.
     ///
     /// An id that is blank, longer than 255 characters or contains NUL is left out, and its events count as
     /// ``Sluice/Sanitization/droppedID``: a request must not fail because of its analytics.

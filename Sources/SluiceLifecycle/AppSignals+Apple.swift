@@ -9,18 +9,20 @@
 
     /// Reports the app's launch, activity, background and termination to a pipeline, and whether there is a network.
     ///
-    /// Create one on the main thread while the app is launching, as in `application(_:didFinishLaunchingWithOptions:)`, or
-    /// later, and keep it while it must report. It doesn't keep the pipeline alive.
+    /// Create one on the main thread while the app is launching, as in `application(_:didFinishLaunchingWithOptions:)`,
+    /// or later, and keep it while it must report. It doesn't keep the pipeline alive.
     ///
-    /// When the app enters the background, it asks the system for time to send waiting events, and returns it when that is
-    /// done. No batch is started when the time is almost over, and requests in flight are cancelled when it ends; their events
-    /// are sent later. When the network changes, delivery retries immediately, and `AutoProperties` reads the network again.
+    /// When the app enters the background, it asks the system for time to send waiting events, and returns it when that
+    /// is done. No batch is started when the time is almost over, and requests in flight are cancelled when it ends;
+    /// their events are sent later. When the network changes, delivery retries immediately, and `AutoProperties` reads
+    /// the network again.
     ///
-    /// A Mac app doesn't enter the background: there `$AppEnd` comes with the termination, and waiting events are sent when
-    /// the app is hidden or another one becomes active. The system doesn't terminate the app suddenly while this object
-    /// exists, because its end would not be reported.
+    /// A Mac app doesn't enter the background: there `$AppEnd` comes with the termination, and waiting events are sent
+    /// when the app is hidden or another one becomes active. The system doesn't terminate the app suddenly while this
+    /// object exists, because its end would not be reported.
     ///
-    /// An app on a watch isn't told of its termination: its end is in the background, or is recovered by the next launch.
+    /// An app on a watch isn't told of its termination: its end is in the background, or is recovered by the next
+    /// launch.
     @MainActor
     public final class AppSignals {
         private let observations: [Observation]
@@ -31,9 +33,10 @@
 
         /// Reports the launch, and that the app is active if it is.
         ///
-        /// While an app with scenes is launching, the system always returns that it is in the background. So a launch that
-        /// seems to be passive is reported with the app's next notification, or after 5 s. Until then, events are tracked
-        /// without the mark of a passive launch. If you know better, call `pipeline.signal(.launched(.passive))` before.
+        /// While an app with scenes is launching, the system always reports that it is in the background. So a launch
+        /// that seems to be passive is reported with the app's next notification, or after 5 s. Until then, events are
+        /// tracked without the mark of a passive launch. If you know better, call
+        /// `pipeline.signal(.launched(.passive))` before.
         ///
         /// - Parameters:
         ///   - pipeline: The pipeline that gets the signals.
@@ -69,8 +72,8 @@
             ///
             /// - Parameters:
             ///   - pipeline: The pipeline of the extension, with a store in a directory of its own.
-            ///   - launch: The way in which the extension was started. Pass `.passive` for one without a user interface, such
-            ///     as a notification service.
+            ///   - launch: The way in which the extension was started. Pass `.passive` for one without a user
+            ///     interface, such as a notification service.
             ///   - center: The center where the host's notifications are posted.
             public convenience init(
                 inExtension pipeline: Pipeline, launch: Signal.Launch = .foreground,
@@ -136,7 +139,7 @@
             var task: Task<Void, Never>?
         }
 
-        /// A launch by the user shows itself earlier.
+        /// A launch by the user is recognized earlier than this.
         private static let patience = Duration.seconds(5)
 
         private let state: Locked<State>
@@ -153,7 +156,7 @@
             state.withLock { $0.task }?.cancel()
         }
 
-        /// Without effect after the first time.
+        /// Reports the launch. Does nothing after the first call.
         func report(_ launch: Signal.Launch) {
             let (pipeline, task) = state.withLock { state in
                 defer { state = State() }
@@ -173,7 +176,7 @@
             }
         }
 
-        /// Reports the launch when it is late, unless a notification has come before.
+        /// Reports the launch at the deadline, unless a notification comes first.
         @MainActor func reportLater(_ launch: @escaping @MainActor @Sendable () -> Signal.Launch) {
             let (time, deadline) = (time, deadline)
             let task = Task { @MainActor [weak self] in

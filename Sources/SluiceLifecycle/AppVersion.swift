@@ -2,7 +2,7 @@ import Sluice
 
 /// The version of the app and its build, as far as they are known.
 struct AppVersion: Sendable, Equatable {
-    /// Longer texts are no versions. The limit keeps the file of facts small.
+    /// A longer text isn't a version. The limit keeps the file of facts small.
     static let maximumBytes = 255
 
     /// Such as "2.4.1".
@@ -19,13 +19,13 @@ struct AppVersion: Sendable, Equatable {
 
     var isKnown: Bool { number != nil || build != nil }
 
-    /// Whether a text that both know is another one. Lower versions differ too.
+    /// Whether the number or the build differs. An unknown one never differs, and a lower one does.
     func differs(from other: AppVersion) -> Bool {
         func differ(_ one: String?, _ two: String?) -> Bool { one != nil && two != nil && one != two }
         return differ(number, other.number) || differ(build, other.build)
     }
 
-    /// Takes over the texts of `newer` that are known.
+    /// Adopts the number and the build of `newer`, as far as they are known.
     mutating func update(to newer: AppVersion) {
         number = newer.number ?? number
         build = newer.build ?? build
@@ -42,8 +42,8 @@ struct AppVersion: Sendable, Equatable {
 
 /// An `$AppInstall` or `$AppUpdate`, which is on disk before it is tracked.
 ///
-/// A launch that is ended after tracking it, and before noting that, leaves it on disk. The next launch tracks it with the
-/// same id, by which receivers drop the second one. So it is neither lost nor counted twice.
+/// It stays on disk if the process ends after the event was tracked and before that is noted. The next launch then
+/// tracks it with the same id, so that receivers can drop the second one. So it is neither lost nor counted twice.
 struct VersionEvent: Sendable, Equatable {
     var id: EventID
     var time: Timestamp

@@ -31,7 +31,8 @@
             }
 
             func begin() {
-                // The system kills an app that doesn't return it when it runs out. It may need the handler after this object.
+                // The system kills an app that doesn't return its time when it runs out. The handler keeps this object
+                // alive.
                 task = UIApplication.shared.beginBackgroundTask(withName: "sluice") {
                     MainActor.assumeIsolated { self.expire() }
                 }
@@ -42,7 +43,7 @@
 
             func end() {
                 guard task != .invalid else { return }
-                // Woken again, for example by a push message, the app has other time.
+                // If the app is woken again, for example by a push message, it gets new time.
                 pipeline?.expectSuspension(in: nil)
                 giveBack()
             }
@@ -70,7 +71,8 @@
             func end() {}
         }
     #else
-        /// The time that the system gives to extensions, and on a watch. How much there is remains unknown until it runs out.
+        /// The time that the system gives to extensions, and on a watch. How much there is remains unknown until it
+        /// runs out.
         @MainActor
         final class ExpiringActivity: BackgroundTime {
             private weak var pipeline: Pipeline?

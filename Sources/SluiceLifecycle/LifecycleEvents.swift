@@ -1,8 +1,8 @@
 public import Sluice
 import SluiceFiles
 
-/// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`. Tracks `$AppInstall` and
-/// `$AppUpdate`.
+/// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`. Tracks `$AppInstall`
+/// and `$AppUpdate`.
 ///
 /// | event | when | properties |
 /// |---|---|---|
@@ -16,18 +16,20 @@ import SluiceFiles
 /// A notification, the control centre or the app switcher only interrupt an app, so they cause no events.
 /// `$event_duration` is the time since `$AppStart` in milliseconds with three decimals, by the suspending clock.
 ///
-/// With a persistence, it knows the first launch and its day, by the local calendar. While the app is in the foreground, it
-/// regularly notes the time: after a crash or a kill, the first signal of the next launch causes the missing `$AppEnd`, with
-/// the last noted time. Without a persistence, `$is_first_time`, `$is_first_day` and `$recovered` are left out.
+/// With a persistence, it knows the first launch and its day, by the local calendar. While the app is in the
+/// foreground, it regularly notes the time: after a crash or a kill, the first signal of the next launch causes the
+/// missing `$AppEnd`, with the last noted time. Without a persistence, `$is_first_time`, `$is_first_day` and
+/// `$recovered` are left out.
 ///
-/// `$AppInstall` and `$AppUpdate` need a persistence and a version or a build. The first signal of a launch causes them,
-/// before its own event. A lower version is an update too. The state is on disk before the event is tracked. If the process
-/// ends before the event is stored, the next launch tracks it, with the id and the time of the first attempt. If it ends
-/// after that and before the state is noted, the next launch tracks the event again, with the same id, so that receivers
-/// drop it as a duplicate. If the state can't be written, no event is tracked, and the next signal tries again.
+/// `$AppInstall` and `$AppUpdate` need a persistence and a version or a build. The first signal of a launch causes
+/// them, before its own event. A lower version is an update too. The state is on disk before the event is tracked. If
+/// the process ends before the event is stored, the next launch tracks it, with the id and the time of the first
+/// attempt. If it ends after that and before the state is noted, the next launch tracks the event again, with the same
+/// id, so that receivers drop it as a duplicate. If the state can't be written, no event is tracked, and the next
+/// signal tries again.
 ///
-/// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls of
-/// `pipeline.signal`. List it above `Screens` and below ``Sessions``.
+/// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls
+/// of `pipeline.signal`. List it above `Screens` and below ``Sessions``.
 public final class LifecycleEvents: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
@@ -44,13 +46,14 @@ public final class LifecycleEvents: Processor {
     ///
     /// - Parameters:
     ///   - persistence: Where the facts for the next launch are kept.
-    ///   - interval: How exactly the time of a crash is known; at least 1 s. The state is written this often while the app is
-    ///     in the foreground.
-    ///   - appVersion: The app's version, of at most 255 bytes; nil for the bundle's version on Apple's platforms. Without a
-    ///     version and a build there is no `$AppInstall` and no `$AppUpdate`.
+    ///   - interval: How precisely the time of a crash is known; at least 1 s. The state is written this often while
+    ///     the app is in the foreground.
+    ///   - appVersion: The app's version, of at most 255 bytes; nil for the bundle's version on Apple's platforms.
+    ///     Without a version and a build there is no `$AppInstall` and no `$AppUpdate`.
     ///   - appBuild: The number of the build, of at most 255 bytes; nil for the bundle's on Apple's platforms.
-    ///   - isExistingUser: Whether your app was installed before it had this processor, as far as you know from your own
-    ///     data. The first launch with this processor is then no installation, and its `$AppStart` isn't the first one.
+    ///   - isExistingUser: Whether your app was installed before it had this processor, as far as you know from your
+    ///     own data. The first launch with this processor then doesn't count as an installation, and its `$AppStart`
+    ///     isn't the first one.
     public convenience init(
         persistedIn persistence: Persistence = .memory, notingEvery interval: Duration = .seconds(15),
         appVersion: String? = nil, appBuild: String? = nil, isExistingUser: Bool = false
@@ -129,7 +132,7 @@ public final class LifecycleEvents: Processor {
         }
     }
 
-    /// Writes the app's new version with the event that it causes, before that is tracked.
+    /// Writes the app's new version with the event that it causes, before the event is tracked.
     private func keepVersions(at now: LifecycleMachine.Moment) {
         let former = machine.withLock { $0?.facts }
         let hasEvent = machine.withLock { machine in
@@ -138,7 +141,7 @@ public final class LifecycleEvents: Processor {
         guard hasEvent else { return }
         note()
         if kept.saveOrReport() { return }
-        // Tracked now, the event would be tracked by each launch.
+        // If the event were tracked now, every launch would track it.
         machine.withLock { $0?.revertVersions(to: former) }
         note()
     }
@@ -162,7 +165,7 @@ public final class LifecycleEvents: Processor {
         }
     }
 
-    /// Takes over the machine's facts, to be saved. Facts that could not be read are not replaced.
+    /// Copies the machine's facts into the state to save. Facts that could not be read are not replaced.
     private func note() {
         machine.withLock { machine in
             if let facts = machine?.facts { kept.set(facts) }

@@ -3,7 +3,7 @@ import SluiceFiles
 
 /// The facts that ``LifecycleEvents`` keeps for the next launch.
 struct LifecycleFacts: PersistedValue {
-    /// A time in the foreground that has not ended, as far as was last known.
+    /// A span in the foreground without a known end.
     struct ForegroundSpan: Sendable, Equatable {
         var lastKnown: Timestamp
         /// Milliseconds.
@@ -49,7 +49,7 @@ struct LifecycleFacts: PersistedValue {
         default: return nil
         }
         version = AppVersion(number: object["app_version"]?.string, build: object["app_build"]?.string)
-        // Earlier releases have written no such member.
+        // Earlier releases didn't write this member.
         isInstalled = object["is_installed"] != false
         for value in object["version_events"]?.array ?? [] {
             guard let event = value.object.flatMap(VersionEvent.init) else { return nil }

@@ -1,6 +1,6 @@
 import Sluice
 
-/// Decides which events signals cause: a pure value, which is given the time.
+/// Decides which events a signal causes. This is a pure value: each method gets the time as an argument.
 struct LifecycleMachine {
     struct Moment {
         var suspending: Duration

@@ -3,9 +3,9 @@ public import Sluice
 /// Marks events that happen without a user: after a launch into the background, every event gets
 /// `$app_state = "background"`, until the app becomes active.
 ///
-/// An app that is launched by a push message, a location or a fetch tracks events that reports about users must leave out.
-/// An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch (`$recovered`) is
-/// not marked, because it says nothing about this one.
+/// A push message, a location or a fetch can launch an app. Reports about users must leave out the events of such a
+/// launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
+/// (`$recovered`) is not marked, because it says nothing about this one.
 ///
 /// You can list it above or below ``LifecycleEvents`` and `Screens`. List ``Sessions`` above it.
 public final class PassiveLaunchTagger: Processor {

@@ -1,7 +1,7 @@
 import Sluice
 import SluiceFiles
 
-/// Decides when sessions begin and end: a pure value, which is given the time of the continuous clock.
+/// Decides when sessions begin and end. This is a pure value: each method gets the time of the continuous clock.
 struct SessionMachine {
     struct Session: Equatable {
         var id: String
@@ -37,7 +37,7 @@ struct SessionMachine {
     /// The end of ``recovered`` has not been tracked.
     private(set) var isRecoveredPending: Bool
     private(set) var current: Session?
-    /// The properties of ``current``: put together when it begins, not for each event.
+    /// The properties of ``current``, which are built when it begins and not for each event.
     private(set) var properties: Properties = [:]
     /// ``current`` still marks events, but its end has been tracked.
     private(set) var isOver = false

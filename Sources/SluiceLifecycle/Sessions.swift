@@ -16,21 +16,21 @@ import SluiceFiles
 /// | `$SessionEnd` | after a crash, at the next launch | the same, and `$recovered` |
 ///
 /// Every event gets `$session_id`, a UUID (version 7) with the time of the session's start, and `$session_index`, which
-/// counts the sessions of the installation, or of the process without a persistence. An event with a `$session_id` of its
-/// own keeps it, and doesn't extend a session. Each launch is a new session.
+/// counts the sessions of the installation, or without a persistence those of the process. An event with a
+/// `$session_id` of its own keeps it, and doesn't extend a session. Each launch begins a new session.
 ///
-/// The time of a `$SessionEnd` is the last time at which the session was used. `$event_duration` is the time from its start
-/// to then, in milliseconds, by the continuous clock.
+/// The time of a `$SessionEnd` is the last time at which the session was used. `$event_duration` is the time from its
+/// start to then, in milliseconds, by the continuous clock.
 ///
-/// An automatic session also ends at an event in the background, if the app has been there for the limit and nothing was
-/// tracked for the limit. Without signals, as in a tool, an automatic session lasts as long as the process, or until it has
-/// the longest length.
+/// An automatic session also ends at an event in the background, if both the time in the background and the time since
+/// the last event have reached the limit. Without signals, as in a tool, an automatic session lasts as long as the
+/// process, or until it reaches its maximum length.
 ///
-/// A session that has reached its longest length ends at the next event, and another one begins before that event. So a
-/// screen that is never switched off doesn't have one session for months. Manual sessions have no longest length.
+/// A session that has reached its maximum length ends at the next event, and another one begins before that event. So a
+/// screen that is never switched off doesn't have one session for months. Manual sessions have no maximum length.
 ///
-/// List it first, or below a `Consent` that doesn't hold events. If an event begins a session, `$SessionStart` is inserted
-/// before it, passes the stages below this one only, and gets the user's ids from the event.
+/// List it first, or below a `Consent` that doesn't hold events. If an event begins a session, `$SessionStart` is
+/// inserted before it, passes the stages below this one only, and gets the user's ids from the event.
 ///
 /// You can call all methods from any thread.
 public final class Sessions: Processor {
@@ -43,7 +43,8 @@ public final class Sessions: Processor {
         case automatic(Duration)
         /// A time without an event; at least a second.
         case idle(Duration)
-        /// Your calls of ``Sessions/start()`` and ``Sessions/end()``. Before the first one, events belong to no session.
+        /// Your calls of ``Sessions/start()`` and ``Sessions/end()``. Before the first one, events belong to no
+        /// session.
         case manual
 
         /// 20 s in the background.
@@ -52,7 +53,7 @@ public final class Sessions: Processor {
 
     private struct State {
         var machine: SessionMachine
-        /// Events of a signal that are still to be tracked.
+        /// Events of a signal that have not been tracked yet.
         var pending: [SessionMachine.Output] = []
         var isLoaded = false
         /// Whether there is a place for the state, and it could be read.
@@ -71,11 +72,11 @@ public final class Sessions: Processor {
     ///
     /// - Parameters:
     ///   - mode: The condition that ends a session.
-    ///   - maximumLength: The longest time of a session that you don't begin yourself, by the continuous clock; at least a
-    ///     second. A day by default, as in PostHog's SDK for iOS (`PostHogSessionManager`).
+    ///   - maximumLength: The maximum length of a session that you don't begin yourself, by the continuous clock; at
+    ///     least a second. A day by default, as in PostHog's SDK for iOS (`PostHogSessionManager`).
     ///   - persistence: Where the facts for the next launch are kept.
-    ///   - interval: How exactly the time of a crash is known; at least 1 s. The state is written this often while the app is
-    ///     in the foreground, if it has changed.
+    ///   - interval: How precisely the time of a crash is known; at least 1 s. The state is written this often while
+    ///     the app is in the foreground, if it has changed.
     public init(
         _ mode: Mode = .automatic, maximumLength: Duration = .seconds(86_400),
         persistedIn persistence: Persistence = .memory, notingEvery interval: Duration = .seconds(15)
@@ -114,7 +115,7 @@ public final class Sessions: Processor {
 
     /// Checks the mode and reads the facts of earlier launches. A failure to read them is reported.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a longest length of less than a second.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second.
     public func prepare() throws {
         guard maximumLength >= .seconds(1) else {
             throw SluiceError(.invalidArgument, "a maximumLength of \(maximumLength): pass at least one second")
@@ -180,7 +181,7 @@ public final class Sessions: Processor {
         }
     }
 
-    /// Tracks the begin and the end of sessions that a signal causes.
+    /// Tracks the beginning and the end of sessions that a signal causes.
     public func emit(for signal: Signal) {
         let now = context.time.continuousTime()
         let outputs = state.withLock { state in
@@ -248,8 +249,8 @@ public final class Sessions: Processor {
         }
     }
 
-    /// Saves the session off the caller's thread, after its events: a crash between the two repeats one, rather than losing
-    /// it.
+    /// Saves the session off the caller's thread, after its events: a crash between the two repeats one, rather than
+    /// losing it.
     private func save() {
         guard state.withLock(\.isKept) else { return }
         note()
@@ -265,7 +266,7 @@ public final class Sessions: Processor {
             kept.memory.withLock { memory in
                 var new = SessionFacts()
                 new.lastIndex = machine.lastIndex
-                // Of an unchanged session the time is the same, though the clocks may differ by a millisecond.
+                // An unchanged session keeps its time, although the clocks may differ by a millisecond.
                 if let old = memory.value?.session, old.id == record?.id, old.duration == record?.duration {
                     record = old
                 }

@@ -13,8 +13,8 @@ public import Sluice
 /// precondition(traces.stage(dropping: id)?.name == "Sampling")
 /// ```
 ///
-/// A trace is there when `track` returns, so your test doesn't have to wait. The recorder has no limit. You can use it from
-/// any thread, and for several pipelines.
+/// A trace is recorded before `track` returns, so your test doesn't have to wait. The recorder has no limit. You can
+/// use it from any thread, and for several pipelines.
 public final class TraceRecorder: Sendable {
     private let recorded = Locked<[EventTrace]>([])
 
@@ -35,8 +35,8 @@ public final class TraceRecorder: Sendable {
 
     /// Returns the first stage that dropped an event, of all its traces. The stage's disposition has the reason.
     ///
-    /// Returns nil if no stage dropped it. The event is stored or held then, or the pipeline, its encoding or its stores
-    /// refused it: see `EventTrace.disposition` and `EventTrace.routes`.
+    /// Returns nil if no stage dropped it. The event is stored or held then, or the pipeline, its encoding or its
+    /// stores refused it: see `EventTrace.disposition` and `EventTrace.routes`.
     public func stage(dropping id: EventID) -> EventTrace.Stage? {
         traces(of: id).lazy.flatMap(\.stages).first { stage in
             if case .drop = stage.disposition { true } else { false }

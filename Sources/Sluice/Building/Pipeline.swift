@@ -12,8 +12,8 @@
 /// ```
 ///
 /// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
-/// ``shutdown(deadline:)`` before the process ends, to send as much as possible. The next process delivers the events that
-/// are left in a store on disk.
+/// ``shutdown(deadline:)`` before the process ends, to send as much as possible. The next process delivers the events
+/// that are left in a store on disk.
 public final class Pipeline: EventTracking {
     private let path: EventPath
     private let routes: [RouteRuntime]
@@ -26,17 +26,17 @@ public final class Pipeline: EventTracking {
     ///   - maximumEventBytes: The longest event to store, as a line of JSON: 1 MB by default. Longer events are dropped
     ///     and counted.
     ///   - environment: The sources of time and random numbers.
-    ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline from
-    ///     it.
-    ///   - onTrace: Called with the way of each event, for development and tests: see ``EventTrace``, which contains the
-    ///     event's values. Nil by default, and then free. It is called on the thread that tracks the event, without a lock
-    ///     and before `track` returns, so several threads can call it at the same time. An event that a stage inserts is
-    ///     reported before the event that the stage processes. Events that this closure tracks, itself or in a `Task` that
-    ///     it starts, pass all stages, but aren't traced by any pipeline. Don't track from it in other ways, such as a
-    ///     detached task or a queue: each trace would cause another one without end.
+    ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline
+    ///     from it.
+    ///   - onTrace: Called with the path of each event, for development and tests: see ``EventTrace``, which contains
+    ///     the event's values. Nil by default, and then free. It is called on the thread that tracks the event, without
+    ///     a lock and before `track` returns, so several threads can call it at the same time. An event that a stage
+    ///     inserts is reported before the event that the stage processes. Events that this closure tracks, itself or in
+    ///     a `Task` that it starts, pass all stages, but aren't traced by any pipeline. Don't track from it in other
+    ///     ways, such as a detached task or a queue: each trace would cause another one without end.
     ///   - stages: Processors, a store and a transport; or processors and routes.
-    /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs twice,
-    ///   or a stage can't be used; and errors of the block itself. Opened stores are closed again.
+    /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs
+    ///   twice, or a stage can't be used; and errors of the block itself. Opened stores are closed again.
     public init(
         delivery: DeliveryPolicy = .standard,
         maximumEventBytes: Int = 1_000_000,
@@ -72,20 +72,20 @@ public final class Pipeline: EventTracking {
 
     /// Tracks an event: it gets an id and the current time, passes the processors, and is stored.
     ///
-    /// This method never throws, never waits for the network, and accepts any arguments; values that can't be stored are cut
-    /// or dropped, and counted in ``ledger``. When it returns, the event is as safe as its stores promise. You can call it
-    /// from any thread; the events of one thread keep their order.
+    /// This method never throws, never waits for the network, and accepts any arguments; values that can't be stored
+    /// are cut or dropped, and counted in ``ledger``. When it returns, the event is as safe as its stores promise. You
+    /// can call it from any thread; the events of one thread keep their order.
     ///
     /// - Parameters:
     ///   - name: The event's name.
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
-    ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Sluice accepts any
-    ///     128 bits, and doesn't check whether an id was used before. Receivers deduplicate by the id: an event with the id
-    ///     of another one is stored and sent, and a receiver can then drop it as a duplicate. An id that isn't a UUID of
-    ///     version 7 doesn't sort by time.
-    ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for example
-    ///     for an event from a record of the past.
+    ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Sluice accepts
+    ///     any 128 bits, and doesn't check whether an id was used before. Receivers deduplicate by the id: an event
+    ///     with the id of another one is stored and sent, and a receiver can then drop it as a duplicate. An id that
+    ///     isn't a UUID of version 7 doesn't sort by time.
+    ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for
+    ///     example for an event from a record of the past.
     /// - Returns: The event's id, also if the event was dropped.
     @discardableResult
     public func track(
@@ -100,8 +100,8 @@ public final class Pipeline: EventTracking {
 
     // MARK: The host's platform
 
-    /// Reports a lifecycle or network change to all processors, then to delivery, which sends waiting events when the app
-    /// enters the background and when the network is back. Call it from one thread at a time.
+    /// Reports a lifecycle or network change to all processors, then to delivery, which sends waiting events when the
+    /// app enters the background and when the network is back. Call it from one thread at a time.
     ///
     /// Signals are delivered in two passes. On entering (`launched`, `didBecomeActive`, a network is available), first
     /// every processor updates its state, in the order of the lines, and then they track their events in that order. On
@@ -113,8 +113,8 @@ public final class Pipeline: EventTracking {
         for route in routes { route.receive(signal) }
     }
 
-    /// Starts no batch shortly before the system suspends the process: with less than 30 s left, or less than a third of
-    /// `time` if that is shorter. For platform adapters.
+    /// Starts no batch shortly before the system suspends the process: with less than 30 s left, or less than a third
+    /// of `time` if that is shorter. For platform adapters.
     ///
     /// - Parameter time: The time that is left; nil if the process won't be suspended. Delivery then repeats cancelled
     ///   requests.
@@ -131,7 +131,8 @@ public final class Pipeline: EventTracking {
 
     // MARK: Delivery
 
-    /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or failed.
+    /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
+    /// failed.
     ///
     /// - Returns: The results of all routes together.
     @discardableResult
@@ -147,8 +148,8 @@ public final class Pipeline: EventTracking {
     ///
     /// Batches in flight are awaited first, and may be delivered. Dead letters stay: see ``discard(route:where:)``.
     ///
-    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a store
-    ///   could not read or remove something, which the diagnostics report. Call it again in the next launch then.
+    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a
+    ///   store could not read or remove something, which the diagnostics report. Call it again in the next launch then.
     @discardableResult
     public func deleteAll() async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
@@ -221,12 +222,12 @@ public final class Pipeline: EventTracking {
         for route in routes { route.setPaused(false) }
     }
 
-    /// Ends the pipeline: accepts no more events, makes the stored ones safe against a loss of power for at most half of the
-    /// time, sends them until the deadline, and closes the stores. The next process delivers the events that are left in a
-    /// store on disk.
+    /// Ends the pipeline: accepts no more events, makes the stored ones safe against a loss of power for at most half
+    /// of the time, sends them until the deadline, and closes the stores. The next process delivers the events that are
+    /// left in a store on disk.
     ///
-    /// This method returns by the deadline even if a transport hangs, and 100 ms later if a disk hangs. Later events are
-    /// dropped and counted. A second call returns immediately.
+    /// This method returns by the deadline even if a transport hangs, and 100 ms later if a disk hangs. Later events
+    /// are dropped and counted. A second call returns immediately.
     ///
     /// - Parameter deadline: The longest time to wait, by the continuous clock; at most a year.
     /// - Returns: The final ledger.
@@ -256,7 +257,8 @@ public struct FlushReport: Sendable, Hashable {
     public let rejected: Int
     /// Events that still wait at the end of the flush, without those in ``unreadBytes``.
     public let waiting: Int
-    /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch failed.
+    /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch
+    /// failed.
     public let unreadBytes: Int
 
     /// Whether nothing waits any more.

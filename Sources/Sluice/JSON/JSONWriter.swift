@@ -10,7 +10,7 @@
 ///
 /// `object` and `array` write the braces, brackets and commas. Inside an object, each member has a name.
 public struct JSONWriter: Sendable {
-    // Filled with zeros beyond `count`, so that bytes are copied into place. Array's append would cost a call, a
+    // Initialized beyond `count`, so that bytes are copied into place. Array's append would cost a call, a
     // uniqueness check and a capacity check for every comma.
     private var buffer: [UInt8]
     private var count = 0
@@ -126,8 +126,8 @@ public struct JSONWriter: Sendable {
         raw(value.description.utf8)
     }
 
-    /// Writes a double with the fewest digits that read back as the same double, and always with a point or an exponent,
-    /// which distinguish it from an integer.
+    /// Writes a double with the fewest digits that read back as the same double, and always with a point or an
+    /// exponent, which distinguish it from an integer.
     package mutating func number(_ value: Double) {
         guard value.isFinite else { return raw("null") }
         if !decimal(value) { raw(value.description.utf8) }

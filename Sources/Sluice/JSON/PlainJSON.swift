@@ -1,6 +1,7 @@
-/// Writes pairs into memory that is large enough: those that need no escape, which are nearly all.
+/// Writes pairs without escapes, which are nearly all, into a buffer of a fixed length.
 ///
-/// ``JSONWriter`` would check uniqueness, room and limit for each piece of them.
+/// ``JSONWriter`` checks uniqueness, room and limit for each piece. This type checks only the room, once for each name
+/// and each value.
 struct PlainJSON {
     private(set) var position: UnsafeMutableRawPointer
     private let end: UnsafeMutableRawPointer

@@ -82,8 +82,8 @@ final class EventPath: Sendable {
 
     // MARK: Entering
 
-    /// - Returns: the event's id, and whether at least one route has stored the event. The id is `id`, unless that is nil or
-    ///   `configure` replaces the event.
+    /// - Returns: the event's id, and whether at least one route has stored the event. The id is `id`, unless that is
+    ///   nil or `configure` replaces the event.
     func track(
         _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
         _ configure: (inout Event) -> Void
@@ -129,7 +129,7 @@ final class EventPath: Sendable {
         return proceed(new, in: branch, below: index, isOpen)
     }
 
-    /// Lets an event continue below a stage: one that was held there, or one that the plugin has made itself.
+    /// Lets an event continue below the stage that held it.
     func forward(_ event: Event, below index: Int) -> Bool {
         let branch = branch(of: event)
         let isOpen = state.withLock { state in
@@ -162,7 +162,7 @@ final class EventPath: Sendable {
         event.chain == chain ? nil : branches.first { $0.chain == event.chain }
     }
 
-    /// Lets an event pass the stages below an index; all of them if that is nil.
+    /// Lets an event pass the stages below an index, or all stages if the index is nil.
     private func proceed(_ event: Event, in branch: Branch?, below index: Int?, _ isOpen: Bool) -> Bool {
         var event = event
         let trace = beginTrace(event, below: index)
@@ -334,7 +334,8 @@ final class EventPath: Sendable {
     // MARK: Signals and the end
 
     /// Gives a signal to all processors, in two passes. On entering, first every processor updates its state, then they
-    /// track their events. On leaving, it is the other way round and from the last line to the first.
+    /// track their events. On leaving, they first track their events, from the last line to the first, and then every
+    /// processor updates its state.
     func receive(_ signal: Signal) {
         if signal.isLeaving {
             for line in lines.reversed() { line.processor.emit(for: signal) }

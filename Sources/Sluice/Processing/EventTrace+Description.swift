@@ -1,8 +1,8 @@
 extension EventTrace: CustomStringConvertible {
     /// A table with a line for each stage and each route, and further lines for a stage with several changes.
     ///
-    /// Names and values are shortened to 40 characters, and at most five changes of a stage are shown. Use ``stages`` for
-    /// everything.
+    /// Names and values are shortened to 40 characters, and at most five changes of a stage are shown. Use ``stages``
+    /// for everything.
     public var description: String {
         let origin = startsBelow.map { ", below \($0)" } ?? ""
         let title = "\(Change.shortened(event.name)) \(event.id)\(origin): \(result)"
@@ -18,7 +18,7 @@ extension EventTrace: CustomStringConvertible {
         return ([title] + (rows.count > 1 ? lines : [])).joined(separator: "\n")
     }
 
-    /// The end of the event in one sentence.
+    /// The result of the event, for the first line.
     private var result: String {
         guard disposition == .keep else { return disposition.text(kept: "kept") }
         return routes.map { "\($0.disposition.text(kept: "stored")) in \($0.name)" }.joined(separator: ", ")
@@ -90,7 +90,7 @@ extension EventTrace.Change: CustomStringConvertible {
         }
     }
 
-    /// As JSON, so that a text with line breaks stays in its line of the table.
+    /// Returns the text as JSON, so that one with line breaks stays in its line of the table.
     private static func quoted(_ text: String) -> String { PropertyValue.string(text).description }
 
     fileprivate static func shortened(_ text: String, isQuoted: Bool = false) -> String {

@@ -1,4 +1,4 @@
-/// The way of one event through a pipeline: its stages, their changes and times, and the result of each route.
+/// The path of one event through a pipeline: its stages, their changes and times, and the result of each route.
 ///
 /// Pass a closure as `onTrace` of a ``Pipeline`` to get one for each event, and print it:
 ///
@@ -10,22 +10,22 @@
 /// }
 /// ```
 ///
-/// A trace contains the event's values, also those that a stage removes or redacts. Use it for development and tests.
-/// Don't write traces to a log that other people read.
+/// A trace contains the event's values, including those that a stage removes or redacts. Use it for development and
+/// tests. Don't write traces to a log that other people read.
 ///
-/// A trace ends at the stores. ``Pipeline/ledger`` and the dead letters tell you about the delivery.
+/// A trace ends at the stores. ``Pipeline/ledger`` and the dead letters show the delivery.
 public struct EventTrace: Sendable {
-    /// The event as its first stage got it.
+    /// The event as the first stage received it.
     public let event: Event
-    /// The type of the plugin that inserted, forwarded or dropped the event with its ``PluginContext``. Nil for an event
-    /// that was tracked, which starts at the first line.
+    /// The type of the plugin that inserted, forwarded or dropped the event with its ``PluginContext``. Nil for an
+    /// event that was tracked, which starts at the first line.
     ///
     /// A forwarded or dropped event has the id of an earlier trace, in which that plugin held it.
     public let startsBelow: String?
     /// The stages that the event passed, in order: those that all routes share, then those of each route. Empty if the
     /// pipeline was shut down.
     ///
-    /// If the core has sanitized the event, the list contains a stage with the name `sanitization`.
+    /// If the core has sanitized the event, the list contains a stage named `sanitization`.
     public internal(set) var stages: [Stage] = []
     /// Whether the event reached the routes. Otherwise a shared stage held or dropped it, it has an empty name, or the
     /// pipeline was shut down.
@@ -49,10 +49,10 @@ public struct EventTrace: Sendable {
         public let route: String?
         /// The changes that the stage made. Properties have the order of the event, and removed ones are the last.
         public let changes: [Change]
-        /// The answer of the stage.
+        /// The disposition that the stage returned.
         public let disposition: Disposition
-        /// The time that the stage took, by the suspending clock of the ``PipelineEnvironment``. It includes the events that
-        /// the stage inserted or forwarded meanwhile, with their traces.
+        /// The time that the stage took, by the suspending clock of the ``PipelineEnvironment``. It includes the events
+        /// that the stage inserted or forwarded, and their traces.
         public let duration: Duration
     }
 
@@ -82,12 +82,13 @@ public struct EventTrace: Sendable {
     public struct RouteResult: Sendable {
         /// The name of the route.
         public let name: String
-        /// ``Disposition/keep`` if the store took the event. ``Disposition/drop(_:)`` has the reason that the ledger counts.
+        /// ``Disposition/keep`` if the store took the event. ``Disposition/drop(_:)`` has the reason that the ledger
+        /// counts.
         public let disposition: Disposition
         /// The error of the encoding or of the store; nil if the event is stored, or if a stage held or dropped it.
         public let error: SluiceError?
-        /// The time that encoding and storing took. Routes that don't change the event share its encoding, which counts for
-        /// the first of them.
+        /// The time that encoding and storing took. Routes that don't change the event share its encoding, which counts
+        /// for the first of them.
         public let duration: Duration
 
         /// Whether the store took the event.

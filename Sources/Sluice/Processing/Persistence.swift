@@ -10,7 +10,7 @@
 ///
 /// All plugins treat errors alike. Damaged state is kept aside, under its own name with `.corrupt` at the end, and
 /// reported to the diagnostics; the plugin then continues as on a first launch, or with the safe choice where its
-/// documentation says so. State that can't be read at the moment is never overwritten.
+/// documentation says so. State that can't be read is never overwritten.
 public struct Persistence: Sendable {
     package enum Place: Sendable {
         case directory(String)
@@ -24,14 +24,14 @@ public struct Persistence: Sendable {
         package let remove: (@Sendable (_ item: String) throws -> Void)?
         /// It keeps only the part of a state that stays on the device when the app is removed.
         package var keepsDevicePart = false
-        /// Returns the id of this device, or nil while it is unknown. That part of a state which was written on another
-        /// device doesn't count. Nil for a place that isn't bound to a device.
+        /// Returns the id of this device, or nil while it is unknown. A part that was written on another device doesn't
+        /// count. Nil for a place that isn't bound to a device.
         package var device: (@Sendable () -> String?)?
         /// Other processes write to it too.
         package var isShared = false
     }
 
-    /// The first one counts; the others stand in where it is lost.
+    /// The first place counts. The others are read if it is lost or damaged.
     package let places: [Place]
 
     /// Keeps nothing: the next launch starts from the beginning.
@@ -41,9 +41,10 @@ public struct Persistence: Sendable {
     ///
     /// Each file is replaced as a whole: after a crash or a loss of power it holds the old state or the new one.
     ///
-    /// An app and its extensions can share the `identity.json` of an `Identity` in the container of their app group. Its
-    /// changes are made under a lock of the file `identity.json.lock` (`flock`), which holds no data and stays. The state
-    /// isn't bound to a device: exclude the directory from backups if another device must not get the same anonymous id.
+    /// An app and its extensions can share the `identity.json` of an `Identity` in the container of their app group.
+    /// Its changes are made under a lock of the file `identity.json.lock` (`flock`), which holds no data and stays. The
+    /// state isn't bound to a device: exclude the directory from backups if another device must not get the same
+    /// anonymous id.
     ///
     /// - Parameter directory: The path of a directory, which is created if it is missing.
     /// - Returns: The place, which several plugins can share.
@@ -57,11 +58,11 @@ public struct Persistence: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the place in error messages.
-    ///   - read: Returns the bytes that were last written for an item such as `identity`, or nil if there have never been
-    ///     any. It must throw if it can't tell, because nil starts from the beginning.
+    ///   - read: Returns the bytes that were last written for an item such as `identity`, or nil if there have never
+    ///     been any. It must throw if it can't read them, because nil starts from the beginning.
     ///   - write: Replaces the bytes of an item, and returns when they are safe.
     ///   - remove: Removes an item if it is there, such as a damaged one that was kept aside, when a plugin erases its
-    ///     state. Nil: the item is overwritten with no bytes.
+    ///     state. Nil: the item is replaced by an empty one.
     public init(
         named name: String, read: @escaping @Sendable (_ item: String) throws -> [UInt8]?,
         write: @escaping @Sendable (_ item: String, _ bytes: [UInt8]) throws -> Void,

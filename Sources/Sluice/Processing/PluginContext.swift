@@ -1,4 +1,5 @@
-/// A plugin's connection to the pipelines that it is part of: to make events, to read the clocks, and to report failures.
+/// A plugin's connection to the pipelines that it is part of: to make events, to read the clocks, and to report
+/// failures.
 ///
 /// Declare one as a property of your processor. The pipeline connects it when it is built:
 ///
@@ -17,7 +18,7 @@
 /// One context serves all pipelines that the plugin is part of. It doesn't keep them alive. Don't call it with a lock
 /// held that `process` takes: events come back through your plugin.
 public final class PluginContext: Sendable {
-    /// A line of a pipeline that the plugin stands in.
+    /// A position of the plugin in a pipeline.
     private struct Place {
         weak var path: EventPath?
         let chain: UInt32
@@ -112,7 +113,7 @@ public final class PluginContext: Sendable {
     /// Lets an event continue that your processor has held back with ``Disposition/hold``.
     ///
     /// It passes the stages below your processor, in the pipeline or route that it came from, with its own id and time.
-    /// Forward each held event once, from any thread, also from ``Processor/process(_:)``.
+    /// Forward each held event once. You can do that from any thread, and from ``Processor/process(_:)`` too.
     ///
     /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.

@@ -13,9 +13,10 @@
 /// ```
 ///
 /// ## Conforming
-/// - Return quickly from ``process(_:)``. It runs on the caller's thread inside `track`, on any number of threads at the
-///   same time. Don't wait in it. Don't call ``PluginContext/track(_:_:priority:configure:)-(_,Properties,_,_)`` from it.
-/// - When you cut something, call ``Event/report(_:)``, so that the ledger counts it.
+/// - Return quickly from ``process(_:)``. It runs on the caller's thread inside `track`, on any number of threads at
+///   the same time. Don't wait in it. Don't call ``PluginContext/track(_:_:priority:configure:)-(_,Properties,_,_)``
+///   from it.
+/// - When you truncate or remove something, call ``Event/report(_:)``, so that the ledger counts it.
 /// - Keep state under a lock of your own, usually in a `final class`. A processor without state is a `struct`.
 /// - Declare `let context = PluginContext()` to make events, to hold events back, or to read the clocks.
 /// - Make the plugin's verbs, such as `login` or `start`, methods that your host calls on the plugin.
@@ -30,15 +31,15 @@ public protocol Processor: Sendable {
     /// ``PluginContext`` for a processor that needs one, and Void for all others.
     associatedtype Context = Void
 
-    /// The processor's connection to the pipelines that it is part of. Declare `let context = PluginContext()` if you need
-    /// it.
+    /// The processor's connection to the pipelines that it is part of. Declare `let context = PluginContext()` if you
+    /// need it.
     var context: Context { get }
 
     /// Called once for each pipeline that is built with this processor, before any event of the host. The context is
     /// connected by then. Validate arguments and load state here.
     ///
-    /// - Throws: Any error that makes the processor unusable. Building the pipeline then throws a ``SluiceError`` with the
-    ///   name of the processor's type.
+    /// - Throws: Any error that makes the processor unusable. Building the pipeline then throws a ``SluiceError`` with
+    ///   the name of the processor's type.
     func prepare() throws
 
     /// Updates the processor's state for a signal. Don't track events here: other processors may not have been updated.
@@ -51,7 +52,7 @@ public protocol Processor: Sendable {
     /// - Parameter signal: The signal, on the thread that the host reports it on.
     func emit(for signal: Signal)
 
-    /// Whether a second processor of this type in the same pipeline can only be a mistake. False by default.
+    /// Whether it is always a mistake to list two processors of this type in a pipeline. False by default.
     ///
     /// Listing the same object twice is always a mistake.
     static var isUnique: Bool { get }
@@ -105,7 +106,7 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
 
     /// The event has an empty name.
     public static let emptyName = DropReason(rawValue: "emptyName")
-    /// As JSON the event is longer than the pipeline or the store accepts.
+    /// The event's JSON is longer than the pipeline or the store accepts.
     public static let tooLarge = DropReason(rawValue: "tooLarge")
     /// The pipeline had been shut down.
     public static let shutDown = DropReason(rawValue: "shutDown")

@@ -1,7 +1,7 @@
 /// A lifecycle or network change that you report to a pipeline: `pipeline.signal(.didEnterBackground)`.
 ///
-/// Adapters for UIKit, AppKit and processes make signals from notifications; you can also make them yourself. Give the
-/// signals of one pipeline one after the other, as a main thread does.
+/// Adapters for UIKit, AppKit and processes make signals from notifications; you can also make them yourself. Report
+/// the signals of one pipeline one after the other, for example from the main thread.
 public enum Signal: Sendable, Hashable {
     /// The process has started.
     case launched(Launch)
@@ -36,7 +36,7 @@ public enum Signal: Sendable, Hashable {
 }
 
 extension Signal {
-    /// Whether the app or the network goes away, as opposed to coming.
+    /// Whether the app leaves the foreground, or the network is lost.
     package var isLeaving: Bool {
         switch self {
         case .willResignActive, .didEnterBackground, .willTerminate, .connectivity(.unavailable): true
