@@ -227,7 +227,8 @@ public final class Pipeline: EventTracking {
     /// left in a store on disk.
     ///
     /// This method returns by the deadline even if a transport hangs, and 100 ms later if a disk hangs. Later events
-    /// are dropped and counted. A second call returns immediately.
+    /// are dropped and counted. A second call returns immediately. If a disk hangs, the ledger has the route's own counts
+    /// instead of the store's.
     ///
     /// - Parameter deadline: The longest time to wait, by the continuous clock; at most a year.
     /// - Returns: The final ledger.

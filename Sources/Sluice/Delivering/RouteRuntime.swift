@@ -206,11 +206,13 @@ final class RouteRuntime: Sendable {
     }
 
     var ledger: RouteLedger {
-        let backlog = store.backlog
+        // A store that is still in use after a shutdown may hang.
+        let current = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
         let lastStatus = transport.lastStatus
         return state.withLock { state in
             var ledger = state.journal.ledger
-            ledger.stored = backlog.events - state.unsettled
+            let backlog = current ?? state.lastBacklog
+            ledger.stored = current.map { $0.events - state.unsettled } ?? ledger.waiting
             ledger.unreadBytes = backlog.unreadBytes
             ledger.deadLetters = backlog.deadLetters
             ledger.lastStatus = lastStatus

@@ -55,6 +55,8 @@ struct RouteState: Sendable {
     private var inputs = 0
     /// Whether an event was stored since a worker last looked at the store.
     private var hasAppended = false
+    /// The backlog that a worker has seen last.
+    private(set) var lastBacklog = Backlog(events: 0, bytes: 0)
     /// Whether the store had nothing to hand out beside the batches that are out.
     private var isDry = false
     private var mustClose = false
@@ -171,6 +173,7 @@ struct RouteState: Sendable {
     ///   - now: the time.
     /// - Returns: the next step.
     mutating func nextStep(isHolding: Bool, _ backlog: Backlog, at now: Duration) -> Step {
+        lastBacklog = backlog
         if isStopped { return .stop }
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
         let hasReady = deferred.hasReady(at: now)

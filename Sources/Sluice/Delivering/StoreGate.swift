@@ -16,6 +16,8 @@ struct StoreGate: Sendable {
     var isOpen: Bool { state == .open }
     /// Whether nothing more has to be awaited.
     var isClosed: Bool { state == .closed || state == .abandoned }
+    /// Whether a shutdown has ended while the store was still in use.
+    var isAbandoned: Bool { state == .abandoned }
 
     mutating func open() { state = .open }
 

@@ -229,6 +229,41 @@ import Testing
         store.barrier.permit()
     }
 
+    /// A store whose lock is held while it writes, as that of `JSONLStore` is.
+    private final class LockingStore: StoreWrapper {
+        let base = MemoryStore()
+        let barrier = Barrier()
+        private let lock = Locked(())
+
+        func append(_ line: EventLine) throws(SluiceError) {
+            try lock.withLock { _ throws(SluiceError) in
+                barrier.block()
+                try base.append(line)
+            }
+        }
+
+        var backlog: Backlog { lock.withLock { _ in base.backlog } }
+        func close() { lock.withLock { _ in base.close() } }
+    }
+
+    @Test("a disk that hangs while an event is written delays the shutdown by a tenth of a second")
+    func hangingAppendDelaysByGrace() async throws {
+        let store = LockingStore()
+        let bench = try Bench(store: store)
+        let pipeline = bench.pipeline
+        DispatchQueue(label: "track").async { pipeline.track("Event") }
+        await store.barrier.waitForBlock()
+        let end = Task { await pipeline.shutdown(deadline: .seconds(5)) }
+        await bench.sleeps(until: 5)
+        bench.time.advance(by: .seconds(5))
+        await bench.sleeps(until: 5.1)
+        bench.time.advance(by: .milliseconds(100))
+        let ledger = await end.value
+        #expect(ledger.tracked == 1)
+        #expect(ledger.routes[0].stored == ledger.routes[0].waiting)
+        store.barrier.permit()
+    }
+
     @Test("a shutdown waits for a back-off only if it ends before the deadline")
     func shutdownWaitsForBackOffWithinDeadline() async throws {
         let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
