@@ -49,8 +49,8 @@ import Testing
         case refused(DropReason)
     }
 
-    /// 10 or 100 MB, once for all.
-    private static let huge = String(repeating: "x", count: Trials.count(full: 100_000_000, few: 10_000_000))
+    /// 2 or 100 MB, once for all.
+    private static let huge = String(repeating: "x", count: Trials.count(full: 100_000_000, few: 2_000_000))
 
     static let nan = [
         Input("NaN", .properties(#"{"p":null}"#), .nonFiniteNumber) { ["p": .double(.nan)] },

@@ -25,6 +25,7 @@ struct FailureReasonTests {
         #expect(bench.ledger.failedAttempts == 1)
         #expect(bench.ledger.heldAttempts == (kind == .held ? 1 : 0))
 
+        await bench.time.waitForSleeper()
         bench.time.advanceToNextSleeper()
         await bench.drained()
         #expect(bench.ledger.lastFailure == nil)

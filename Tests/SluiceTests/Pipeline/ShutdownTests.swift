@@ -233,17 +233,19 @@ import Testing
     private final class LockingStore: StoreWrapper {
         let base = MemoryStore()
         let barrier = Barrier()
-        private let lock = Locked(())
+        private let lock: Locked<MemoryStore>
+
+        init() { lock = Locked(base) }
 
         func append(_ line: EventLine) throws(SluiceError) {
-            try lock.withLock { _ throws(SluiceError) in
+            try lock.withLock { store throws(SluiceError) in
                 barrier.block()
-                try base.append(line)
+                try store.append(line)
             }
         }
 
-        var backlog: Backlog { lock.withLock { _ in base.backlog } }
-        func close() { lock.withLock { _ in base.close() } }
+        var backlog: Backlog { lock.withLock { $0.backlog } }
+        func close() { lock.withLock { $0.close() } }
     }
 
     @Test("a disk that hangs while an event is written delays the shutdown by a tenth of a second")
