@@ -47,7 +47,8 @@ let tests: [Target] = [
         ],
         path: "Tests/Faults/Host"),
     .executableTarget(
-        name: "Instructions", dependencies: plugins, path: "Tests/Instructions", exclude: ["count", "limits.json"]),
+        name: "Instructions", dependencies: plugins + ["SluiceFiles"], path: "Tests/Instructions",
+        exclude: ["count", "limits.json"]),
     .executableTarget(
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],

@@ -12,7 +12,7 @@ internal import Sluice
 
 /// The operating system's files.
 package struct SystemFileSystem: FileSystem {
-    package let maximumFileBytes: Int
+    package var maximumFileBytes: Int
 
     package init() {
         var limit = rlimit()

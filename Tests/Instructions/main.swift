@@ -6,6 +6,7 @@ import Dispatch
 import Sluice
 import SluiceAutoProperties
 import SluiceDuration
+import SluiceFiles
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
@@ -69,6 +70,23 @@ func lines(_ events: Int, in folder: String) throws -> [EventLine] {
     return try store.nextBatch(BatchSize(events: .max, bytes: .max))?.events ?? []
 }
 
+/// A store with 5,000 segments of one event each, left by an earlier launch.
+func storeWithBacklog(in folder: String) throws -> JSONLStore {
+    let line = try lines(1, in: folder)[0]
+    var files = SystemFileSystem()
+    files.maximumFileBytes = line.bytes.count * 3 / 2
+    let earlier = try openStore(in: folder, files)
+    for _ in 0..<5_000 { try earlier.append(line) }
+    earlier.close()
+    return try openStore(in: folder)
+}
+
+func openStore(in folder: String, _ files: SystemFileSystem = SystemFileSystem()) throws -> JSONLStore {
+    let store = JSONLStore(at: folder + "/events", capacity: .max, files: files)
+    try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+    return store
+}
+
 func run(_ row: String, _ events: Int, in folder: String) throws {
     switch row {
     case "nothing": break
@@ -86,8 +104,7 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
         precondition(bytes > events)
     case "append", "next-batch":
         let line = try lines(1, in: folder)[0]
-        let store = JSONLStore(at: folder + "/events", capacity: .max)
-        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        let store = try openStore(in: folder)
         for _ in 0..<events { try store.append(line) }
         guard row == "next-batch" else { return }
         var count = 0
@@ -96,6 +113,16 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
             try store.settle(batch.id)
         }
         precondition(count == events)
+    case "append-backlog":
+        let store = try storeWithBacklog(in: folder)
+        let line = try lines(1, in: folder)[0]
+        for _ in 0..<events { try store.append(line) }
+    case "next-segment":
+        let store = try storeWithBacklog(in: folder)
+        for _ in 0..<events {
+            guard let batch = try store.nextBatch(BatchSize(events: 1, bytes: .max)) else { preconditionFailure() }
+            try store.settle(batch.id)
+        }
     case "deliver":
         let pipeline = try pipeline(stages: false, disk: true, in: folder)
         track(events, pipeline)

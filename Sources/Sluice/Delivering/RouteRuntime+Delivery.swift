@@ -128,13 +128,14 @@ extension RouteRuntime {
 
     private func nextStep(isHolding: Bool, orDelete batch: BatchProgress? = nil) async -> RouteState.Step {
         var alarm: (deadline: Duration, task: Task<Void, Never>)?
+        var appends = 0
         defer { alarm?.task.cancel() }
         while true {
             let backlog = store.backlog
             let now = environment.time.continuousTime()
-            let step = update { $0.nextStep(isHolding: isHolding, backlog, at: now) }
+            let step = update { $0.nextStep(isHolding: isHolding, backlog, appends: appends, at: now) }
             switch step {
-            case .again: continue
+            case .again(let seen): appends = seen
             case .wait(let deadline, let inputs):
                 // The system keeps a cancelled sleep until its time. So an input doesn't replace one by its like.
                 if deadline != alarm?.deadline {

@@ -15,8 +15,8 @@ struct RouteState: Sendable {
         /// Delete everything in the store and these batches. The worker is at the gate.
         case deleteAll([BatchProgress])
         case wait(until: Duration?, inputs: Int)
-        /// Look at the store again.
-        case again
+        /// Look at the store again, which had these appends when this was decided.
+        case again(appends: Int)
         case stop
     }
 
@@ -53,8 +53,8 @@ struct RouteState: Sendable {
     private var waiters = Waiters()
     /// Counts the inputs, so that no worker begins to wait after it has missed one.
     private var inputs = 0
-    /// Whether an event was stored since a worker last looked at the store.
-    private var hasAppended = false
+    /// Counts the stored events, so that no worker takes a backlog that it read before an event for an empty store.
+    private var appends = 0
     /// The backlog that a worker has seen last.
     private(set) var lastBacklog = Backlog(events: 0, bytes: 0)
     /// Whether the store had nothing to hand out beside the batches that are out.
@@ -80,7 +80,8 @@ struct RouteState: Sendable {
     // MARK: Inputs
 
     mutating func appended(_ priority: Event.Priority, at now: () -> Duration) {
-        (hasAppended, isDry) = (true, false)
+        appends += 1
+        isDry = false
         if schedule.appended(priority, at: now) { changed() }  // mutant: sleep-through-appends
     }
 
@@ -170,18 +171,16 @@ struct RouteState: Sendable {
     /// - Parameters:
     ///   - isHolding: whether the worker holds a batch.
     ///   - backlog: the store's backlog, read just before without the lock.
+    ///   - seen: the appends of the last ``Step/again(appends:)``, which `backlog` contains; 0 without one.
     ///   - now: the time.
     /// - Returns: the next step.
-    mutating func nextStep(isHolding: Bool, _ backlog: Backlog, at now: Duration) -> Step {
+    mutating func nextStep(isHolding: Bool, _ backlog: Backlog, appends seen: Int = 0, at now: Duration) -> Step {
         lastBacklog = backlog
         if isStopped { return .stop }
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
         let hasReady = deferred.hasReady(at: now)
         let inStore = isDry ? 0 : waiting(backlog)
-        if inStore == 0, !hasReady, !isHolding, hasAppended {
-            hasAppended = false
-            return .again
-        }
+        if inStore == 0, !hasReady, !isHolding, seen != appends { return .again(appends: appends) }
         let work = DeliverySchedule.Work(
             waiting: inStore, isHolding: isHolding || hasReady,
             hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty)
@@ -312,7 +311,8 @@ struct RouteState: Sendable {
     mutating func replayed(_ count: Int, of expected: Int) {
         journal.ledger.replayed += count - expected
         guard count > 0 else { return }
-        (hasAppended, isDry) = (true, false)
+        appends += 1
+        isDry = false
         schedule.flushRequested()
         changed()
     }

@@ -1,5 +1,5 @@
 /// This package's name and version, for `$lib` and `$lib_version`.
 package enum LibraryVersion {
     package static let name = "Sluice"
-    package static let current = "0.1.0"
+    package static let current = "0.2.0"
 }

@@ -100,8 +100,9 @@ import Testing
         }
 
         private mutating func step(_ worker: Int) -> Sending? {
+            var appends = 0
             for _ in 0..<10 {
-                switch state.nextStep(isHolding: workers[worker] != nil, backlog, at: now) {
+                switch state.nextStep(isHolding: workers[worker] != nil, backlog, appends: appends, at: now) {
                 case .send(let size, let epoch):
                     return workers[worker].map { Sending(batch: $0, size: size, epoch: epoch) }
                 case .take(let size, let epoch):
@@ -114,7 +115,7 @@ import Testing
                     _ = state.took(batch)
                     return Sending(batch: BatchProgress(batch), size: size, epoch: epoch)
                 case .resume(let batch, let size, let epoch): return Sending(batch: batch, size: size, epoch: epoch)
-                case .again: continue
+                case .again(let seen): appends = seen
                 case .wait, .stop, .deleteBatch, .deleteAll: return nil
                 }
             }

@@ -244,4 +244,31 @@ import Testing
         #expect(isOver)
     }
 
+    @Test("a worker that read the backlog before an event was stored ends neither its interval nor a flush")
+    func staleBacklogEndsNothing() async {
+        var policy = DeliveryPolicy.standard
+        (policy.maximumBatchesInFlight, policy.flushInterval) = (2, .seconds(60))
+        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
+        state.opened()
+        let (before, after) = (Backlog(events: 0, bytes: 0), Backlog(events: 1, bytes: 1))
+        state.appended(.normal) { .zero }
+
+        // Both workers have read the backlog before the event. Each must look again.
+        var seen: [Int] = []
+        for _ in 0..<2 {
+            guard case .again(let appends) = state.nextStep(isHolding: false, before, at: .zero) else { break }
+            seen.append(appends)
+        }
+        #expect(seen == [1, 1])
+        guard case .wait(.seconds(60)?, _) = state.nextStep(isHolding: false, after, appends: 1, at: .zero) else {
+            Issue.record("the event's interval doesn't begin")
+            return
+        }
+        state.change { $0.flushRequested() }
+        if case .wait = state.nextStep(isHolding: false, before, at: .seconds(59)) { Issue.record("the flush is lost") }
+        guard case .take = state.nextStep(isHolding: false, after, appends: 1, at: .seconds(60)) else {
+            Issue.record("the event isn't sent")
+            return
+        }
+    }
 }

@@ -52,8 +52,8 @@ import Testing
     }
 
     /// With a count of one, every append to an empty store must wake the route. There is no flush.
-    @Test("an append to an empty store is always noticed")
-    func appendToEmptyStoreIsNoticed() async throws {
+    @Test("an append to an empty store is always noticed", arguments: [1, 3])
+    func appendToEmptyStoreIsNoticed(batchesInFlight: Int) async throws {
         let accepted = AsyncStream.makeStream(of: Int.self)
         struct Telling: Transport {
             let continuation: AsyncStream<Int>.Continuation
@@ -63,7 +63,9 @@ import Testing
                 return .all(.accepted)
             }
         }
-        let pipeline = try Pipeline(delivery: DeliveryPolicy(flushCount: 1, flushInterval: .seconds(80_000))) {
+        var policy = DeliveryPolicy(flushCount: 1, flushInterval: .seconds(80_000))
+        policy.maximumBatchesInFlight = batchesInFlight
+        let pipeline = try Pipeline(delivery: policy) {
             MemoryStore()
             Telling(continuation: accepted.continuation)
         }
