@@ -108,8 +108,8 @@ extension RouteRuntime {
     private func nextBatch() async -> (BatchProgress, Permit)? {
         while true {
             switch await nextStep(isHolding: false) {
-            case .take(let size, let epoch):
-                if let batch = take(size) { return (BatchProgress(batch), Permit(size: size, epoch: epoch)) }
+            case .take(let size, let epoch, let appends):
+                if let batch = take(size, appends) { return (BatchProgress(batch), Permit(size: size, epoch: epoch)) }
             case .resume(let batch, let size, let epoch): return (batch, Permit(size: size, epoch: epoch))
             case .deleteAll(let deferred): deleteAll(deferred)
             case .stop: return nil
@@ -166,7 +166,7 @@ extension RouteRuntime {
     }
 
     /// Takes the next batch from the store. The worker is at the gate.
-    private func take(_ size: BatchSize) -> Batch? {
+    private func take(_ size: BatchSize, _ appends: Int) -> Batch? {
         var failure: SluiceError?
         do throws(SluiceError) {
             if let batch = try store.nextBatch(size) { return update { $0.took(batch) } ? batch : nil }
@@ -177,7 +177,7 @@ extension RouteRuntime {
         let now = environment.time.continuousTime()
         update { state in
             if let failure { state.journal.report(.store, "the next batch could not be read: \(failure)") }
-            state.tookNothing(backlog, at: now, random: environment.random)
+            state.tookNothing(backlog, appends: appends, at: now, random: environment.random)
         }
         return nil
     }

@@ -6,8 +6,8 @@ struct RouteState: Sendable {
     enum Step: Sendable {
         /// Send a part with at most this size. Call ``record(_:_:epoch:at:random:)`` afterwards.
         case send(BatchSize, epoch: Int)
-        /// Take a batch and send its first part. The worker is at the gate.
-        case take(BatchSize, epoch: Int)
+        /// Take a batch and send its first part. The worker is at the gate, and the store had these appends.
+        case take(BatchSize, epoch: Int, appends: Int)
         /// Continue with a batch whose deferral has ended.
         case resume(BatchProgress, BatchSize, epoch: Int)
         /// Delete the worker's own batch.
@@ -215,7 +215,7 @@ struct RouteState: Sendable {
             close()
             return .stop
         }
-        return .take(schedule.take(batchSize), epoch: epoch)
+        return .take(schedule.take(batchSize), epoch: epoch, appends: appends)
     }
 
     /// Notes the batch that a worker took at the gate.
@@ -230,15 +230,16 @@ struct RouteState: Sendable {
         return !isStopped
     }
 
-    /// Notes that a worker at the gate got no batch. `backlog` is the store's backlog after that.
-    mutating func tookNothing(_ backlog: Backlog, at now: Duration, random: () -> UInt64) {
+    /// Notes that a worker at the gate got no batch. `backlog` is the store's backlog after that, and `seen` comes from
+    /// ``Step/take(_:epoch:appends:)``: an event that was stored meanwhile can be in the backlog.
+    mutating func tookNothing(_ backlog: Backlog, appends seen: Int, at now: Duration, random: () -> UInt64) {
         leaveGate()
         inFlight -= 1
         held -= 1
         defer { changed() }
         guard waiting(backlog) > 0 else { return }
         if held > 0 {
-            isDry = true
+            isDry = seen == appends
         } else {
             // The store has events that it can't return now. Ask again later, not in a loop.
             schedule.storeFailed(at: now, random: random)

@@ -105,9 +105,9 @@ import Testing
                 switch state.nextStep(isHolding: workers[worker] != nil, backlog, appends: appends, at: now) {
                 case .send(let size, let epoch):
                     return workers[worker].map { Sending(batch: $0, size: size, epoch: epoch) }
-                case .take(let size, let epoch):
+                case .take(let size, let epoch, let appends):
                     guard !store.isEmpty else {
-                        state.tookNothing(backlog, at: now) { 1 << 63 }
+                        state.tookNothing(backlog, appends: appends, at: now) { 1 << 63 }
                         continue
                     }
                     let batch = store.removeFirst()

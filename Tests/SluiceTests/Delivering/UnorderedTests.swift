@@ -212,7 +212,7 @@ import Testing
         state.opened()
         state.change { $0.flushRequested() }
         let backlog = Backlog(events: 1, bytes: 1)
-        guard case .take(_, let epoch) = state.nextStep(isHolding: false, backlog, at: .zero) else {
+        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, at: .zero) else {
             Issue.record("nothing is taken")
             return
         }
@@ -267,6 +267,35 @@ import Testing
         state.change { $0.flushRequested() }
         if case .wait = state.nextStep(isHolding: false, before, at: .seconds(59)) { Issue.record("the flush is lost") }
         guard case .take = state.nextStep(isHolding: false, after, appends: 1, at: .seconds(60)) else {
+            Issue.record("the event isn't sent")
+            return
+        }
+    }
+
+    @Test("an event that is stored while a worker finds nothing is sent beside a deferred batch")
+    func eventStoredMeanwhileIsNotHidden() {
+        var policy = DeliveryPolicy.standard
+        policy.maximumBatchesInFlight = 2
+        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
+        state.opened()
+        state.change { $0.flushRequested() }
+        let backlog = Backlog(events: 2, bytes: 2)
+        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, at: .zero),
+            case .take(_, _, let seen) = state.nextStep(isHolding: false, backlog, at: .zero)
+        else {
+            Issue.record("nothing is taken")
+            return
+        }
+        let batch = Batch(id: 1, events: [BatchProgressTests.line(1), BatchProgressTests.line(2)])
+        _ = state.took(batch)
+        // The second worker finds nothing, and then an event is stored.
+        state.appended(.normal) { .zero }
+        state.tookNothing(Backlog(events: 3, bytes: 3), appends: seen, at: .zero) { 0 }
+        var progress = BatchProgress(batch)
+        let result = progress.apply(.each([.retry(after: .seconds(600)), .accepted]), toFirst: 2)
+        _ = state.record(result, progress, epoch: epoch, at: .zero) { 0 }
+        state.change { $0.flushRequested() }
+        guard case .take = state.nextStep(isHolding: false, Backlog(events: 3, bytes: 3), appends: 1, at: .zero) else {
             Issue.record("the event isn't sent")
             return
         }
