@@ -33,6 +33,8 @@ struct DeliverySchedule: Sendable {
         var isHolding = false
         /// Whether other batches are in flight or deferred.
         var hasOther = false
+        /// Whether other workers wait for responses.
+        var othersAreInFlight = false
     }
 
     /// A receiver can't delay a route for longer. Otherwise a wrong or malicious header could stop it.
@@ -319,40 +321,59 @@ struct DeliverySchedule: Sendable {
 
     mutating func decision(at now: Duration, _ work: Work) -> Decision {
         let hasWork = work.isHolding || work.waiting > 0
-        if let stopDeadline, !hasWork && !work.hasOther || mustWait || now >= stopDeadline { return .stop }
+        if let stopDeadline {
+            if !hasWork && !work.hasOther || now >= stopDeadline { return .stop }
+            // A request on its way continues until the deadline.
+            if mustWait { return work.othersAreInFlight ? .wait(until: nil) : .stop }
+        }
         guard hasWork else {
-            // An event whose `appended` has not been called yet still has its time before it.
-            if !work.hasOther { beginPass(nil) }
+            // All events that arrived were taken. One whose `appended` has not been called yet still has its time before it.
+            if work.hasOther {
+                (arrived, due, criticalArrived, criticalDue) = (0, nil, 0, nil)
+            } else {
+                beginPass(nil)
+            }
             return .wait(until: nil)
         }
         if mustWait { return .wait(until: nil) }
         if stopDeadline == nil, let suspension, suspension.contains(now) { return .wait(until: suspension.upperBound) }
         if let until = phase.deadline, now < until {
             // Waiting beyond the deadline of a shutdown is useless.
-            if let stopDeadline, until >= stopDeadline { return .stop }
+            if let stopDeadline, until >= stopDeadline { return work.othersAreInFlight ? .wait(until: nil) : .stop }
             return .wait(until: until)
         }
         if work.isHolding || isInPass(work.waiting, at: now) { return .send }
         return .wait(until: [due, criticalDue].compactMap(\.self).min())
     }
 
+    /// Whether a pass for `waiting` events would begin now.
+    func isPassDue(_ waiting: Int, at now: Duration) -> Bool {
+        !isPassOpen(waiting) && (isTriggered(at: now) || criticalDue.map { now >= $0 } ?? false)
+    }
+
+    /// Whether the current pass covers more events.
+    private func isPassOpen(_ waiting: Int) -> Bool {
+        guard !mustBeginPass, let pass else { return false }
+        return pass > 0 || !isCriticalPass && waiting >= policy.batch.events
+    }
+
+    private func isTriggered(at now: Duration) -> Bool {
+        mustBeginPass || phase != .ready || stopDeadline != nil || arrived >= flushCount
+            || due.map { now >= $0 } ?? false
+    }
+
     /// Whether events may be taken from the store now. Begins and ends passes.
     private mutating func isInPass(_ waiting: Int, at now: Duration) -> Bool {
-        if !mustBeginPass, let pass {
-            if pass > 0 || !isCriticalPass && waiting >= policy.batch.events { return true }
-            self.pass = nil
-        }
-        // Without a time, the store has an event whose `appended` is about to be called. Its interval begins now.
-        let latest = due ?? now + policy.flushInterval
-        guard
-            mustBeginPass || phase != .ready || stopDeadline != nil || arrived >= flushCount || now >= latest
-        else {
-            due = latest
-            guard let criticalDue, now >= criticalDue else { return false }
-            beginPass(criticalArrived, isCritical: true)
+        if isPassOpen(waiting) { return true }
+        if !mustBeginPass { pass = nil }
+        if isTriggered(at: now) || policy.flushInterval <= .zero {
+            beginPass(waiting)
             return true
         }
-        beginPass(waiting)
+        // Without a time, the store has an event whose `appended` is about to be called. Its interval begins now.
+        due = due ?? now + policy.flushInterval
+        guard let criticalDue, now >= criticalDue else { return false }
+        beginPass(criticalArrived, isCritical: true)
         return true
     }
 

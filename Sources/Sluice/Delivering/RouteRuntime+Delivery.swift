@@ -108,8 +108,8 @@ extension RouteRuntime {
     private func nextBatch() async -> (BatchProgress, Permit)? {
         while true {
             switch await nextStep(isHolding: false) {
-            case .take(let size, let epoch, let appends):
-                if let batch = take(size, appends) { return (BatchProgress(batch), Permit(size: size, epoch: epoch)) }
+            case .take(let size, let epoch, let changes):
+                if let batch = take(size, changes) { return (BatchProgress(batch), Permit(size: size, epoch: epoch)) }
             case .resume(let batch, let size, let epoch): return (batch, Permit(size: size, epoch: epoch))
             case .deleteAll(let deferred): deleteAll(deferred)
             case .stop: return nil
@@ -128,7 +128,7 @@ extension RouteRuntime {
 
     private func nextStep(isHolding: Bool, orDelete batch: BatchProgress? = nil) async -> RouteState.Step {
         var alarm: (deadline: Duration, task: Task<Void, Never>)?
-        var appends = 0
+        var appends: Int?
         defer { alarm?.task.cancel() }
         while true {
             let backlog = store.backlog
@@ -137,8 +137,10 @@ extension RouteRuntime {
             switch step {
             case .again(let seen): appends = seen
             case .wait(let deadline, let inputs):
-                // The system keeps a cancelled sleep until its time. So an input doesn't replace one by its like.
-                if deadline != alarm?.deadline {
+                appends = nil
+                // The system keeps a cancelled sleep until its time. So an input doesn't replace one by its like, unless it
+                // has ended since `now` was read.
+                if deadline != alarm?.deadline || deadline.map({ environment.time.continuousTime() >= $0 }) ?? false {
                     alarm?.task.cancel()
                     alarm = deadline.map { ($0, wake(at: $0)) }
                 }
@@ -166,7 +168,7 @@ extension RouteRuntime {
     }
 
     /// Takes the next batch from the store. The worker is at the gate.
-    private func take(_ size: BatchSize, _ appends: Int) -> Batch? {
+    private func take(_ size: BatchSize, _ changes: Int) -> Batch? {
         var failure: SluiceError?
         do throws(SluiceError) {
             if let batch = try store.nextBatch(size) { return update { $0.took(batch) } ? batch : nil }
@@ -177,7 +179,8 @@ extension RouteRuntime {
         let now = environment.time.continuousTime()
         update { state in
             if let failure { state.journal.report(.store, "the next batch could not be read: \(failure)") }
-            state.tookNothing(backlog, appends: appends, at: now, random: environment.random)
+            state.tookNothing(
+                backlog, changes: changes, hasFailed: failure != nil, at: now, random: environment.random)
         }
         return nil
     }
@@ -201,6 +204,7 @@ extension RouteRuntime {
             update { $0.deleted(batch, isHeld: false, isComplete: isComplete) }
         }
         var isComplete = true
+        var isCut = false
         var bytes = store.backlog.bytes
         // Some batches are not in the backlog, for example those of another process that has died. A limit, so that a host
         // that tracks faster than this deletes doesn't keep it busy without end.
@@ -210,13 +214,14 @@ extension RouteRuntime {
             while bytes > 0 || more > 0, let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 if bytes <= 0 { more -= 1 }
                 bytes -= batch.events.reduce(0) { $0 + $1.bytes.count }
-                guard update({ $0.took(toDelete: batch) }) else { break }
+                isCut = !update { $0.took(toDelete: batch) }
+                if isCut { break }
                 let progress = BatchProgress(batch)
                 let isRemoved = remove(progress)
                 update { $0.deleted(progress, isHeld: false, isComplete: isRemoved) }
             }
             // A store may hold events that it can't read at present.
-            isComplete = bytes <= 0 || store.backlog.isEmpty
+            isComplete = !isCut && (bytes <= 0 || store.backlog.isEmpty)
         } catch {
             isComplete = false
             update { $0.journal.report(.store, "the waiting events could not all be read to be deleted: \(error)") }

@@ -192,7 +192,7 @@ final class RouteRuntime: Sendable {
         _ = await withCheckedContinuation { continuation in
             update { state in
                 state.wait(
-                    for: .init(event: .flushed(resolved: state.flushTarget(backlog)), continuation: continuation))
+                    for: .init(event: .flushed(upTo: state.flushTarget(backlog)), continuation: continuation))
                 state.change { $0.flushRequested() }
             }
         }

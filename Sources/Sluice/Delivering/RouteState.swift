@@ -6,8 +6,8 @@ struct RouteState: Sendable {
     enum Step: Sendable {
         /// Send a part with at most this size. Call ``record(_:_:epoch:at:random:)`` afterwards.
         case send(BatchSize, epoch: Int)
-        /// Take a batch and send its first part. The worker is at the gate, and the store had these appends.
-        case take(BatchSize, epoch: Int, appends: Int)
+        /// Take a batch and send its first part. The worker is at the gate, and the store had these changes.
+        case take(BatchSize, epoch: Int, changes: Int)
         /// Continue with a batch whose deferral has ended.
         case resume(BatchProgress, BatchSize, epoch: Int)
         /// Delete the worker's own batch.
@@ -35,10 +35,14 @@ struct RouteState: Sendable {
     var journal: RouteJournal
     private(set) var gate = StoreGate()
     private(set) var isStopped = false
-    /// Delivered and rejected events of all batches.
-    private(set) var resolved = 0
+    /// Events of all batches that workers took.
+    private var taken = 0
+    /// The value of ``taken`` before each batch that isn't settled, by the batch's id.
+    private var unsettledStarts: [UInt64: Int] = [:]
     /// Delivered and rejected events that the store still counts.
     private(set) var unsettled = 0
+    /// Delivered and rejected events of the batches that workers are removing from the store. It may count them or not.
+    private var settling = 0
     private let batchSize: BatchSize
     private let maximumInFlight: Int
     private var inFlight = 0
@@ -52,9 +56,11 @@ struct RouteState: Sendable {
     private var isDeletionComplete = true
     private var waiters = Waiters()
     /// Counts the inputs, so that no worker begins to wait after it has missed one.
-    private var inputs = 0
+    private(set) var inputs = 0
     /// Counts the stored events, so that no worker takes a backlog that it read before an event for an empty store.
     private var appends = 0
+    /// Counts the stored events and the settled batches, so that a worker that finds nothing knows whether others are why.
+    private var changes = 0
     /// The backlog that a worker has seen last.
     private(set) var lastBacklog = Backlog(events: 0, bytes: 0)
     /// Whether the store had nothing to hand out beside the batches that are out.
@@ -81,6 +87,7 @@ struct RouteState: Sendable {
 
     mutating func appended(_ priority: Event.Priority, at now: () -> Duration) {
         appends += 1
+        changes += 1
         isDry = false
         if schedule.appended(priority, at: now) { changed() }  // mutant: sleep-through-appends
     }
@@ -115,10 +122,10 @@ struct RouteState: Sendable {
         }
     }
 
-    /// The number of resolved events at which all events that wait now are resolved.
+    /// The number of taken events that contain all events which wait now. It can be higher, but not lower.
     func flushTarget(_ backlog: Backlog) -> Int {
         // The number of events in an unread segment is unknown, so the flush must wait until the store is empty.
-        backlog.unreadBytes > 0 ? .max : resolved - unsettled + backlog.events
+        backlog.unreadBytes > 0 ? .max : taken + waiting(backlog)
     }
 
     mutating func requestDeletion(_ waiter: Waiter) {
@@ -171,19 +178,24 @@ struct RouteState: Sendable {
     /// - Parameters:
     ///   - isHolding: whether the worker holds a batch.
     ///   - backlog: the store's backlog, read just before without the lock.
-    ///   - seen: the appends of the last ``Step/again(appends:)``, which `backlog` contains; 0 without one.
+    ///   - seen: the appends of ``Step/again(appends:)``, if that was the last step. `backlog` contains them, and perhaps
+    ///     later ones.
     ///   - now: the time.
     /// - Returns: the next step.
-    mutating func nextStep(isHolding: Bool, _ backlog: Backlog, appends seen: Int = 0, at now: Duration) -> Step {
+    mutating func nextStep(isHolding: Bool, _ backlog: Backlog, appends seen: Int?, at now: Duration) -> Step {
         lastBacklog = backlog
         if isStopped { return .stop }
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
         let hasReady = deferred.hasReady(at: now)
-        let inStore = isDry ? 0 : waiting(backlog)
-        if inStore == 0, !hasReady, !isHolding, seen != appends { return .again(appends: appends) }
+        var inStore = isDry && held > 0 ? 0 : waiting(backlog)
+        if !hasReady, !isHolding, seen != appends {
+            // A pass covers all events that are stored, and none is covered if it ends.
+            if inStore == 0 || seen == nil && schedule.isPassDue(inStore, at: now) { return .again(appends: appends) }
+            if let seen { (inStore, _) = inStore.addingReportingOverflow(appends - seen) }
+        }
         let work = DeliverySchedule.Work(
             waiting: inStore, isHolding: isHolding || hasReady,
-            hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty)
+            hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty, othersAreInFlight: inFlight > 0)
         switch schedule.decision(at: now, work) {
         case .stop:
             close()
@@ -200,9 +212,9 @@ struct RouteState: Sendable {
         }
     }
 
-    /// Events that the store can hand out.
+    /// Events that the store can hand out, and perhaps those of batches that are being removed.
     private func waiting(_ backlog: Backlog) -> Int {
-        backlog.unreadBytes > 0 ? .max : max(0, backlog.events - handedOut)
+        backlog.unreadBytes > 0 ? .max : max(0, backlog.events - handedOut + settling)
     }
 
     private mutating func send(isHolding: Bool, at now: Duration) -> Step {
@@ -215,7 +227,7 @@ struct RouteState: Sendable {
             close()
             return .stop
         }
-        return .take(schedule.take(batchSize), epoch: epoch, appends: appends)
+        return .take(schedule.take(batchSize), epoch: epoch, changes: changes)
     }
 
     /// Notes the batch that a worker took at the gate.
@@ -223,6 +235,8 @@ struct RouteState: Sendable {
     /// - Returns: whether to send it; false if delivery was stopped meanwhile.
     mutating func took(_ batch: Batch) -> Bool {
         leaveGate()
+        unsettledStarts[batch.id] = taken
+        taken += batch.events.count
         handedOut += batch.events.count
         schedule.took(batch.events.count)
         // There may be room and work for another worker.
@@ -230,16 +244,24 @@ struct RouteState: Sendable {
         return !isStopped
     }
 
-    /// Notes that a worker at the gate got no batch. `backlog` is the store's backlog after that, and `seen` comes from
-    /// ``Step/take(_:epoch:appends:)``: an event that was stored meanwhile can be in the backlog.
-    mutating func tookNothing(_ backlog: Backlog, appends seen: Int, at now: Duration, random: () -> UInt64) {
+    /// Notes that a worker at the gate got no batch.
+    ///
+    /// - Parameters:
+    ///   - backlog: the store's backlog after that.
+    ///   - seen: the changes of ``Step/take(_:epoch:changes:)``. Others can have taken the events, or stored new ones.
+    ///   - hasFailed: whether the store threw.
+    ///   - now: the time.
+    ///   - random: returns random bits.
+    mutating func tookNothing(
+        _ backlog: Backlog, changes seen: Int, hasFailed: Bool, at now: Duration, random: () -> UInt64
+    ) {
         leaveGate()
         inFlight -= 1
         held -= 1
         defer { changed() }
-        guard waiting(backlog) > 0 else { return }
+        guard waiting(backlog) > 0, hasFailed || seen == changes else { return }
         if held > 0 {
-            isDry = seen == appends
+            isDry = true
         } else {
             // The store has events that it can't return now. Ask again later, not in a loop.
             schedule.storeFailed(at: now, random: random)
@@ -261,10 +283,9 @@ struct RouteState: Sendable {
         var work = StoreWork(result: result, rejected: recorded.rejected, mustReplay: recorded.mustReplay)
         if batch.isResolved {
             work.mustSettle = true
+            settling += batch.resolved
         } else if batch.isDeferred {
-            work.isDeferred = true
-            held -= 1
-            deferred.add(batch, schedule.deferral(batch, at: now, random: random()))  // mutant: forget-deferred-batch
+            work.deferral = schedule.deferral(batch, at: now, random: random())
         }
         if work.isNeeded {
             _ = gate.enter()
@@ -278,13 +299,20 @@ struct RouteState: Sendable {
     private mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
         journal.record(work.result, work.rejected)
         inFlight -= 1
-        resolved += work.result.resolved
         unsettled += work.result.resolved
-        if work.mustSettle {
-            unsettled -= batch.resolved
-            (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false)
+        if let deferral = work.deferral {
+            // Now, because another worker can resume the batch, and the store must have its rejected events before.
+            held -= 1
+            deferred.add(batch, deferral)  // mutant: forget-deferred-batch
         }
-        waiters.endFlushes(upTo: work.result.endsFlushes ? .max : resolved)
+        if work.mustSettle {
+            unsettledStarts[batch.id] = nil
+            unsettled -= batch.resolved
+            settling -= batch.resolved
+            (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false)
+            changes += 1
+        }
+        waiters.endFlushes(upTo: work.result.endsFlushes ? .max : unsettledStarts.values.min() ?? taken)
         if maximumInFlight > 1 || mustDelete { changed() }
     }
 
@@ -294,8 +322,10 @@ struct RouteState: Sendable {
         let rejected: [RejectedEvent]
         let mustReplay: Bool
         var mustSettle = false
-        var isDeferred = false
+        /// When the deferred rest of the batch is sent.
+        var deferral: (notBefore: Duration, until: Duration)?
 
+        var isDeferred: Bool { deferral != nil }
         var isNeeded: Bool { !rejected.isEmpty || mustReplay || mustSettle }
     }
 
@@ -313,6 +343,7 @@ struct RouteState: Sendable {
         journal.ledger.replayed += count - expected
         guard count > 0 else { return }
         appends += 1
+        changes += 1
         isDry = false
         schedule.flushRequested()
         changed()
@@ -332,6 +363,7 @@ struct RouteState: Sendable {
     mutating func deleted(_ batch: BatchProgress, isHeld: Bool, isComplete: Bool) {
         journal.ledger.dropped.add(batch.waiting, .deleted)
         isDeletionComplete = isDeletionComplete && isComplete
+        unsettledStarts[batch.id] = nil
         handedOut -= batch.count
         unsettled -= batch.resolved
         if isHeld { held -= 1 }

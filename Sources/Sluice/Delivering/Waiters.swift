@@ -2,8 +2,8 @@
 struct Waiters: Sendable {
     struct Waiter: Sendable {
         enum Event: Sendable, Equatable {
-            /// This many events are delivered or rejected, or a wait is useless.
-            case flushed(resolved: Int)
+            /// The events of all batches before this number of taken events are resolved, or a wait is useless.
+            case flushed(upTo: Int)
             case deleted
             /// Delivery has ended, and the store is closed.
             case closed
@@ -31,8 +31,8 @@ struct Waiters: Sendable {
         ended += remove { $0 == event }.map { ($0, success) }
     }
 
-    mutating func endFlushes(upTo resolved: Int = .max) {
-        let flushes = remove { if case .flushed(let target) = $0 { target <= resolved } else { false } }
+    mutating func endFlushes(upTo taken: Int = .max) {
+        let flushes = remove { if case .flushed(let target) = $0 { target <= taken } else { false } }
         ended += flushes.map { ($0, true) }
     }
 

@@ -100,14 +100,14 @@ import Testing
         }
 
         private mutating func step(_ worker: Int) -> Sending? {
-            var appends = 0
+            var appends: Int? = 0
             for _ in 0..<10 {
                 switch state.nextStep(isHolding: workers[worker] != nil, backlog, appends: appends, at: now) {
                 case .send(let size, let epoch):
                     return workers[worker].map { Sending(batch: $0, size: size, epoch: epoch) }
-                case .take(let size, let epoch, let appends):
+                case .take(let size, let epoch, let changes):
                     guard !store.isEmpty else {
-                        state.tookNothing(backlog, appends: appends, at: now) { 1 << 63 }
+                        state.tookNothing(backlog, changes: changes, hasFailed: false, at: now) { 1 << 63 }
                         continue
                     }
                     let batch = store.removeFirst()
@@ -146,7 +146,9 @@ import Testing
         /// Passes time until a worker may go on.
         private mutating func wait() -> Bool {
             for worker in workers.indices {
-                if case .wait(let until?, _) = state.nextStep(isHolding: workers[worker] != nil, backlog, at: now) {
+                if case .wait(let until?, _) = state.nextStep(
+                    isHolding: workers[worker] != nil, backlog, appends: 0, at: now)
+                {
                     now = max(now, until)
                     return true
                 }

@@ -149,6 +149,17 @@ import Testing
         #expect(rig.store.backlog.events == (moment == .settle ? 0 : 1))
     }
 
+    @Test("a deletion that a shutdown cuts off isn't reported as complete")
+    func cutDeletionIsIncomplete() async throws {
+        let rig = try Rig(at: .nextBatch) { rig in rig.route.close() }
+        try rig.append()
+        rig.route.setPaused(true)
+        rig.route.start()
+        #expect(await rig.route.deleteAll() == false)
+        #expect(rig.store.backlog.events == 1)
+        await rig.route.shutdown(deadline: .zero)
+    }
+
     @Test("a route whose delivery has ended closes its store")
     func endedRouteClosesStore() async throws {
         let rig = try Rig(at: .settle) { _ in }

@@ -212,7 +212,7 @@ import Testing
         state.opened()
         state.change { $0.flushRequested() }
         let backlog = Backlog(events: 1, bytes: 1)
-        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, at: .zero) else {
+        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero) else {
             Issue.record("nothing is taken")
             return
         }
@@ -224,14 +224,14 @@ import Testing
         _ = state.record(result, progress, epoch: epoch, at: .zero) { 0 }
 
         let isOver = await withCheckedContinuation { continuation in
-            state.wait(for: .init(event: .flushed(resolved: 1), continuation: continuation))
+            state.wait(for: .init(event: .flushed(upTo: 1), continuation: continuation))
             state.change { $0.flushRequested() }
-            _ = state.nextStep(isHolding: false, backlog, at: .zero)
+            _ = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero)
             let ended = state.takeActions().waiters
             #expect(ended.isEmpty)
             for (waiter, value) in ended { waiter.continuation.resume(returning: value) }
             guard ended.isEmpty else { return }
-            guard case .send = state.nextStep(isHolding: true, backlog, at: .zero) else {
+            guard case .send = state.nextStep(isHolding: true, backlog, appends: 0, at: .zero) else {
                 Issue.record("nothing is sent")
                 return
             }
@@ -242,62 +242,5 @@ import Testing
             for (waiter, value) in state.takeActions().waiters { waiter.continuation.resume(returning: value) }
         }
         #expect(isOver)
-    }
-
-    @Test("a worker that read the backlog before an event was stored ends neither its interval nor a flush")
-    func staleBacklogEndsNothing() async {
-        var policy = DeliveryPolicy.standard
-        (policy.maximumBatchesInFlight, policy.flushInterval) = (2, .seconds(60))
-        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
-        state.opened()
-        let (before, after) = (Backlog(events: 0, bytes: 0), Backlog(events: 1, bytes: 1))
-        state.appended(.normal) { .zero }
-
-        // Both workers have read the backlog before the event. Each must look again.
-        var seen: [Int] = []
-        for _ in 0..<2 {
-            guard case .again(let appends) = state.nextStep(isHolding: false, before, at: .zero) else { break }
-            seen.append(appends)
-        }
-        #expect(seen == [1, 1])
-        guard case .wait(.seconds(60)?, _) = state.nextStep(isHolding: false, after, appends: 1, at: .zero) else {
-            Issue.record("the event's interval doesn't begin")
-            return
-        }
-        state.change { $0.flushRequested() }
-        if case .wait = state.nextStep(isHolding: false, before, at: .seconds(59)) { Issue.record("the flush is lost") }
-        guard case .take = state.nextStep(isHolding: false, after, appends: 1, at: .seconds(60)) else {
-            Issue.record("the event isn't sent")
-            return
-        }
-    }
-
-    @Test("an event that is stored while a worker finds nothing is sent beside a deferred batch")
-    func eventStoredMeanwhileIsNotHidden() {
-        var policy = DeliveryPolicy.standard
-        policy.maximumBatchesInFlight = 2
-        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
-        state.opened()
-        state.change { $0.flushRequested() }
-        let backlog = Backlog(events: 2, bytes: 2)
-        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, at: .zero),
-            case .take(_, _, let seen) = state.nextStep(isHolding: false, backlog, at: .zero)
-        else {
-            Issue.record("nothing is taken")
-            return
-        }
-        let batch = Batch(id: 1, events: [BatchProgressTests.line(1), BatchProgressTests.line(2)])
-        _ = state.took(batch)
-        // The second worker finds nothing, and then an event is stored.
-        state.appended(.normal) { .zero }
-        state.tookNothing(Backlog(events: 3, bytes: 3), appends: seen, at: .zero) { 0 }
-        var progress = BatchProgress(batch)
-        let result = progress.apply(.each([.retry(after: .seconds(600)), .accepted]), toFirst: 2)
-        _ = state.record(result, progress, epoch: epoch, at: .zero) { 0 }
-        state.change { $0.flushRequested() }
-        guard case .take = state.nextStep(isHolding: false, Backlog(events: 3, bytes: 3), appends: 1, at: .zero) else {
-            Issue.record("the event isn't sent")
-            return
-        }
     }
 }

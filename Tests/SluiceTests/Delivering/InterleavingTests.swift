@@ -1,0 +1,229 @@
+import SluiceTesting
+import Testing
+
+@testable import Sluice
+
+/// The workers of a route and two threads of a host, whose steps between two uses of the lock come in a random order.
+///
+/// Each step reads the store, or changes the state under the lock, as ``RouteRuntime`` does. So a worker can decide with a
+/// backlog that it read long before.
+@Suite struct InterleavingTests {
+    private struct Walk {
+        private enum Worker {
+            case looking(appends: Int?)
+            case deciding(Backlog, appends: Int?)
+            case asleep(until: Duration?, inputs: Int)
+            case taking(BatchSize, epoch: Int, changes: Int)
+            case findingNothing(Backlog, changes: Int)
+            case sending(BatchProgress, epoch: Int)
+            case settling(BatchProgress, RouteState.StoreWork)
+            case settled(BatchProgress, RouteState.StoreWork)
+        }
+
+        private enum Flush {
+            case none
+            case reading(Backlog, stored: Set<Int>)
+            case waiting(stored: Set<Int>)
+        }
+
+        static let interval = Duration.seconds(60)
+
+        private var random: SeededRandom
+        private var state: RouteState
+        private var workers: [Worker]
+        /// An event that is in the store, and that the route hasn't noted yet.
+        private var stored: Int?
+        private var flush = Flush.none
+        /// Whether the receiver has deferred an event since the flush began.
+        private var hasDeferred = false
+        /// The events that a worker can take.
+        private var store: [Int] = []
+        private var handedOut = 0
+        private var storedAt: [Int: Duration] = [:]
+        private var resolved: Set<Int> = []
+        private var now = Duration.zero
+        private var lastBatch: UInt64 = 0
+        private var continuation: CheckedContinuation<Bool, Never>?
+        private var deferred: Set<Int> = []
+        private(set) var fault: String?
+
+        init(seed: UInt64, workers count: Int, _ continuation: CheckedContinuation<Bool, Never>) {
+            random = SeededRandom(seed: seed)
+            self.continuation = continuation
+            var policy = DeliveryPolicy(
+                batch: BatchSize(events: 2, bytes: .max), flushCount: 4, flushInterval: Walk.interval)
+            policy.maximumBatchesInFlight = count
+            state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
+            state.opened()
+            workers = Array(repeating: .looking(appends: nil), count: count)
+        }
+
+        /// - Returns: the continuation of a flush that has not ended.
+        mutating func run(steps: Int) -> CheckedContinuation<Bool, Never>? {
+            for _ in 0..<steps where fault == nil {
+                switch Int.random(in: 0..<workers.count + 2, using: &random) {
+                case workers.count: stepTrack(mayBegin: true)
+                case workers.count + 1: stepFlush(mayBegin: storedAt.count > 2)
+                case let worker: step(worker)
+                }
+            }
+            // Everything ends once the host tracks no more.
+            for _ in 0..<10_000 where fault == nil {
+                if resolved.count == storedAt.count, case .none = flush { return continuation }
+                stepTrack(mayBegin: false)
+                stepFlush(mayBegin: false)
+                for worker in workers.indices { step(worker) }
+                passTime()
+            }
+            fault = fault ?? "an event or a flush never ends"
+            return continuation
+        }
+
+        private var backlog: Backlog {
+            Backlog(events: store.count + handedOut, bytes: store.count + handedOut)
+        }
+
+        private mutating func stepTrack(mayBegin: Bool) {
+            if let number = stored {
+                let now = now
+                state.appended(number % 7 == 6 ? .critical : .normal) { now }
+                stored = nil
+            } else if mayBegin {
+                let number = storedAt.count
+                store.append(number)
+                storedAt[number] = now
+                stored = number
+            }
+            endWaits()
+        }
+
+        private mutating func stepFlush(mayBegin: Bool) {
+            switch flush {
+            case .none where mayBegin && continuation != nil:
+                // The caller's own events, which it has tracked before.
+                flush = .reading(backlog, stored: Set(storedAt.keys).subtracting(stored.map { [$0] } ?? []))
+            case .reading(let backlog, let stored):
+                guard let continuation else { return }
+                (flush, hasDeferred) = (.waiting(stored: stored), false)
+                state.wait(
+                    for: .init(event: .flushed(upTo: state.flushTarget(backlog)), continuation: continuation))
+                state.change { $0.flushRequested() }
+            case .none, .waiting: break
+            }
+            endWaits()
+        }
+
+        private mutating func step(_ index: Int) {
+            switch workers[index] {
+            case .looking(let appends): workers[index] = .deciding(backlog, appends: appends)
+            case .deciding(let backlog, let appends):
+                switch state.nextStep(isHolding: false, backlog, appends: appends, at: now) {
+                case .again(let appends): workers[index] = .looking(appends: appends)
+                case .wait(let until, let inputs): workers[index] = .asleep(until: until, inputs: inputs)
+                case .take(let size, let epoch, let changes):
+                    workers[index] = .taking(size, epoch: epoch, changes: changes)
+                case .resume(let batch, _, let epoch):
+                    for case .settling(let other, _) in workers where other.id == batch.id {
+                        fault = "a batch is resumed before the store has its rejected events"
+                    }
+                    workers[index] = .sending(batch, epoch: epoch)
+                case .send, .deleteBatch, .deleteAll, .stop: fault = "an unexpected step"
+                }
+            case .asleep(let until, let inputs):
+                if inputs != state.inputs || until.map({ $0 <= now }) ?? false {
+                    workers[index] = .looking(appends: nil)
+                }
+            case .taking(let size, let epoch, let changes):
+                let numbers = store.prefix(size.events)
+                guard !numbers.isEmpty else {
+                    workers[index] = .findingNothing(backlog, changes: changes)
+                    return
+                }
+                store.removeFirst(numbers.count)
+                handedOut += numbers.count
+                lastBatch += 1
+                let batch = Batch(id: lastBatch, events: numbers.map { BatchProgressTests.line($0) })
+                _ = state.took(batch)
+                workers[index] = .sending(BatchProgress(batch), epoch: epoch)
+            case .findingNothing(let backlog, let changes):
+                state.tookNothing(backlog, changes: changes, hasFailed: false, at: now) { 0 }
+                workers[index] = .looking(appends: nil)
+            case .sending(let batch, let epoch): send(batch, epoch, index)
+            case .settling(let batch, let work):
+                if work.mustSettle { handedOut -= batch.count }
+                workers[index] = work.mustSettle ? .settled(batch, work) : .looking(appends: nil)
+                if !work.mustSettle { state.settled(batch, work) }
+            case .settled(let batch, let work):
+                state.settled(batch, work)
+                workers[index] = .looking(appends: nil)
+            }
+            endWaits()
+        }
+
+        /// The receiver accepts most batches, and sometimes rejects one event and defers another one.
+        private mutating func send(_ sent: BatchProgress, _ epoch: Int, _ index: Int) {
+            var batch = sent
+            let numbers = BatchProgressTests.numbers(batch.unresolved)
+            let accepts = numbers.count < 2 || Int.random(in: 0..<8, using: &random) > 0
+            for number in accepts ? numbers : Array(numbers.dropFirst()) {
+                guard resolved.insert(number).inserted else { return fault = "an event is sent twice" }
+                guard let time = storedAt[number], now - time <= Walk.interval || deferred.contains(number) else {
+                    return fault = "an event waits longer than the interval"
+                }
+            }
+            if !accepts {
+                deferred.insert(numbers[0])
+                hasDeferred = true
+            }
+            let verdicts = Verdicts.each(
+                numbers.map {
+                    $0 == numbers[0] && !accepts ? .retry(after: .seconds(200)) : accepts ? .accepted : .rejected("")
+                })
+            let result = batch.apply(verdicts, toFirst: numbers.count)
+            guard let work = state.record(result, batch, epoch: epoch, at: now, random: { 0 }) else {
+                return fault = "stops"
+            }
+            workers[index] = work.isNeeded ? .settling(batch, work) : .looking(appends: nil)
+        }
+
+        private mutating func endWaits() {
+            for (waiter, value) in state.takeActions().waiters {
+                waiter.continuation.resume(returning: value)
+                guard case .flushed = waiter.event, case .waiting(let stored) = flush else { continue }
+                (flush, continuation) = (.none, nil)
+                if !hasDeferred, !stored.subtracting(deferred).isSubset(of: resolved) {
+                    fault = "a flush ends before its events are sent"
+                }
+            }
+        }
+
+        /// Passes time if every worker sleeps.
+        private mutating func passTime() {
+            var next: Duration?
+            for worker in workers {
+                guard case .asleep(let until, let inputs) = worker, inputs == state.inputs else { return }
+                next = [next, until].compactMap(\.self).min()
+            }
+            if let next { now = max(now, next) }
+        }
+    }
+
+    @Test(
+        "in any order of steps, no event waits longer than its interval, and no flush ends early", arguments: [1, 2, 3])
+    func anyOrderKeepsIntervalsAndFlushes(workers: Int) async {
+        let walks = Trials.count(full: 100_000, few: 3_000)
+        for seed in 0..<UInt64(walks) {
+            var fault: String?
+            _ = await withCheckedContinuation { continuation in
+                var walk = Walk(seed: seed, workers: workers, continuation)
+                walk.run(steps: 60)?.resume(returning: false)
+                fault = walk.fault
+            }
+            if let fault {
+                Issue.record("\(fault) with seed \(seed)")
+                return
+            }
+        }
+        Trials.report("\(walks) orders of steps with \(workers) workers")
+    }
+}

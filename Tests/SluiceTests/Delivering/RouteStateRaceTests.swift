@@ -1,0 +1,228 @@
+import SluiceTesting
+import Testing
+
+@testable import Sluice
+
+/// Orders of steps of two workers and a host that had a wrong result once. ``InterleavingTests`` looks for more.
+@Suite struct RouteStateRaceTests {
+    private func state(interval: Duration = .seconds(60)) -> RouteState {
+        var policy = DeliveryPolicy.standard
+        (policy.maximumBatchesInFlight, policy.flushInterval) = (2, interval)
+        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
+        state.opened()
+        return state
+    }
+
+    private func backlog(_ events: Int) -> Backlog { Backlog(events: events, bytes: events) }
+
+    /// A worker takes events 1 to `count`.
+    private func take(_ count: Int, _ state: inout RouteState, id: UInt64 = 1) throws -> (BatchProgress, epoch: Int) {
+        let step = state.nextStep(isHolding: false, backlog(count), appends: 0, at: .zero)
+        guard case .take(_, let epoch, _) = step else {
+            throw SluiceError(.invalidArgument, "nothing is taken: \(step)")
+        }
+        let batch = Batch(id: id, events: (1...count).map { BatchProgressTests.line($0) })
+        _ = state.took(batch)
+        return (BatchProgress(batch), epoch)
+    }
+
+    private func send(
+        _ taken: (BatchProgress, epoch: Int), _ verdicts: Verdicts, _ state: inout RouteState
+    ) throws -> (BatchProgress, RouteState.StoreWork) {
+        var progress = taken.0
+        let result = progress.apply(verdicts, toFirst: progress.count)
+        let work = state.record(result, progress, epoch: taken.epoch, at: .zero) { 0 }
+        return (progress, try #require(work))
+    }
+
+    @Test("a worker that read the backlog before an event was stored ends neither its interval nor a flush")
+    func staleBacklogEndsNothing() async {
+        var state = state()
+        let (before, after) = (Backlog(events: 0, bytes: 0), Backlog(events: 1, bytes: 1))
+        state.appended(.normal) { .zero }
+
+        // Both workers have read the backlog before the event. Each must look again.
+        var seen: [Int] = []
+        for _ in 0..<2 {
+            guard case .again(let appends) = state.nextStep(isHolding: false, before, appends: 0, at: .zero) else {
+                break
+            }
+            seen.append(appends)
+        }
+        #expect(seen == [1, 1])
+        guard case .wait(.seconds(60)?, _) = state.nextStep(isHolding: false, after, appends: 1, at: .zero) else {
+            Issue.record("the event's interval doesn't begin")
+            return
+        }
+        state.change { $0.flushRequested() }
+        if case .wait = state.nextStep(isHolding: false, before, appends: 0, at: .seconds(59)) {
+            Issue.record("the flush is lost")
+        }
+        guard case .take = state.nextStep(isHolding: false, after, appends: 1, at: .seconds(60)) else {
+            Issue.record("the event isn't sent")
+            return
+        }
+    }
+
+    @Test("an event that is stored while a worker finds nothing is sent beside a deferred batch")
+    func eventStoredMeanwhileIsNotHidden() {
+        var state = state()
+        state.change { $0.flushRequested() }
+        let backlog = Backlog(events: 2, bytes: 2)
+        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero),
+            case .take(_, _, let seen) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero)
+        else {
+            Issue.record("nothing is taken")
+            return
+        }
+        let batch = Batch(id: 1, events: [BatchProgressTests.line(1), BatchProgressTests.line(2)])
+        _ = state.took(batch)
+        // The second worker finds nothing, and then an event is stored.
+        state.appended(.normal) { .zero }
+        state.tookNothing(Backlog(events: 3, bytes: 3), changes: seen, hasFailed: false, at: .zero) { 0 }
+        var progress = BatchProgress(batch)
+        let result = progress.apply(.each([.retry(after: .seconds(600)), .accepted]), toFirst: 2)
+        _ = state.record(result, progress, epoch: epoch, at: .zero) { 0 }
+        state.change { $0.flushRequested() }
+        guard case .take = state.nextStep(isHolding: false, Backlog(events: 3, bytes: 3), appends: 1, at: .zero) else {
+            Issue.record("the event isn't sent")
+            return
+        }
+    }
+
+    @Test("a flush waits for its own events, not for as many of others")
+    func flushWaitsForItsOwnEvents() async throws {
+        var state = state()
+        state.change { $0.flushRequested() }
+        let slow = try take(1, &state)
+        let ended: [Bool] = try await endedFlushes(of: &state, target: state.flushTarget(backlog(1))) { state in
+            // Another caller's event is stored, taken and accepted meanwhile.
+            state.change { $0.flushRequested() }
+            guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .zero)
+            else { throw SluiceError(.invalidArgument, "nothing is taken") }
+            let batch = Batch(id: 2, events: [BatchProgressTests.line(2)])
+            _ = state.took(batch)
+            let (other, work) = try send((BatchProgress(batch), epoch), .all(.accepted), &state)
+            state.settled(other, work)
+            let early = state.takeActions().waiters.filter { $0.0.event != .changed }
+            for (waiter, value) in early { waiter.continuation.resume(returning: value) }
+            let (own, ownWork) = try send(slow, .all(.accepted), &state)
+            state.settled(own, ownWork)
+            let late = state.takeActions().waiters.filter { $0.0.event != .changed }
+            for (waiter, value) in late { waiter.continuation.resume(returning: value) }
+            return [early.isEmpty, late.count == 1]
+        }
+        #expect(ended == [true, true])
+    }
+
+    /// Adds a flush to the state, and runs `body`, which must end it.
+    private func endedFlushes(
+        of state: inout RouteState, target: Int, _ body: (inout RouteState) throws -> [Bool]
+    ) async throws -> [Bool] {
+        var result: Result<[Bool], any Error> = .success([])
+        _ = await withCheckedContinuation { continuation in
+            state.wait(for: .init(event: .flushed(upTo: target), continuation: continuation))
+            result = Result { try body(&state) }
+        }
+        return try result.get()
+    }
+
+    @Test("a flush during the removal of a batch covers the events behind it")
+    func flushDuringSettleCoversRest() throws {
+        var state = state()
+        state.change { $0.flushRequested() }
+        let (batch, work) = try send(try take(50, &state), .all(.accepted), &state)
+        // The store has removed the batch, and the route hasn't noted that yet. 30 others wait.
+        #expect(state.flushTarget(backlog(30)) >= 80)
+        state.settled(batch, work)
+        #expect(state.flushTarget(backlog(30)) == 80)
+    }
+
+    @Test("an event beside a deferred batch has an interval of its own")
+    func eventBesideDeferredBatchHasInterval() throws {
+        var state = state()
+        state.change { $0.flushRequested() }
+        let taken = try take(2, &state)
+        // The event is taken before its `appended` is called.
+        state.appended(.normal) { .zero }
+        let (_, work) = try send(taken, .each([.retry(after: .seconds(3_600)), .accepted]), &state)
+        #expect(work.isDeferred)
+        _ = state.nextStep(isHolding: false, backlog(2), appends: 1, at: .zero)
+        let isNews = state.schedule.appended(.normal) { .seconds(1) }
+        #expect(isNews)
+    }
+
+    @Test("failed reads of two workers hide no event")
+    func failedReadsHideNothing() throws {
+        var state = state()
+        state.change { $0.flushRequested() }
+        for _ in 0..<2 {
+            guard case .take = state.nextStep(isHolding: false, backlog(3), appends: 0, at: .zero) else {
+                throw SluiceError(.invalidArgument, "nothing is taken")
+            }
+        }
+        for _ in 0..<2 { state.tookNothing(backlog(3), changes: 0, hasFailed: true, at: .zero) { 0 } }
+        guard case .take = state.nextStep(isHolding: false, backlog(3), appends: 0, at: .seconds(600)) else {
+            Issue.record("the events are hidden")
+            return
+        }
+    }
+
+    @Test("a worker that finds nothing because others were faster doesn't back off")
+    func fasterWorkerCausesNoBackOff() throws {
+        var state = state()
+        state.change { $0.flushRequested() }
+        let first = try take(1, &state)
+        state.change { $0.flushRequested() }
+        guard case .take(_, _, let changes) = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .zero) else {
+            throw SluiceError(.invalidArgument, "nothing is taken")
+        }
+        let (batch, work) = try send(first, .all(.accepted), &state)
+        state.settled(batch, work)
+        // The backlog is that of before.
+        state.tookNothing(backlog(1), changes: changes, hasFailed: false, at: .zero) { 0 }
+        #expect(state.schedule.phase == .ready)
+    }
+
+    @Test("a shutdown that can't retry in time waits for the requests of other workers")
+    func shutdownWaitsForOtherRequests() throws {
+        for isPaused in [false, true] {
+            var state = state()
+            state.change { $0.flushRequested() }
+            let first = try take(1, &state)
+            state.change { $0.flushRequested() }
+            let second = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .zero)
+            guard case .take = second else { throw SluiceError(.invalidArgument, "nothing is taken") }
+            _ = state.took(Batch(id: 2, events: [BatchProgressTests.line(2)]))
+            state.change {
+                $0.setPaused(isPaused)
+                $0.stopRequested(deadline: .seconds(5))
+            }
+            _ = try send(first, .all(.retry(after: .seconds(60))), &state)
+            guard case .wait = state.nextStep(isHolding: true, backlog(2), appends: 0, at: .zero) else {
+                Issue.record("the other request is cut off")
+                return
+            }
+            guard case .stop = state.nextStep(isHolding: true, backlog(2), appends: 0, at: .seconds(5)) else {
+                Issue.record("the deadline is ignored")
+                return
+            }
+        }
+    }
+
+    @Test("a deferred batch isn't resumed before the store has its rejected events")
+    func deferredBatchIsResumedAfterSettle() throws {
+        var state = state()
+        state.change { $0.flushRequested() }
+        let (batch, work) = try send(try take(2, &state), .each([.rejected(""), .retry(after: nil)]), &state)
+        state.change { $0.flushRequested() }
+        if case .resume = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .seconds(600)) {
+            Issue.record("the batch is resumed too early")
+        }
+        state.settled(batch, work)
+        guard case .resume = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .seconds(600)) else {
+            Issue.record("the batch isn't resumed")
+            return
+        }
+    }
+}
