@@ -22,7 +22,7 @@ extension RouteRuntime {
         while let current = permit {
             // The transport would refuse to send in a cancelled task.
             if Task.isCancelled {
-                replaceWorker(sending: progress, current)
+                replaceWorker(holding: progress)
                 return false
             }
             let part = progress.nextPart(current.size)
@@ -40,10 +40,16 @@ extension RouteRuntime {
         return true
     }
 
-    /// Starts a worker in place of one that ``cancelSends()`` has cancelled, unless delivery has ended.
-    private func replaceWorker(sending batch: BatchProgress, _ permit: Permit) {
+    /// Starts a worker in place of one that ``cancelSends()`` has cancelled, unless delivery has ended. It needs a permit of
+    /// its own, because the process may be about to be suspended.
+    private func replaceWorker(holding batch: BatchProgress) {
+        update { $0.returnPermit() }
         tasks.withLock { tasks in
-            tasks?.append(startWorker { if await self.deliver(batch, permit) { await self.work() } })
+            tasks?.append(
+                startWorker {
+                    guard let permit = await self.nextPermit(batch) else { return await self.work() }
+                    if await self.deliver(batch, permit) { await self.work() }
+                })
         }
     }
 

@@ -244,6 +244,12 @@ struct RouteState: Sendable {
         return !isStopped
     }
 
+    /// Notes that a worker doesn't send the part for which it has a permit. It still holds the batch.
+    mutating func returnPermit() {
+        inFlight -= 1
+        changed()
+    }
+
     /// Notes that a worker at the gate got no batch.
     ///
     /// - Parameters:

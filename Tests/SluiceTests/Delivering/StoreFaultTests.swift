@@ -149,6 +149,23 @@ import Testing
         #expect(rig.store.backlog.events == (moment == .settle ? 0 : 1))
     }
 
+    @Test("a batch that is read when the background time ends is sent after the suspension")
+    func batchOfSuspensionIsSentLater() async throws {
+        let rig = try Rig(at: .nextBatch) { rig in
+            rig.route.expectSuspension(in: .zero)
+            rig.route.cancelSends()
+        }
+        try rig.append()
+        rig.route.start()
+        rig.route.receive(.didEnterBackground)
+        // The new worker sleeps until the process was surely resumed.
+        await rig.time.waitForSleeper(within: .seconds(10)...(.seconds(10)))
+        #expect(rig.transport.batches.isEmpty)
+        rig.time.advance(by: .seconds(10))
+        await rig.transport.waitForSends(1)
+        await rig.route.shutdown(deadline: .seconds(5))
+    }
+
     @Test("a deletion that a shutdown cuts off isn't reported as complete")
     func cutDeletionIsIncomplete() async throws {
         let rig = try Rig(at: .nextBatch) { rig in rig.route.close() }
