@@ -191,7 +191,7 @@ struct RouteState: Sendable {
         if !hasReady, !isHolding, seen != appends {
             // A pass covers all events that are stored, and none is covered if it ends.
             if inStore == 0 || seen == nil && schedule.isPassDue(inStore, at: now) { return .again(appends: appends) }
-            if let seen { (inStore, _) = inStore.addingReportingOverflow(appends - seen) }
+            if let seen, inStore < .max { inStore += appends - seen }
         }
         let work = DeliverySchedule.Work(
             waiting: inStore, isHolding: isHolding || hasReady,

@@ -152,6 +152,23 @@ import Testing
         #expect(isNews)
     }
 
+    @Test("events that are stored while a worker looks again don't hide unread segments")
+    func appendsHideNoUnreadSegments() {
+        var state = state()
+        let unread = Backlog(events: 0, bytes: 1, unreadBytes: 1)
+        state.appended(.normal) { .zero }
+        state.change { $0.flushRequested() }
+        guard case .again(let seen) = state.nextStep(isHolding: false, unread, appends: nil, at: .zero) else {
+            Issue.record("the worker doesn't look again")
+            return
+        }
+        state.appended(.normal) { .zero }
+        guard case .take = state.nextStep(isHolding: false, unread, appends: seen, at: .zero) else {
+            Issue.record("the segments are hidden")
+            return
+        }
+    }
+
     @Test("failed reads of two workers hide no event")
     func failedReadsHideNothing() throws {
         var state = state()
