@@ -8,11 +8,8 @@ import Testing
     import CSluiceCurl
 #endif
 
-/// Timeouts are long: these tests end by cancellation or by the time limit.
-@Suite("Cancellation", .timeLimit(.minutes(10)))
+@Suite("Cancellation")
 struct CancellationTests {
-    private static let patient = HTTPTimeouts(connect: .seconds(600), total: .seconds(600))
-
     @Test("cancelling the task ends a waiting send and closes its connection", arguments: [true, false])
     func cancellationEndsWaitingSend(hasBegun: Bool) async throws {
         let reached = Arrivals<Bool>()
@@ -24,7 +21,7 @@ struct CancellationTests {
             try connection.waitForClose()
             closed.add(true)
         }
-        let transport = try openTransport(to: server.url, timeouts: Self.patient)
+        let transport = try openTransport(to: server.url, timeouts: .long)
         let sending = Task { try await transport.send(.small) }
         _ = try await reached.next()
         sending.cancel()
@@ -45,7 +42,7 @@ struct CancellationTests {
             try connection.waitForClose()
             closed.add(true)
         }
-        let transport = try openTransport(to: server.url, timeouts: Self.patient)
+        let transport = try openTransport(to: server.url, timeouts: .long)
         let sending = Task { try await transport.send(.large) }
         _ = try await reached.next()
         sending.cancel()
@@ -69,7 +66,7 @@ struct CancellationTests {
     @Test("a cancellation at any moment ends that send and no other")
     func cancellationEndsOneSendOnly() async throws {
         let server = try Server(responding: HTTPResponse.ok)
-        let transport = try openTransport(to: server.url, timeouts: Self.patient)
+        let transport = try openTransport(to: server.url, timeouts: .long)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
                 let sending = Task { try await transport.send(.small) }
@@ -106,7 +103,7 @@ struct CancellationTests {
             transfer.cancel()
             await #expect(throws: CancellationError.self) {
                 try await withCheckedThrowingContinuation { continuation in
-                    transfer.start(HTTPRequest(url: server.url, body: [1]), Self.patient, continuation)
+                    transfer.start(HTTPRequest(url: server.url, body: [1]), .long, continuation)
                 }
             }
         }
@@ -124,7 +121,7 @@ struct CancellationTests {
             let url = server.url
             let sending = Task {
                 try await withCheckedThrowingContinuation { continuation in
-                    CurlTransfer(handle).start(HTTPRequest(url: url, body: [1]), Self.patient, continuation)
+                    CurlTransfer(handle).start(HTTPRequest(url: url, body: [1]), .long, continuation)
                 }
             }
             _ = try await reached.next()

@@ -6,7 +6,7 @@
 
     @testable import SluiceHTTP
 
-    @Suite("Certificates", .timeLimit(.minutes(10)))
+    @Suite("Certificates")
     struct CertificateTests {
         private static let tool = "/usr/bin/openssl"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Clock correction", .timeLimit(.minutes(10)))
+@Suite("Clock correction")
 struct ClockCorrectionTests {
     /// A server whose clock is this many milliseconds ahead of the virtual clock.
     struct TimeServer: HTTPClient {

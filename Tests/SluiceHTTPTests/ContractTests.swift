@@ -9,7 +9,7 @@ import Testing
     import CSluiceCurl
 #endif
 
-@Suite("HTTPTransport in a pipeline", .timeLimit(.minutes(10)))
+@Suite("HTTPTransport in a pipeline")
 struct ContractTests {
     static let formats: [HTTPFormat] = [.jsonArray, .ndjson]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Failed requests", .timeLimit(.minutes(10)))
+@Suite("Failed requests")
 struct FailureTests {
     /// - Returns: The message of the error that a send throws.
     @discardableResult

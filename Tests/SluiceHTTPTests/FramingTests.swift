@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Framing of responses", .timeLimit(.minutes(10)))
+@Suite("Framing of responses")
 struct FramingTests {
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -20,8 +20,7 @@ struct FramingTests {
                 closed.add(true)
             }
         }
-        let transport = try openTransport(
-            to: server.url, timeouts: HTTPTimeouts(connect: .seconds(5), total: .seconds(5)))
+        let transport = try openTransport(to: server.url, timeouts: .long)
         let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
         #expect(try await closed.next())
         return error?.message ?? ""

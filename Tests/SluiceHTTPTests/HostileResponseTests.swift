@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Hostile responses", .timeLimit(.minutes(10)))
+@Suite("Hostile responses")
 struct HostileResponseTests {
     private func response(to response: String) async throws -> HTTPResponse {
         let server = try Server { connection in

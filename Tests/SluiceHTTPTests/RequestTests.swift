@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Requests on the wire", .timeLimit(.minutes(10)))
+@Suite("Requests on the wire")
 struct RequestTests {
     @Test("a JSON array contains the events' lines in order")
     func jsonArrayHasLines() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Verdicts by status", .timeLimit(.minutes(10)))
+@Suite("Verdicts by status")
 struct StatusTests {
     enum Kind: Equatable {
         case accepted, retry, hold, tooLarge, refused, none

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Validation before sending", .timeLimit(.minutes(10)))
+@Suite("Validation before sending")
 struct ValidationTests {
     static let wrongURLs = [
         "", " ", "http", "http:", "http:/", "http://", "https://", "http:///path", "http:////host/", "//host/",

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// The system calls behind each promise. Tests/Faults shows by killed processes that the promises are kept.
-@Suite(.timeLimit(.minutes(10)))
+@Suite
 struct DurabilityTests {
     private let directory: TemporaryDirectory
     private let files = FaultyFileSystem()

@@ -7,7 +7,7 @@ import SluiceTesting
 import Testing
 
 /// Mistakes of analytics SDKs in tutorials. Each test fails on an implementation with its mistake.
-@Suite(.timeLimit(.minutes(10))) struct TutorialMistakesTests {
+@Suite struct TutorialMistakesTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
 

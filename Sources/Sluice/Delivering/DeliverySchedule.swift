@@ -357,6 +357,7 @@ struct DeliverySchedule: Sendable {
         return pass > 0 || !isCriticalPass && waiting >= policy.batch.events
     }
 
+    /// Whether a flush, a count or a time asks for a pass.
     private func isTriggered(at now: Duration) -> Bool {
         mustBeginPass || phase != .ready || stopDeadline != nil || arrived >= flushCount
             || due.map { now >= $0 } ?? false
@@ -366,7 +367,7 @@ struct DeliverySchedule: Sendable {
     private mutating func isInPass(_ waiting: Int, at now: Duration) -> Bool {
         if isPassOpen(waiting) { return true }
         if !mustBeginPass { pass = nil }
-        if isTriggered(at: now) || policy.flushInterval <= .zero {
+        if isTriggered(at: now) {
             beginPass(waiting)
             return true
         }

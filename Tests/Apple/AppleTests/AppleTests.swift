@@ -16,7 +16,7 @@ import UIKit
 @testable import SluiceAutoProperties
 
 /// The adapters for Apple's platforms, driven through the real notification centre and stand-ins for the rest.
-@Suite(.serialized, .timeLimit(.minutes(10))) @MainActor struct AppleTests {
+@Suite(.serialized) @MainActor struct AppleTests {
     /// Records the pipeline's signals.
     private final class Signals: Processor {
         let all = Locked<[Signal]>([])

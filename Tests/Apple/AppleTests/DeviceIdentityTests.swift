@@ -7,7 +7,7 @@ import Testing
 import UIKit
 
 /// An identity in the keychain and the user defaults.
-@Suite(.serialized, .timeLimit(.minutes(10))) @MainActor struct DeviceIdentityTests {
+@Suite(.serialized) @MainActor struct DeviceIdentityTests {
     private let group = "TEAM.shared"
 
     init() {

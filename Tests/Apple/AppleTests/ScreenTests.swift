@@ -7,7 +7,7 @@ import UIKit
 @testable import SluiceDuration
 
 /// The adapters of `Screens`, driven by views and view controllers that appear as the test says.
-@Suite(.serialized, .timeLimit(.minutes(10))) @MainActor struct ScreenTests {
+@Suite(.serialized) @MainActor struct ScreenTests {
     private let store = RecordingStore()
     private let screens = Screens()
     private let pipeline: Pipeline

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("The custom format of Docs/WireFormats.md", .timeLimit(.minutes(10)))
+@Suite("The custom format of Docs/WireFormats.md")
 struct AcmeFormatTests {
     private let format = AcmeFormat(key: "s3cr3t-key")
 

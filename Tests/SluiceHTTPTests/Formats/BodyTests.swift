@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Requests of each format", .timeLimit(.minutes(10)))
+@Suite("Requests of each format")
 struct BodyTests {
     static let json = "Content-Type: application/json"
     static let ndjson = "Content-Type: application/x-ndjson"

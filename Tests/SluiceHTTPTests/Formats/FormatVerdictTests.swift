@@ -61,7 +61,7 @@ extension Verdicts {
     }
 }
 
-@Suite("Verdicts of each format", .timeLimit(.minutes(10)))
+@Suite("Verdicts of each format")
 struct FormatVerdictTests {
     @Test("a documented response has these verdicts", arguments: ResponseTables.all)
     func documentedResponseHasVerdicts(row: ResponseRow) throws {

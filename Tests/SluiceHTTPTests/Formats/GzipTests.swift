@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Compressed bodies", .timeLimit(.minutes(10)))
+@Suite("Compressed bodies")
 struct GzipTests {
     static func transport(
         _ client: KeepingClient, gzip: Bool = true, deflater: Deflater? = .system,

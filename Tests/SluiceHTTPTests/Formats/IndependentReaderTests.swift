@@ -6,7 +6,7 @@ import Testing
 @testable import SluiceHTTP
 
 /// Reads bodies with Python's JSON, Base64, gzip and CRC, and compares them with the published shapes.
-@Suite("Bodies in an independent reader", .timeLimit(.minutes(10)))
+@Suite("Bodies in an independent reader")
 struct IndependentReaderTests {
     struct Case: Encodable {
         let format: String

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Limits of batches and bodies", .timeLimit(.minutes(10)))
+@Suite("Limits of batches and bodies")
 struct LimitTests {
     /// The documented limits: events, and bytes of a body.
     static let limits: [(name: String, events: Int, bytes: Int)] = [
@@ -113,7 +113,7 @@ final class KeepingClient: HTTPClient {
     }
 }
 
-@Suite("The envelope", .timeLimit(.minutes(10)))
+@Suite("The envelope")
 struct EnvelopeTests {
     @Test("it contains the time of each attempt by the transport's clock, and the events keep their times")
     func envelopeHasSendTime() async throws {

@@ -27,7 +27,7 @@ struct BackendClient: HTTPClient {
     }
 }
 
-@Suite("Invalid events and refusing backends", .timeLimit(.minutes(10)))
+@Suite("Invalid events and refusing backends")
 struct PoisonTests {
     static func ledger(
         _ sample: FormatSample, events: Int, _ respond: @escaping @Sendable (String) throws -> HTTPResponse

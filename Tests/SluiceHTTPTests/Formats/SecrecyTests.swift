@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Keys, tokens and passwords are never printed", .timeLimit(.minutes(10)))
+@Suite("Keys, tokens and passwords are never printed")
 struct SecrecyTests {
     /// Every text that Swift or a debugger can make of a value.
     static func texts(of value: some Any) -> String {

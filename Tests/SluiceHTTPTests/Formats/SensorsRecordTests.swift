@@ -8,7 +8,7 @@ import Testing
 @testable import SluiceHTTP
 
 /// The records for the verbs of `Identity`, with the limits of Sensors Analytics.
-@Suite("Records of Sensors Analytics", .timeLimit(.minutes(10)))
+@Suite("Records of Sensors Analytics")
 struct SensorsRecordTests {
     /// The records of a pipeline's events, without the keys that are equal in all.
     private func records(_ use: (Identity, Pipeline) throws -> Void) async throws -> [String] {

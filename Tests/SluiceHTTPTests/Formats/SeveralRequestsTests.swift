@@ -31,7 +31,7 @@ extension HTTPRequest {
     }
 }
 
-@Suite("A batch in several requests", .timeLimit(.minutes(10)))
+@Suite("A batch in several requests")
 struct SeveralRequestsTests {
     private static let ok = HTTPResponse(status: 200, body: Array(#"{"code":200,"status":1}"#.utf8))
 
@@ -215,7 +215,7 @@ struct SeveralRequestsTests {
     }
 }
 
-@Suite("What a format knows about a request", .timeLimit(.minutes(10)))
+@Suite("What a format knows about a request")
 struct RequestIdentityTests {
     @Test("Segment is told how often a request was repeated")
     func retryCountIsSent() throws {

@@ -15,7 +15,7 @@ private struct Limited: WireFormat {
     }
 }
 
-@Suite("Events that the transport can't send", .timeLimit(.minutes(10)))
+@Suite("Events that the transport can't send")
 struct UnsendableTests {
     /// Three events that every format can send.
     private static func good() throws -> [EventLine] { try Batch.allKinds().events }

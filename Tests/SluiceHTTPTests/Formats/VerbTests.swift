@@ -9,7 +9,7 @@ import Testing
 
 /// The records of the verbs at vendors that have record types of their own for them. `SensorsRecordTests` has those of
 /// Sensors Analytics.
-@Suite("Verbs on every wire", .timeLimit(.minutes(10)))
+@Suite("Verbs on every wire")
 struct VerbTests {
     private static let id = "019b7705-8c00-7000-8000-0000ffff0001"
     private static let version = LibraryVersion.current

@@ -39,7 +39,7 @@ struct HostilePipeline {
         for number in numbers { pipeline.track("Event", ["number": .int(Int64(number))]) }
     }
 
-    /// Flushes until no event is waiting. The test's time limit ends it otherwise.
+    /// Flushes until no event is waiting.
     func drain() async {
         while await pipeline.flush().waiting > 0 {
             // A flush doesn't shorten a Retry-After.

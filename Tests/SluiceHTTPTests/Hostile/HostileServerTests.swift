@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Hostile servers", .timeLimit(.minutes(30)))
+@Suite("Hostile servers")
 struct HostileServerTests {
     private struct Figures {
         var events = 0

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Unreliable servers", .timeLimit(.minutes(30)))
+@Suite("Unreliable servers")
 struct UnreliableServerTests {
     static let policy = DeliveryPolicy(batch: BatchSize(events: 200, bytes: 262_144))
 

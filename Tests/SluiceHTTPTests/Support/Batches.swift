@@ -25,6 +25,9 @@ extension HTTPResponse {
 }
 
 extension HTTPTimeouts {
+    /// For requests that end by themselves.
+    static let long = HTTPTimeouts(connect: .seconds(600), total: .seconds(600))
+
     /// For servers that never respond.
     static let short = HTTPTimeouts(connect: .milliseconds(100), total: .milliseconds(100))
 }

@@ -241,7 +241,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "redaction takes linear time for any text", .timeLimit(.minutes(10)),
+        "redaction takes linear time for any text",
         arguments: ["a%40", "a@", "1", "1 ", "(", "1-", "+1", "@.", "0 ", "٠", "4111.", "01.", "1\u{A0}", "\u{202F}"])
     func redactionIsLinear(unit: String) {
         // Read over and over, each of these would take minutes.

@@ -6,7 +6,7 @@ import SluiceTesting
 import Testing
 
 /// Several processes, or several instances in one process, that share the file of an identity.
-@Suite(.timeLimit(.minutes(10))) struct SharedIdentityTests {
+@Suite struct SharedIdentityTests {
     private let directory: TemporaryDirectory
 
     init() throws {

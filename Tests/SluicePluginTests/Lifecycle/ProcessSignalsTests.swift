@@ -13,7 +13,7 @@ import Testing
 #endif
 
 /// The end of a server or a tool. The tests use signals that no other test uses.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessSignalsTests {
+@Suite(.serialized) struct ProcessSignalsTests {
     @Test("a process reports its start, and at a signal its end, and sends waiting events")
     func processReportsStartAndEnd() async throws {
         let test = try TestPipeline { LifecycleEvents() }

@@ -40,7 +40,7 @@ private final class TestPipe: Sendable {
     }
 }
 
-@Suite("StdoutTransport", .timeLimit(.minutes(10)))
+@Suite("StdoutTransport")
 struct StdoutTransportTests {
     /// A batch of 1.2 MB, which fits into no pipe, or of a few bytes.
     private func batch(_ letter: Character, isLarge: Bool = false) -> Batch {

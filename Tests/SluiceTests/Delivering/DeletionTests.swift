@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 /// `deleteAll()`.
-@Suite(.timeLimit(.minutes(10))) struct DeletionTests {
+@Suite struct DeletionTests {
     @Test("waiting events are deleted, counted and never sent; later events are sent", arguments: [false, true])
     func deletesWaitingEventsOnly(isPaused: Bool) async throws {
         let bench = try Bench()

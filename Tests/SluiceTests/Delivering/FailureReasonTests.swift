@@ -2,7 +2,7 @@ import Sluice
 import SluiceTesting
 import Testing
 
-@Suite("Why a send failed", .timeLimit(.minutes(10)))
+@Suite("Why a send failed")
 struct FailureReasonTests {
     static let table: [(ScriptedTransport.Step, Diagnostic.Kind, String)] = [
         (.answer(.all(.retry(after: nil, reason: "HTTP 503"))), .retrying, "HTTP 503"),

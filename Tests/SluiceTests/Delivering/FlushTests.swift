@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// `flush()` and pauses.
-@Suite(.timeLimit(.minutes(10))) struct FlushTests {
+@Suite struct FlushTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
     @Test("a flush returns when the waiting events are delivered")

@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 /// The triggers that make a route send, and their times.
-@Suite(.timeLimit(.minutes(10))) struct FlushTriggerTests {
+@Suite struct FlushTriggerTests {
     @Test("the first event is sent when the interval is over")
     func intervalSendsFirstEvent() async throws {
         let bench = try Bench()

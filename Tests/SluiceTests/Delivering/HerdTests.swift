@@ -2,7 +2,7 @@ import SluiceTesting
 import Testing
 
 /// Many clients and one server after an outage.
-@Suite(.timeLimit(.minutes(10))) struct HerdTests {
+@Suite struct HerdTests {
     /// Capacities that are ample, just enough, too small and far too small for the clients.
     static let scenarios: [Herd.Scenario] = [
         Herd.Scenario(batches: 1, capacity: 200), Herd.Scenario(batches: 1, capacity: 65),

@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 /// Failures and their waits, to the millisecond of virtual time.
-@Suite(.timeLimit(.minutes(10))) struct RetryTests {
+@Suite struct RetryTests {
     static let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
 
     @Test(

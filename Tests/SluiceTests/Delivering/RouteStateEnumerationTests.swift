@@ -5,7 +5,7 @@ import Testing
 
 /// Every sequence of answers up to a depth, for stores of some batches and one or two workers: no event is lost, sent again
 /// after a final verdict, or kept from being offered.
-@Suite(.timeLimit(.minutes(10))) struct RouteStateEnumerationTests {
+@Suite struct RouteStateEnumerationTests {
     enum Answer: CaseIterable {
         case accepted, duplicate, retry, retryAfter, hold, refused, tooLarge, rejected, unsendable
         /// Verdicts by event: one for the first event, and another one for the rest.

@@ -4,7 +4,7 @@ import Testing
 @testable import Sluice
 
 /// Every sequence of inputs up to a depth, checked against rules for all sequences.
-@Suite(.timeLimit(.minutes(10))) struct ScheduleEnumerationTests {
+@Suite struct ScheduleEnumerationTests {
     enum Input: CaseIterable {
         case append, appendCritical, flush, connectivity, pause, resume, stop
         /// Time passes until just before the deadline of the schedule, and until the deadline.

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// Stores that fail, and the end of their use.
-@Suite(.timeLimit(.minutes(10))) struct StoreFaultTests {
+@Suite struct StoreFaultTests {
     static let broken = SluiceError(.inputOutput, "the disk is gone")
 
     @Test("an unreadable batch is requested again, with back-off")

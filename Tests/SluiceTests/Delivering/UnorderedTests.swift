@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// Routes with more than one batch in flight.
-@Suite(.timeLimit(.minutes(10))) struct UnorderedTests {
+@Suite struct UnorderedTests {
     static let policy: DeliveryPolicy = {
         var policy = Bench.policy
         policy.maximumBatchesInFlight = 3

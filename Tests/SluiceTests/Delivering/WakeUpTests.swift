@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Many rounds in real time, in which a lost wake-up or continuation would hang the test.
-@Suite(.timeLimit(.minutes(10))) struct WakeUpTests {
+@Suite struct WakeUpTests {
     /// Accepts most batches, fails some, and yields before others.
     private struct Restless: Transport {
         let random: @Sendable () -> UInt64

@@ -52,7 +52,7 @@ struct Bench {
     }
 
     /// Advances the time to just before `seconds`, checks that the route still sleeps and has sent nothing, and then
-    /// advances the rest. If the route sends too early, the time limit ends the test.
+    /// advances the rest. If the route sends too early, the test doesn't end.
     func sends(at seconds: Double, sourceLocation: SourceLocation = #_sourceLocation) async {
         await sleeps(until: seconds)
         let before = transport.batches.count

@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Pipelines that can't be built: the error that is thrown and the stages that are closed.
-@Suite(.timeLimit(.minutes(10))) struct BuildTests {
+@Suite struct BuildTests {
     final class Plugin: Processor {
         func process(_ event: inout Event) -> Disposition { .keep }
     }

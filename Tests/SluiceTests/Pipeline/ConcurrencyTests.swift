@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// The ledger under eight threads, with random calls of all other methods.
-@Suite(.timeLimit(.minutes(10))) struct ConcurrencyTests {
+@Suite struct ConcurrencyTests {
     static let events = 10_000
     static let threads = 8
 

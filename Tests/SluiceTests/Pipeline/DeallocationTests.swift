@@ -3,7 +3,7 @@ import SluiceTesting
 import Testing
 
 /// A pipeline that is released without a shutdown releases everything.
-@Suite(.timeLimit(.minutes(10))) struct DeallocationTests {
+@Suite struct DeallocationTests {
     final class Plugin: Processor {
         let context = PluginContext()
         func process(_ event: inout Event) -> Disposition { .keep }

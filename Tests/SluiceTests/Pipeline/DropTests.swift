@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Events that are dropped before the store, and their reasons.
-@Suite(.timeLimit(.minutes(10))) struct DropTests {
+@Suite struct DropTests {
     /// Drops the events of one name.
     struct Bouncer: Processor {
         let name: String

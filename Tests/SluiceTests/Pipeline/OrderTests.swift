@@ -5,7 +5,7 @@ import SluiceTesting
 import Testing
 
 /// The order of stages, of events and of signals.
-@Suite(.timeLimit(.minutes(10))) struct OrderTests {
+@Suite struct OrderTests {
     /// Records calls of several stages.
     final class Book: Sendable {
         private let lines = Locked<[String]>([])

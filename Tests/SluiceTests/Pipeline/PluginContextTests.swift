@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// Events that plugins track, hold and forward.
-@Suite(.timeLimit(.minutes(10))) struct PluginContextTests {
+@Suite struct PluginContextTests {
     /// Tracks an event for a signal, and marks every event that it sees.
     final class Reporter: Processor {
         let context = PluginContext()

@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// The sanitizations and failures that processors report.
-@Suite(.timeLimit(.minutes(10))) struct PluginReportTests {
+@Suite struct PluginReportTests {
     private static let shortened = Sanitization(rawValue: "shortened")
 
     /// Cuts every event twice, and reports it.

@@ -4,7 +4,7 @@ import SluiceTesting
 import Testing
 
 /// A failure in one route does not affect another.
-@Suite(.timeLimit(.minutes(10))) struct RouteIsolationTests {
+@Suite struct RouteIsolationTests {
     static let broken = SluiceError(.inputOutput, "broken")
 
     static let failures: [(name: String, steps: ScriptedTransport.Step)] = [

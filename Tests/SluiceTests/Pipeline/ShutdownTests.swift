@@ -5,7 +5,7 @@ import SluiceTesting
 import Testing
 
 /// The end of a pipeline.
-@Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
+@Suite struct ShutdownTests {
     /// A transport that responds only when the test lets it, and ignores cancellation.
     final class Deaf: Transport {
         private struct State {

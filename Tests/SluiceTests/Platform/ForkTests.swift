@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// The child of a `fork` must not use the parent's cached process id and random numbers.
-@Suite(.timeLimit(.minutes(10))) struct ForkTests {
+@Suite struct ForkTests {
     private typealias Fork = @convention(c) () -> Int32
 
     @Test("random numbers are returned once")
