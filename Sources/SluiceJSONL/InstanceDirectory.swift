@@ -85,15 +85,15 @@ final class InstanceDirectory {
         return lock
     }
 
-    /// Whether someone has deleted the directory's contents. It is called after every write and checks again after 10 µs.
+    /// Whether someone has deleted the directory's contents. It is called after every write and checks again after 1 ms.
     ///
-    /// A check costs a third of a write, and nobody deletes a directory between two writes that are nearer: each of its
-    /// entries takes a system call. Only a test's clock stands still between two writes, so the check is then made.
+    /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished. Only
+    /// a test's clock stands still between two writes, so the check is then made.
     ///
     /// The lock is checked, not the file that was written to: after reading a file's times, the next write updates them
     /// on the disk, which took as long as the write itself (Linux 6.18, ext4).
     func isDeleted(at now: Duration) -> Bool {
-        if now > lastCheck, now - lastCheck < .microseconds(10) { return false }
+        if now > lastCheck, now - lastCheck < .milliseconds(1) { return false }
         lastCheck = now
         do throws(FileError) {
             // mutant: ignore-deleted-directory

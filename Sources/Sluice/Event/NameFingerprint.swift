@@ -20,8 +20,15 @@ struct NameFingerprint {
     private init(utf8: UnsafeBufferPointer<UInt8>) {
         length = utf8.count
         isASCII = NameFingerprint.isASCII(utf8)
-        let first = utf8.isEmpty ? 0 : utf8[0]
-        bit = 1 << UInt64((first & 0x40) >> 1 | (first &+ UInt8(truncatingIfNeeded: length) &* 5) & 31)
+        bit = NameFingerprint.bit(of: utf8)
+    }
+
+    @inline(__always)
+    static func bit(of utf8: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        let (first, last) = utf8.isEmpty ? (0, 0) : (utf8[0], utf8[utf8.count - 1])
+        // The case of a letter is in its sixth bit, which this leaves out.
+        let sum = first &+ last &* 9 &+ UInt8(truncatingIfNeeded: utf8.count) &* 5
+        return 1 << UInt64((first & 0x40) >> 1 | sum & 31)
     }
 
     @inline(__always)
@@ -73,13 +80,19 @@ package struct CaseInsensitiveNames: Sendable {
 
     @inline(__always)
     package func contains(_ name: borrowing String) -> Bool {
-        bits & NameFingerprint(name).bit != 0 && isAmong(name)
+        // A string bridged from Objective-C has no contiguous storage.
+        let isContained = name.utf8.withContiguousStorageIfAvailable { contains($0) }
+        return isContained ?? Array(name.utf8).withUnsafeBufferPointer { contains($0) }
+    }
+
+    @inline(__always)
+    private func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        bits & NameFingerprint.bit(of: name) != 0 && isAmong(name)
     }
 
     @inline(never)
-    private func isAmong(_ borrowed: borrowing String) -> Bool {
-        let name = copy borrowed
-        return names.contains { $0.count == name.utf8.count && zip($0, name.utf8).allSatisfy { $0 == lowercased($1) } }
+    private func isAmong(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        names.contains { $0.count == name.count && zip($0, name).allSatisfy { $0 == lowercased($1) } }
     }
 }
 

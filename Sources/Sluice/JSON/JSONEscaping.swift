@@ -1,18 +1,5 @@
 /// The escapes of a JSON string: for the quote, the backslash and the control characters below U+0020.
 enum JSONEscaping {
-    /// Returns whether a byte has to be escaped. That is rare, so it is checked before any byte is copied.
-    static func isNeeded(in utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-        let bytes = UnsafeRawBufferPointer(utf8)
-        guard bytes.count >= 8 else { return isNeeded(inShort: bytes) }
-        var offset = 0
-        while offset < bytes.count - 8 {
-            if hasEscaped(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) { return true }
-            offset += 8
-        }
-        // The last eight bytes, which may overlap with the loop's.
-        return hasEscaped(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
-    }
-
     /// Copies bytes, and finds out whether one of them has to be escaped, in one pass.
     ///
     /// - Returns: false if one has to be escaped. The copy is useless then.
@@ -49,14 +36,6 @@ enum JSONEscaping {
         target.storeBytes(of: first, as: UInt32.self)
         target.storeBytes(of: last, toByteOffset: count - 4, as: UInt32.self)
         return !hasEscaped(UInt64(first) << 32 | UInt64(last))
-    }
-
-    private static func isNeeded(inShort bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count >= 4 else { return bytes.contains { isEscaped($0) } }
-        // The first four and the last four bytes, which may overlap.
-        let first = bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-        let last = bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
-        return hasEscaped(UInt64(first) << 32 | UInt64(last))
     }
 
     /// Returns nil for a byte that needs no escape.

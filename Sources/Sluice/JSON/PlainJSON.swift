@@ -53,19 +53,28 @@ struct PlainJSON {
     private mutating func text(_ text: borrowing String, comma: Bool = false, colon: Bool = false) -> Bool {
         // A string bridged from Objective-C has no contiguous storage.
         text.utf8.withContiguousStorageIfAvailable { utf8 in
-            guard end - position >= utf8.count + 4 else { return false }
-            var target = position
-            if comma {
-                target.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
-                target += 1
-            }
-            target.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
-            guard JSONEscaping.copyUnescaped(UnsafeRawBufferPointer(utf8), to: target + 1) else { return false }
-            target += 1 + utf8.count
-            target.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
-            if colon { target.storeBytes(of: UInt8(ascii: ":"), toByteOffset: 1, as: UInt8.self) }
-            position = target + (colon ? 2 : 1)
+            guard end - position >= utf8.count + 4,
+                let length = PlainJSON.write(utf8, to: position, comma: comma, colon: colon)
+            else { return false }
+            position += length
             return true
         } ?? false
+    }
+
+    /// Writes text in quotes, with a comma before or a colon after it: at most four bytes more than the text.
+    ///
+    /// - Returns: the length; nil if the text needs an escape. The target's contents are undefined then.
+    @inline(__always)
+    static func write(
+        _ utf8: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableRawPointer, comma: Bool, colon: Bool
+    ) -> Int? {
+        let start = comma ? 2 : 1
+        guard JSONEscaping.copyUnescaped(UnsafeRawBufferPointer(utf8), to: target + start) else { return nil }
+        if comma { target.storeBytes(of: UInt8(ascii: ","), as: UInt8.self) }
+        target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: start - 1, as: UInt8.self)
+        let end = start + utf8.count
+        target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: end, as: UInt8.self)
+        if colon { target.storeBytes(of: UInt8(ascii: ":"), toByteOffset: end + 1, as: UInt8.self) }
+        return colon ? end + 2 : end + 1
     }
 }

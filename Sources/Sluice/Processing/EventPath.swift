@@ -100,7 +100,8 @@ final class EventPath: Sendable {
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
         event.chain = chain
-        let trace = beginTrace(event)
+        // Not a call with the event, which would copy it.
+        let trace = onTrace == nil ? nil : makeTrace(event, below: nil)
         let isStored = pass(&event, through: stages, trace)
         report(trace)
         return (event.id, isStored)
