@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Connections")
+@Suite("Connections", .ownThread)
 struct ConnectionTests {
     @Test("consecutive sends share a connection")
     func consecutiveSendsShareConnection() async throws {

@@ -15,20 +15,25 @@ import Testing
 struct DeletionTests {
     private let directory: TemporaryDirectory
     private let root: String
+    private let time = VirtualTime()
 
     init() throws {
         directory = try TemporaryDirectory()
         root = "\(directory.path)/root"
     }
 
-    @Test("a deleted directory is noticed at the next append, counted, and created again")
-    func deletedDirectoryIsNoticedAtNextAppend() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root))
+    @Test("a deleted directory is noticed by the first append after a millisecond, counted, and created again")
+    func deletedDirectoryIsNoticed() throws {
+        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
         for number in 0..<600 { try store.append(EventLine(number)) }
         for number in 600..<610 { try store.append(EventLine(number, .critical)) }
         directory.remove("root")
+        time.advance(by: .microseconds(999))
+        try store.append(EventLine(610))
+        #expect(store.dropped == [:])
+        time.advance(by: .microseconds(1))
         try store.append(EventLine(1_000))
-        #expect(store.dropped == [.vanished: 610])
+        #expect(store.dropped == [.vanished: 611])
         #expect(store.notes.count == 1)
         store.expectConservation()
         for number in 1_001..<1_010 { try store.append(EventLine(number)) }
@@ -38,7 +43,7 @@ struct DeletionTests {
 
     @Test("a deleted directory of this process alone is created again beside the others")
     func deletedOwnDirectoryIsCreatedAgain() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root))
+        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
         try store.append(EventLine(0))
         let ownDirectory = try #require(try SystemFileSystem().list(root).first)
         directory.remove("root/\(ownDirectory)")
@@ -51,7 +56,7 @@ struct DeletionTests {
 
     @Test("a batch that was read before its file was deleted is delivered and not counted as lost")
     func batchReadBeforeDeletionIsDelivered() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root))
+        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
         try store.append(EventLine(0))
         let batch = try #require(try store.nextBatch())
         directory.remove("root")
@@ -64,7 +69,7 @@ struct DeletionTests {
 
     @Test("single files that were deleted are counted when they would be read")
     func deletedFilesAreCounted() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root))
+        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
         for number in 0..<1_000 { try store.append(EventLine(number)) }
         try SystemFileSystem().removeFile("\(directory.path)/\(try directory.segments()[0])")
         #expect(try store.drain() == texts(500..<1_000))
@@ -76,10 +81,10 @@ struct DeletionTests {
     func deletedUnreadFilesAreNotCounted() throws {
         try SystemFileSystem().makeDirectory(root, mode: 0o700)
         try directory.leave([])
-        let earlier = try TestedStore.opened(JSONLStore(at: root))
+        let earlier = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
         try earlier.append(EventLine(0))
         earlier.store.close()
-        let store = try TestedStore.opened(JSONLStore(at: root))
+        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
         directory.remove("root")
         #expect(try store.nextBatch() == nil)
         #expect(store.dropped.isEmpty)
@@ -89,7 +94,7 @@ struct DeletionTests {
 
     @Test("a replacement of the deleted directory is checked as at opening")
     func replacementOfDirectoryIsChecked() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root))
+        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
         try store.append(EventLine(0))
         directory.remove("root")
         try SystemFileSystem().makeDirectory("\(directory.path)/elsewhere", mode: 0o700)
@@ -101,7 +106,7 @@ struct DeletionTests {
 
     @Test("buffered events survive the deletion of the directory")
     func bufferedEventsSurviveDeletion() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root, durability: .buffered))
+        let store = try TestedStore.opened(JSONLStore(at: root, durability: .buffered, environment: time.environment))
         try store.append(EventLine(0))
         directory.remove("root")
         #expect(try store.drain() == texts([0]))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Hostile servers")
+@Suite("Hostile servers", .ownThread)
 struct HostileServerTests {
     private struct Figures {
         var events = 0
