@@ -36,12 +36,20 @@ extension EventLine {
     ///   - limit: The maximum length in bytes.
     /// - Throws: ``SluiceError/Code/eventTooLarge`` if the line would be longer than `limit`.
     public init(_ event: borrowing Event, limit: Int = .max) throws(SluiceError) {
-        var writer = JSONWriter(capacity: EventLine.estimate(event.properties), limit: limit)
+        var buffer: [UInt8] = []
+        try self.init(event, limit: limit, reusing: &buffer)
+    }
+
+    /// Encodes an event into the buffer of an earlier line, and leaves the buffer of this line there.
+    init(_ event: borrowing Event, limit: Int, reusing buffer: inout [UInt8]) throws(SluiceError) {
+        var writer = JSONWriter(
+            capacity: EventLine.estimate(event.properties), limit: limit, reusing: &buffer)
         EventLine.write(event, to: &writer)
         guard !writer.isOverfull else {
             throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
         }
         self.init(bytes: writer.written, priority: event.priority)
+        writer.end(for: &buffer)
     }
 
     @inline(__always)

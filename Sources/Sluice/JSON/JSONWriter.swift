@@ -30,12 +30,17 @@ public struct JSONWriter: Sendable {
     package init(capacity: Int = 512, limit: Int = .max, marksDates: Bool = true) {
         self.limit = limit
         self.marksDates = marksDates
-        let capacity = max(0, min(capacity, limit))
-        // Not Array(repeating:count:), which the compiler doesn't specialize: it takes 600 instructions more.
-        buffer = [UInt8](unsafeUninitializedCapacity: capacity) { bytes, count in
-            bytes.initialize(repeating: 0)
-            count = capacity
-        }
+        buffer = [UInt8](repeating: 0, count: max(0, min(capacity, limit)))
+    }
+
+    /// Creates a writer that takes the buffer of an earlier one, unless its size is very different from `capacity`. If
+    /// something still refers to that buffer, the writer copies it.
+    init(capacity: Int, limit: Int, reusing spare: inout [UInt8]) {
+        self.limit = limit
+        marksDates = true
+        if !(capacity...2 * capacity).contains(spare.count) { spare = [UInt8](repeating: 0, count: min(capacity, limit)) }
+        buffer = []
+        swap(&buffer, &spare)
     }
 
     /// The bytes written so far.
@@ -45,6 +50,9 @@ public struct JSONWriter: Sendable {
 
     /// The bytes without a copy, as long as nothing more is written.
     var written: ArraySlice<UInt8> { buffer[..<count] }
+
+    /// Gives its buffer to a later writer.
+    consuming func end(for spare: inout [UInt8]) { spare = buffer }
 
     /// Writes JSON as it is, such as `null` or the parts of a stream between objects.
     @inline(__always)

@@ -38,6 +38,8 @@ final class EventPath: Sendable {
     private let stages: Stage?
     private let branches: [Branch]
     private let state = Locked(State())
+    /// The buffer of the last line, which the next one can take as soon as no store keeps it.
+    private let spareBuffer = Locked<[UInt8]>([])
 
     init(
         _ plan: _PipelinePlan, _ routes: [RouteRuntime], maximumEventBytes: Int, environment: PipelineEnvironment,
@@ -250,9 +252,12 @@ final class EventPath: Sendable {
         }
     }
 
-    private func encode(_ event: Event) -> Result<EventLine, SluiceError> {
+    private func encode(_ event: borrowing Event) -> Result<EventLine, SluiceError> {
+        var buffer: [UInt8] = []
+        spareBuffer.withLock { swap(&$0, &buffer) }
+        defer { spareBuffer.withLock { swap(&$0, &buffer) } }
         do throws(SluiceError) {
-            return .success(try EventLine(event, limit: maximumEventBytes))
+            return .success(try EventLine(event, limit: maximumEventBytes, reusing: &buffer))
         } catch {
             return .failure(error)
         }
