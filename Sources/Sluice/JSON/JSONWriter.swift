@@ -38,7 +38,9 @@ public struct JSONWriter: Sendable {
     init(capacity: Int, limit: Int, reusing spare: inout [UInt8]) {
         self.limit = limit
         marksDates = true
-        if !(capacity...2 * capacity).contains(spare.count) { spare = [UInt8](repeating: 0, count: min(capacity, limit)) }
+        if !(capacity...2 * capacity).contains(spare.count) {
+            spare = [UInt8](repeating: 0, count: min(capacity, limit))
+        }
         buffer = []
         swap(&buffer, &spare)
     }
