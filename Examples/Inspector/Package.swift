@@ -62,4 +62,6 @@ for target in package.targets {
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
     ]
+    // Without optimization, the checksums of 1 GB take minutes, and the tests read that much.
+    if target.name == "StoreFiles" { target.swiftSettings?.append(.unsafeFlags(["-O"])) }
 }
