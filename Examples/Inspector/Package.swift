@@ -46,7 +46,6 @@ let package = Package(
             dependencies: [
                 "Inspector", "StoreFiles",
                 .product(name: "Sluice", package: "Sluice"),
-                .product(name: "SluiceHTTP", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -100,6 +100,15 @@ struct FollowerTests {
         #expect(isClean)
     }
 
+    @Test("Colors are printed on request")
+    func printsColors() throws {
+        let event = AppendedEvent(process: "p", line: try EventLine(.sample(1, priority: .critical)))
+        let colored = EventPrinter(filter: nil, isJSON: false, isColored: true).text(of: event)
+        #expect(colored.contains("\u{1B}[1;31mcritical\u{1B}[0m"))
+        let plain = EventPrinter(filter: nil, isJSON: false, isColored: false).text(of: event)
+        #expect(plain == "2026-01-01T00:00:00.000Z critical Purchase amount=12.5\n")
+    }
+
     @Test("A filter selects by the whole name")
     func filtersByName() throws {
         let printer = EventPrinter(filter: "Purchase", isJSON: true, isColored: false)
