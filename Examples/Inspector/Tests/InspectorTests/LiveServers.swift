@@ -96,7 +96,12 @@ struct RawClient: Sendable {
     }
 
     private func exchange(_ request: [UInt8], until isEnough: (String) -> Bool) -> String {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #if canImport(Darwin)
+            let kind = SOCK_STREAM
+        #else
+            let kind = Int32(SOCK_STREAM.rawValue)
+        #endif
+        let descriptor = socket(AF_INET, kind, 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
