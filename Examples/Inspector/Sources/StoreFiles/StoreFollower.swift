@@ -20,6 +20,8 @@ package struct StoreFollower {
         var damaged = 0
         /// Nil if nothing is appended any more, or if too many files are open.
         var file: ReadOnlyFile?
+        /// Whether the segment was read after the last line was appended.
+        var isComplete = false
     }
 
     package let folder: StoreFolder
@@ -77,19 +79,24 @@ package struct StoreFollower {
         var position = positions[segment] ?? Position()
         defer { positions[segment] = position }
         let isNew = positions[segment] == nil
+        if position.isComplete { return }
         do throws(FileProblem) {
             if isNew, isFirst, !countsAll, !mayGrow {
-                position.end = try FileStatus(of: segment.path).size
+                position.isComplete = true
                 return
             }
             if position.file == nil {
                 // An empty segment is opened too, so that it can be read after it was deleted.
                 let keepsOpen = mayGrow && openFiles < StoreFollower.mostOpenFiles
-                guard try FileStatus(of: segment.path).size > position.end || keepsOpen else { return }
+                guard try FileStatus(of: segment.path).size > position.end || keepsOpen else {
+                    position.isComplete = !mayGrow
+                    return
+                }
                 position.file = try ReadOnlyFile(segment.path)
                 openFiles += 1
             }
             if let file = position.file { try read(file, &position, segment, onEvent) }
+            position.isComplete = !mayGrow
         } catch {
             // A missing file counts as removed at the next poll.
             if !error.isMissing { problems.insert(error) }

@@ -54,6 +54,29 @@ struct ReplayTests {
         #expect(try folder.counts() == [0, 0])
     }
 
+    @Test("The directories of all processes are sent")
+    func replaysAllProcesses() async throws {
+        let folder = try TestFolder()
+        let events = (0..<16).map { Event.sample($0) }
+        let stores = try (0..<8).map { _ in try folder.openStore() }
+        for (number, store) in stores.enumerated() {
+            try store.append(EventLine(events[number * 2]))
+            let batch = try #require(try store.nextBatch(BatchSize(events: 10, bytes: 10_000)))
+            let letter = DeadLetter(line: batch.events[0], reason: "HTTP 400", date: Timestamp(milliseconds: 1))
+            store.reject([letter], in: batch.id)
+            try store.settle(batch.id)
+            try store.append(EventLine(events[number * 2 + 1]))
+        }
+        for store in stores { store.close() }
+        #expect(try StoreFolder(folder.path).processes().count == 8)
+        #expect(try folder.counts() == [8, 8])
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.remaining == 0)
+            #expect(Set(await collector.lines) == (try lines(events)))
+        }
+    }
+
     @Test("Dead letters are sent without the waiting events")
     func replaysDeadLetters() async throws {
         let folder = try TestFolder()
