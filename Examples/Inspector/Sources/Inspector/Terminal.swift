@@ -42,7 +42,6 @@ enum Terminal {
 /// The colors of a line.
 enum Style: String {
     case dim = "2"
-    case bold = "1"
     case name = "1;36"
     case critical = "1;31"
 

@@ -17,7 +17,6 @@ package struct StoreFollower {
     private struct Position {
         var end = 0
         var events = 0
-        var damaged = 0
         /// Nil if nothing is appended any more, or if too many files are open.
         var file: ReadOnlyFile?
         /// Whether the segment was read after the last line was appended.
@@ -127,7 +126,6 @@ package struct StoreFollower {
         }
         position.end = end
         position.events += events
-        position.damaged += flaws
         waiting += events
         damaged += flaws
     }
