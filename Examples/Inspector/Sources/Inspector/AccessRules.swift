@@ -1,0 +1,46 @@
+/// Decides which requests may see the page or replay.
+///
+/// A page of another site can send requests to this machine, or have its own name resolve to it. It doesn't know the
+/// token, and it can't change the headers `Host` and `Origin`.
+struct AccessRules: Sendable {
+    let token: String
+
+    /// The parts of a request that matter.
+    struct Request {
+        var isPost = false
+        /// The header `Host`.
+        var host: String?
+        /// The header `Origin`, which browsers send with each POST and each request of another origin.
+        var origin: String?
+        /// The parameter `token` of the URL.
+        var token: String?
+    }
+
+    /// Creates rules with a new token of 128 random bits.
+    static func random() -> AccessRules {
+        var system = SystemRandomNumberGenerator()
+        let digits = (0..<4).map { _ in
+            let text = String(UInt32.random(in: 0 ... .max, using: &system), radix: 16)
+            return String(repeating: "0", count: 8 - text.count) + text
+        }
+        return AccessRules(token: digits.joined())
+    }
+
+    /// Returns why a request is refused. Nil if it isn't.
+    func refusal(of request: Request, port: Int) -> String? {
+        let hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
+        guard let host = request.host, hosts.contains(host) else { return "this name doesn't belong to the inspector" }
+        guard let token = request.token, isEqual(token, self.token) else { return "the token is wrong" }
+        if let origin = request.origin {
+            guard origin == "http://\(host)" else { return "the request comes from another page" }
+        } else if request.isPost {
+            return "the request has no origin"
+        }
+        return nil
+    }
+
+    /// Takes the same time for each wrong token of the right length.
+    private func isEqual(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count && zip(left.utf8, right.utf8).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Sluice
+import StoreFiles
+
+/// `sluice replay`
+struct Replay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sends the events of a folder to a backend, and removes those that arrived.",
+        discussion: """
+            Sends waiting events and dead letters, with the retries, splits and dead letters of Sluice's delivery. Refuses \
+            a folder that a running process uses. Exits with 1 if events remain.
+            """)
+
+    @OptionGroup var store: FolderArgument
+
+    @Option(help: "The URL of the backend.")
+    var to: String
+
+    @Option(help: ArgumentHelp("One of \(Destination.formats.joined(separator: ", ")).", valueName: "name"))
+    var format: String
+
+    @Option(help: ArgumentHelp("A header for each request. You can repeat the option.", valueName: "name: value"))
+    var header: [String] = []
+
+    @Flag(help: "Send dead letters only, and leave the waiting events alone.")
+    var deadLetters = false
+
+    @Option(help: "Send only the dead letters whose reason contains this text. Includes --dead-letters.")
+    var reason: String?
+
+    func run() async throws {
+        let destination = try Destination(url: to, format: format, headers: header)
+        let replayer = Replayer(folder: try store.folder(), destination: destination) { Terminal.note($0) }
+        let result: Replayer.Result
+        if deadLetters || reason != nil {
+            let reason = reason
+            result = try await replayer.replayDeadLetters { letter in
+                reason.map { letter.reason.contains($0) } ?? true
+            }
+        } else {
+            result = try await replayer.replayAll()
+        }
+        Terminal.note(result.description)
+        guard result.remaining == 0 else { throw ExitCode.failure }
+    }
+}

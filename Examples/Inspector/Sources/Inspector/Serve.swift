@@ -1,0 +1,41 @@
+import ArgumentParser
+import StoreFiles
+
+/// `sluice serve`
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows the folder as a live page in a browser.",
+        discussion: """
+            The page is served on 127.0.0.1 only, and needs the token in the printed URL. It can replay dead letters if you \
+            pass --to and --format.
+            """)
+
+    @OptionGroup var store: FolderArgument
+
+    @Option(help: "The port. 0 takes any free one.")
+    var port = 4577
+
+    @Option(help: "The URL of the backend for replays.")
+    var to: String?
+
+    @Option(help: ArgumentHelp("One of \(Destination.formats.joined(separator: ", ")).", valueName: "name"))
+    var format: String?
+
+    @Option(
+        help: ArgumentHelp("A header for each replay request. You can repeat the option.", valueName: "name: value"))
+    var header: [String] = []
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port must be 0 to 65535") }
+        guard (to == nil) == (format == nil) else { throw ValidationError("--to and --format belong together") }
+    }
+
+    func run() async throws {
+        var destination: Destination?
+        if let to, let format { destination = try Destination(url: to, format: format, headers: header) }
+        let rules = AccessRules.random()
+        let server = InspectorServer(
+            folder: try store.folder(), destination: destination, port: port, rules: rules)
+        try await server.run { Terminal.write("http://127.0.0.1:\($0)/?token=\(rules.token)\n") }
+    }
+}

@@ -1,0 +1,18 @@
+import ArgumentParser
+import StoreFiles
+
+/// `sluice verify`
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Compares every line with its checksum.",
+        discussion: "Exits with 1 if a line is damaged or a file can't be read.")
+
+    @OptionGroup var store: FolderArgument
+
+    func run() async throws {
+        let result = try Verification(of: store.folder()) { Terminal.write("\($0)\n") }
+        for problem in result.problems { Terminal.note("\(problem)") }
+        Terminal.write("\(result.files) files, \(result.lines) good lines, \(result.damaged) damaged lines\n")
+        guard result.isClean else { throw ExitCode.failure }
+    }
+}

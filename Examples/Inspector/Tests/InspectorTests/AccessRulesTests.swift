@@ -1,0 +1,73 @@
+import Testing
+
+@testable import Inspector
+
+@Suite("Access to the page")
+struct AccessRulesTests {
+    private let rules = AccessRules.random()
+
+    private func request(_ change: (inout AccessRules.Request) -> Void = { _ in }) -> AccessRules.Request {
+        var request = AccessRules.Request(isPost: false, host: "127.0.0.1:4577", origin: nil, token: rules.token)
+        change(&request)
+        return request
+    }
+
+    private func isRefused(_ change: (inout AccessRules.Request) -> Void) -> Bool {
+        rules.refusal(of: request(change), port: 4577) != nil
+    }
+
+    @Test("The page's own requests are allowed")
+    func allowsPage() {
+        #expect(!isRefused { _ in })
+        #expect(!isRefused { $0.host = "localhost:4577" })
+        #expect(!isRefused { $0.origin = "http://127.0.0.1:4577" })
+        #expect(
+            !isRefused {
+                $0.isPost = true
+                $0.origin = "http://127.0.0.1:4577"
+            })
+    }
+
+    @Test("A request needs the token")
+    func needsToken() {
+        #expect(isRefused { $0.token = nil })
+        #expect(isRefused { $0.token = "" })
+        #expect(isRefused { $0.token = String(rules.token.dropLast()) })
+        #expect(isRefused { $0.token = rules.token + "0" })
+        #expect(isRefused { $0.token = AccessRules.random().token })
+    }
+
+    @Test("A name that resolves to this machine is refused")
+    func refusesOtherHosts() {
+        for host in [nil, "", "evil.example:4577", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:4577.evil.example"] {
+            #expect(isRefused { $0.host = host })
+        }
+    }
+
+    @Test("A page of another origin is refused", arguments: [false, true])
+    func refusesOtherOrigins(isPost: Bool) {
+        let origins = [
+            "null", "", "https://evil.example", "https://127.0.0.1:4577", "http://127.0.0.1:80",
+            "http://localhost:4577",
+        ]
+        for origin in origins {
+            #expect(
+                isRefused {
+                    $0.isPost = isPost
+                    $0.origin = origin
+                })
+        }
+    }
+
+    @Test("A POST needs an origin")
+    func postNeedsOrigin() {
+        #expect(isRefused { $0.isPost = true })
+    }
+
+    @Test("Each token is new, and has 128 bits")
+    func tokenIsRandom() {
+        let tokens = (0..<100).map { _ in AccessRules.random().token }
+        #expect(Set(tokens).count == 100)
+        #expect(tokens.allSatisfy { $0.count == 32 })
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import Sluice
+import SluiceJSONL
+import Testing
+
+@testable import StoreFiles
+
+@Suite("Reading a folder")
+struct ReadingTests {
+    private let now = Timestamp(milliseconds: 1_767_225_600_000 + 7_200_000)
+
+    @Test("The checksum is CRC-32C")
+    func checksumIsCRC32C() {
+        // The check value of the algorithm's published definition.
+        #expect(CRC32C.checksum(of: Array("12345678".utf8)[...], then: UInt8(ascii: "9")) == 0xE306_9283)
+    }
+
+    @Test("Events are counted by name, priority, age and process")
+    func countsEvents() throws {
+        let folder = try TestFolder()
+        let recent = Timestamp(milliseconds: now.milliseconds - 30_000)
+        try folder.write([
+            .sample(1), .sample(2), .sample(3, "Kauf \"é\" \u{1F600}", priority: .critical), .sample(4, time: recent),
+        ])
+        let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
+        #expect(statistics.waiting == 4)
+        #expect(statistics.damaged == 0)
+        #expect(statistics.names.map { $0.name } == ["Purchase", "Kauf \"é\" \u{1F600}"])
+        #expect(statistics.names.map { $0.count.waiting } == [3, 1])
+        #expect(statistics.priorities == [.normal: 3, .critical: 1])
+        #expect(statistics.ages == [1, 0, 3, 0, 0])
+        #expect(statistics.oldest == Timestamp(milliseconds: 1_767_225_600_000))
+        #expect(statistics.processes.map(\.isRunning) == [false])
+    }
+
+    @Test("A running process is recognized, and a question doesn't disturb it")
+    func recognizesRunningProcess() throws {
+        let folder = try TestFolder()
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        #expect(try folder.process().isRunning)
+        try store.append(EventLine(.sample(2)))
+        #expect(store.backlog.events == 2)
+        store.close()
+        #expect(try !folder.process().isRunning)
+    }
+
+    @Test("Dead letters are read with reason, date and event")
+    func readsDeadLetters() throws {
+        let folder = try TestFolder()
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        let batch = try #require(try store.nextBatch(BatchSize(events: 10, bytes: 10_000)))
+        let reason = "HTTP 400: \"bad\",\"event\":{"
+        store.reject([DeadLetter(line: batch.events[0], reason: reason, date: now)], in: batch.id)
+        try store.settle(batch.id)
+        store.close()
+        var letters: [DeadLetterLine] = []
+        let list = DeadLetterList(of: try StoreFolder(folder.path).processes()) { letters.append($1) }
+        #expect(list.damaged == 0)
+        #expect(letters.map(\.reason) == [reason])
+        #expect(letters.map(\.date) == [now])
+        #expect(try letters.first?.event?.event() == .sample(1))
+        let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
+        #expect(statistics.deadLetters == 1)
+        #expect(statistics.names.first?.count.deadLetters == 1)
+    }
+
+    @Test("A damaged line is counted and located, and the others are read")
+    func locatesDamage() throws {
+        let folder = try TestFolder()
+        try folder.write((0..<5).map { .sample($0) })
+        let segment = try #require(try folder.process().segments.first)
+        var offset = 0
+        try edit(segment.path) { bytes in
+            let length = bytes.count / 5
+            offset = 2 * length
+            bytes[offset + 20] ^= 1
+        }
+        var damages: [Damage] = []
+        let result = try Verification(of: StoreFolder(folder.path)) { damages.append($0) }
+        #expect(!result.isClean)
+        #expect(result.lines == 4)
+        #expect(damages.map(\.line) == [3])
+        #expect(damages.map(\.offset) == [offset])
+        #expect(damages.map(\.flaw) == [.wrongChecksum])
+        let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
+        #expect(statistics.waiting == 4)
+        #expect(statistics.damaged == 1)
+    }
+
+    @Test("The torn line of a killed process is damage")
+    func locatesTornLine() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1), .sample(2)])
+        let segment = try #require(try folder.process().segments.first)
+        try edit(segment.path) { $0.removeLast(10) }
+        var damages: [Damage] = []
+        _ = try Verification(of: StoreFolder(folder.path)) { damages.append($0) }
+        #expect(damages.map(\.line) == [2])
+        #expect(damages.map(\.flaw) == [.torn])
+    }
+
+    @Test("Each flipped bit is found")
+    func findsEachFlippedBit() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        let segment = try #require(try folder.process().segments.first)
+        let original = [UInt8](try Data(contentsOf: URL(fileURLWithPath: segment.path)))
+        for index in original.indices.dropLast() {
+            var bytes = original
+            bytes[index] ^= 0x20
+            let line = Line(bytes: bytes.dropLast(), offset: 0, isCut: false)
+            #expect(throws: Flaw.self) { try StoredLine(line) }
+        }
+        #expect(throws: Never.self) { try StoredLine(Line(bytes: original.dropLast(), offset: 0, isCut: false)) }
+    }
+
+    @Test("A line beyond the limit is damage, and the lines behind it are read")
+    func skipsEndlessLine() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        let segment = try #require(try folder.process().segments.first)
+        try edit(segment.path) { bytes in
+            let line = bytes
+            bytes += [UInt8](repeating: UInt8(ascii: "x"), count: LineReader.longest + 100_000) + [0x0A] + line
+        }
+        var damages: [Damage] = []
+        let result = try Verification(of: StoreFolder(folder.path)) { damages.append($0) }
+        #expect(result.lines == 2)
+        #expect(damages.map(\.flaw) == [.tooLong])
+    }
+
+    @Test("Lines of all lengths around the size of a block are read")
+    func readsAcrossBlocks() throws {
+        let folder = try TestFolder()
+        let lengths = [1, 65_000, 65_535, 65_536, 65_537, 131_071, 131_072, 200_000, 3]
+        let path = "\(folder.path)/lines"
+        let text = lengths.map { String(repeating: "x", count: $0) + "\n" }.joined() + "rest"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        var reader = LineReader()
+        var read: [Int] = []
+        let result = try #require(try reader.readAll(of: path) { _, line in read.append(line.bytes.count) })
+        #expect(read == lengths)
+        #expect(result.rest == 4)
+        #expect(result.end == text.utf8.count - 4)
+    }
+
+    @Test("A path that is no store gets advice")
+    func refusesOtherFolders() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        let process = try folder.process()
+        #expect(throws: NotAStore("there is no folder /no/such: pass the one that the host passes to JSONLStore(at:)"))
+        {
+            try StoreFolder("/no/such")
+        }
+        #expect(throws: NotAStore.self) { try StoreFolder(process.segments[0].path) }
+        #expect(throws: NotAStore.self) { try StoreFolder(process.path) }
+        #expect(throws: NotAStore.self) { try StoreFolder("/usr") }
+        let empty = try TestFolder()
+        #expect(try StoreFolder(empty.path).processes().isEmpty)
+    }
+
+    @Test("A folder without permission gets advice", .enabled(if: getuid() != 0, "root may read everything"))
+    func reportsMissingPermission() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: try folder.process().path)
+        let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
+        #expect(!statistics.problems.isEmpty)
+    }
+
+    @Test("Files that are delivered meanwhile are skipped")
+    func skipsDeletedFiles() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1), .sample(2, priority: .critical)])
+        let process = try folder.process()
+        var reader = LineReader()
+        try FileManager.default.removeItem(atPath: process.segments[0].path)
+        #expect(try reader.readAll(of: process.segments[0].path) { _, _ in } == nil)
+        #expect(try StoreStatistics(of: StoreFolder(folder.path), at: now).waiting == 1)
+        let opened = try StoreFolder(folder.path)
+        try FileManager.default.removeItem(atPath: process.path)
+        #expect(try StoreStatistics(of: opened, at: now).waiting == 0)
+        #expect(try Verification(of: opened) { _ in }.isClean)
+    }
+
+    @Test("Encrypted events are counted, not decrypted")
+    func countsEncryptedEvents() throws {
+        let folder = try TestFolder()
+        let rotate = LineEncryption(encrypt: { $0.map { $0 ^ 0x5A } }, decrypt: { $0.map { $0 ^ 0x5A } })
+        let store = JSONLStore(at: folder.path, encryption: rotate)
+        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        try store.append(EventLine(.sample(1)))
+        store.close()
+        let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
+        #expect(statistics.waiting == 1)
+        #expect(statistics.encrypted == 1)
+        #expect(statistics.damaged == 0)
+    }
+
+    @Test("Reading changes nothing")
+    func changesNothing() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(2)))
+        let before = try folder.snapshot()
+        let opened = try StoreFolder(folder.path)
+        _ = try StoreStatistics(of: opened, at: now)
+        _ = try Verification(of: opened) { _ in }
+        _ = DeadLetterList(of: try opened.processes()) { _, _ in }
+        var follower = StoreFollower(opened, countsAll: true)
+        try follower.poll { _ in }
+        try follower.poll { _ in }
+        #expect(try folder.snapshot() == before)
+        store.close()
+    }
+}

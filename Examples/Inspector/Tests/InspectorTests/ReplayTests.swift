@@ -1,0 +1,147 @@
+import Foundation
+import Sluice
+import SluiceJSONL
+import StoreFiles
+import Testing
+
+@testable import Inspector
+
+extension TestFolder {
+    /// Stores events, rejects them, and ends the host.
+    func writeDeadLetters(_ events: [Event], reason: String = "HTTP 400") throws {
+        let store = try openStore()
+        for event in events { try store.append(EventLine(event)) }
+        while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 1_000_000)) {
+            let date = Timestamp(milliseconds: 1_767_225_600_000)
+            store.reject(batch.events.map { DeadLetter(line: $0, reason: reason, date: date) }, in: batch.id)
+            try store.settle(batch.id)
+        }
+        store.close()
+    }
+
+    /// Waiting events and dead letters.
+    func counts() throws -> [Int] {
+        let now = Timestamp(milliseconds: 1_767_225_600_000)
+        let statistics = try StoreStatistics(of: StoreFolder(path), at: now)
+        return [statistics.waiting, statistics.deadLetters]
+    }
+
+    func replayer(to url: String) throws -> Replayer {
+        let destination = try Destination(url: url, format: "ndjson", headers: ["X-Key: 1"])
+        return Replayer(folder: try StoreFolder(path), destination: destination) { _ in }
+    }
+}
+
+@Suite("Replay", .serialized)
+struct ReplayTests {
+    private func lines(_ events: [Event]) throws -> Set<String> {
+        Set(try events.map { String(decoding: try EventLine($0).bytes, as: UTF8.self) })
+    }
+
+    @Test("A whole folder is sent, byte for byte, and is empty afterwards")
+    func replaysFolder() async throws {
+        let folder = try TestFolder()
+        let events = (0..<1_200).map { Event.sample($0, priority: $0 % 7 == 0 ? .critical : .normal) }
+        try folder.writeDeadLetters(Array(events[..<3]))
+        try folder.write(Array(events[3...]))
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.delivered == 1_200)
+            #expect(result.remaining == 0)
+            #expect(Set(await collector.lines) == (try lines(events)))
+            #expect(await collector.lines.count == 1_200)
+        }
+        #expect(try folder.counts() == [0, 0])
+    }
+
+    @Test("The directories of all processes are sent")
+    func replaysAllProcesses() async throws {
+        let folder = try TestFolder()
+        let events = (0..<16).map { Event.sample($0) }
+        let stores = try (0..<8).map { _ in try folder.openStore() }
+        for (number, store) in stores.enumerated() {
+            try store.append(EventLine(events[number * 2]))
+            let batch = try #require(try store.nextBatch(BatchSize(events: 10, bytes: 10_000)))
+            let letter = DeadLetter(line: batch.events[0], reason: "HTTP 400", date: Timestamp(milliseconds: 1))
+            store.reject([letter], in: batch.id)
+            try store.settle(batch.id)
+            try store.append(EventLine(events[number * 2 + 1]))
+        }
+        for store in stores { store.close() }
+        #expect(try StoreFolder(folder.path).processes().count == 8)
+        #expect(try folder.counts() == [8, 8])
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.remaining == 0)
+            #expect(Set(await collector.lines) == (try lines(events)))
+        }
+    }
+
+    @Test("Dead letters are sent without the waiting events")
+    func replaysDeadLetters() async throws {
+        let folder = try TestFolder()
+        let letters = (0..<120).map { Event.sample($0, priority: $0 % 7 == 0 ? .critical : .normal) }
+        try folder.writeDeadLetters(letters)
+        try folder.writeDeadLetters([.sample(2_000)], reason: "HTTP 413")
+        try folder.write([.sample(1_000)])
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let result = try await folder.replayer(to: url).replayDeadLetters { $0.reason.contains("400") }
+            #expect(result.delivered == 120)
+            #expect(result.remaining == 0)
+            #expect(Set(await collector.lines) == (try lines(letters)))
+        }
+        #expect(try folder.counts() == [1, 1])
+    }
+
+    @Test("A dead letter that is rejected again stays")
+    func keepsRejectedAgain() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1), .sample(2, "Bad"), .sample(3)])
+        try await withCollector(status: { $0.contains("Bad") ? 400 : 200 }) { url, _ in
+            let result = try await folder.replayer(to: url).replayDeadLetters { _ in true }
+            #expect(result.delivered == 2)
+            #expect(result.rejected == 1)
+            #expect(result.remaining == 1)
+        }
+        #expect(try folder.counts() == [0, 1])
+    }
+
+    @Test("Nothing is lost if the backend fails", arguments: [true, false])
+    func keepsEventsOfFailure(isWholeFolder: Bool) async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1)])
+        try folder.write([.sample(2)])
+        try await withCollector(status: { _ in 500 }) { url, _ in
+            let replayer = try folder.replayer(to: url)
+            let result =
+                isWholeFolder ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _ in true }
+            #expect(result.delivered == 0)
+            #expect(result.remaining == (isWholeFolder ? 2 : 1))
+        }
+        #expect(try folder.counts().reduce(0, +) == 2)
+    }
+
+    @Test("A folder that a running process uses is refused")
+    func refusesRunningProcess() async throws {
+        let folder = try TestFolder()
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        let before = try folder.snapshot()
+        let replayer = try folder.replayer(to: "http://127.0.0.1:9/")
+        await #expect(throws: FolderInUse.self) { try await replayer.replayAll() }
+        await #expect(throws: FolderInUse.self) { try await replayer.replayDeadLetters { _ in true } }
+        #expect(try folder.snapshot() == before)
+        store.close()
+    }
+
+    @Test("Formats are recognized by name")
+    func parsesFormats() throws {
+        for format in Destination.formats {
+            _ = try Destination(url: "http://127.0.0.1/", format: format, headers: [])
+        }
+        for format in ["", "xml", "ndjson:x", "clickhouse", "kafka:"] {
+            #expect(throws: (any Error).self) { try Destination(url: "", format: format, headers: []) }
+        }
+        #expect(try Destination(url: "", format: "segment:secret", headers: []).formatName == "segment")
+    }
+}

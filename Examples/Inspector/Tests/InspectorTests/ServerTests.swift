@@ -1,0 +1,87 @@
+import Foundation
+import Sluice
+import SluiceJSONL
+import Testing
+
+@testable import Inspector
+
+@Suite("The page's server", .serialized)
+struct ServerTests {
+    private func status(_ response: String) -> String {
+        String(response.split(separator: "\r\n").first?.split(separator: " ").dropFirst().first ?? "")
+    }
+
+    @Test("The page is served with a policy that allows nothing from elsewhere")
+    func servesPage() async throws {
+        let folder = try TestFolder()
+        let page = try await withInspector(folder) { client, token in await client.send("GET", "/?token=\(token)") }
+        #expect(status(page) == "200")
+        #expect(page.contains("default-src 'none'"))
+        #expect(page.contains("</html>"))
+        #expect(!page.contains("{{nonce}}"))
+        let addresses = page.matches(of: /(src|href)="(?<address>[^"]*)"/).map(\.output.address)
+        #expect(addresses == ["data:,"])
+    }
+
+    @Test("A request without the token, for another name or from another page is refused")
+    func refusesOthers() async throws {
+        let folder = try TestFolder()
+        try await withInspector(folder) { client, token in
+            #expect(status(await client.send("GET", "/")) == "403")
+            #expect(status(await client.send("GET", "/?token=0")) == "403")
+            #expect(status(await client.send("GET", "/nothing")) == "403")
+            #expect(status(await client.send("GET", "/nothing?token=\(token)")) == "404")
+            for path in ["/", "/events"] {
+                let url = "\(path)?token=\(token)"
+                #expect(status(await client.send("GET", url, host: "evil.example:\(client.port)")) == "403")
+                #expect(status(await client.send("GET", url, headers: ["Origin: https://evil.example"])) == "403")
+                #expect(status(await client.send("GET", url, headers: ["Origin: null"])) == "403")
+            }
+            let replay = "/replay?token=\(token)"
+            #expect(status(await client.send("POST", replay, body: "{}")) == "403")
+            #expect(status(await client.send("POST", replay, headers: ["Origin: null"], body: "{}")) == "403")
+            let own = ["Origin: http://127.0.0.1:\(client.port)"]
+            #expect(status(await client.send("POST", "/replay", headers: own, body: "{}")) == "403")
+            // No destination was given.
+            #expect(status(await client.send("POST", replay, headers: own, body: "{}")) == "409")
+        }
+    }
+
+    @Test("A page sees the events that are there, then those that are appended")
+    func streamsEvents() async throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1, "Before")])
+        let store = try folder.openStore()
+        try await withInspector(folder) { client, token in
+            let url = "/events?token=\(token)"
+            let first = await client.send("GET", url) { $0.contains(#""event":"Before""#) }
+            #expect(first.contains("Content-Type: text/event-stream"))
+            #expect(first.contains("event: welcome"))
+            let sample: PropertyValue = .date(Timestamp(milliseconds: 0))
+            let event = Event.sample(2, "After", ["date": sample, "large": .int(Int64.max)])
+            try store.append(EventLine(event))
+            let second = await client.send("GET", url) { $0.contains(#""event":"After""#) }
+            #expect(second.contains(#"{"n":"date","t":"date","v":"1970-01-01T00:00:00.000Z"}"#))
+            #expect(second.contains(#"{"n":"large","t":"int","v":"9223372036854775807"}"#))
+            let counts = await client.send("GET", url) { $0.contains(#""waiting":2"#) }
+            #expect(counts.contains(#""running":1"#))
+        }
+        store.close()
+    }
+
+    @Test("The page replays dead letters, and only those that were selected")
+    func replaysFromPage() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1), .sample(2), .sample(3)])
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let destination = try Destination(url: url, format: "ndjson", headers: [])
+            try await withInspector(folder, destination: destination) { client, token in
+                let own = ["Origin: http://127.0.0.1:\(client.port)"]
+                let body = #"{"ids":["\#(Event.sample(2).id)"]}"#
+                let response = await client.send("POST", "/replay?token=\(token)", headers: own, body: body)
+                #expect(response.contains("1 delivered, 0 rejected, 0 remain"))
+            }
+            #expect(await collector.lines == [String(decoding: try EventLine(.sample(2)).bytes, as: UTF8.self)])
+        }
+    }
+}
