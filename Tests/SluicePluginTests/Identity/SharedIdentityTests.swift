@@ -256,7 +256,9 @@ import Testing
             try identity.login("mine-\(index)")
             #expect(try other.run("event \(time)") == "\(id) mine-\(index)")
             try other.run("login theirs-\(index)")
-            #expect(event(of: identity, at: time).loginID == "theirs-\(index)")
+            // A fork in another test can hold the locks of this process, and then the next event looks again.
+            let ids = (0..<1_000).lazy.map { _ in event(of: identity, at: time).loginID }
+            #expect(ids.contains("theirs-\(index)"))
         }
         let new = try other.run("erase")
         #expect(event(of: identity, at: 1_000_000).anonymousID == new)
