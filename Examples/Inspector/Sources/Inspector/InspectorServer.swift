@@ -94,8 +94,8 @@ struct InspectorServer: Sendable {
         let ids = selection.ids.map(Set.init)
         do {
             let replayer = Replayer(folder: folder, destination: destination) { Terminal.note($0) }
-            return try await replayer.replayDeadLetters { letter in
-                ids?.contains(letter.line.id?.description ?? "") ?? true
+            return try await replayer.replayDeadLetters { _, id in
+                ids?.contains(id?.description ?? "") ?? true
             }.description
         } catch {
             throw HTTPError(.conflict, message: "\(error)")

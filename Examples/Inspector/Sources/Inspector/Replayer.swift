@@ -52,7 +52,19 @@ struct Replayer: Sendable {
     ///
     /// A second pipeline in memory sends them, a batch at a time. Delivered ones are then removed from the folder. So a
     /// replay that is interrupted loses none of them, and may send a batch twice.
-    func replayDeadLetters(where isMatch: @Sendable (DeadLetter) -> Bool) async throws -> Result {
+    func replayDeadLetters(where isMatch: @Sendable (_ reason: String, _ id: EventID?) -> Bool) async throws -> Result {
+        var result = try await sendDeadLetters(where: isMatch)
+        // Also those in directories that the store didn't take over: it takes a few at a time.
+        let list = try DeadLetterList(of: folder.processes()) { _, letter in
+            if isMatch(letter.reason, letter.event?.id) { result.remaining += 1 }
+        }
+        for problem in list.problems { report("\(problem)") }
+        return result
+    }
+
+    private func sendDeadLetters(
+        where isMatch: @Sendable (_ reason: String, _ id: EventID?) -> Bool
+    ) async throws -> Result {
         let store = try makeStore()
         let report = report
         try store.open(
@@ -61,7 +73,7 @@ struct Replayer: Sendable {
                 report(note)
             })
         defer { store.close() }
-        var letters = try store.deadLetters().filter(isMatch)[...]
+        var letters = try store.deadLetters().filter { isMatch($0.reason, $0.line.id) }[...]
         let total = letters.count
         let pipeline = try makePipeline(MemoryStore(capacity: 1 << 32))
         var result = Result()
@@ -82,7 +94,6 @@ struct Replayer: Sendable {
             }
         }
         await pipeline.shutdown(deadline: .zero)
-        result.remaining = total - result.delivered
         return result
     }
 

@@ -57,6 +57,18 @@ struct ReplayTests {
     @Test("The directories of all processes are sent")
     func replaysAllProcesses() async throws {
         let folder = try TestFolder()
+        let events = try writeEightProcesses(in: folder)
+        #expect(try StoreFolder(folder.path).processes().count == 8)
+        #expect(try folder.counts() == [8, 8])
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.remaining == 0)
+            #expect(Set(await collector.lines) == (try lines(events)))
+        }
+    }
+
+    /// Leaves a dead letter and a waiting event of each of eight processes.
+    private func writeEightProcesses(in folder: TestFolder) throws -> [Event] {
         let events = (0..<16).map { Event.sample($0) }
         let stores = try (0..<8).map { _ in try folder.openStore() }
         for (number, store) in stores.enumerated() {
@@ -68,12 +80,17 @@ struct ReplayTests {
             try store.append(EventLine(events[number * 2 + 1]))
         }
         for store in stores { store.close() }
-        #expect(try StoreFolder(folder.path).processes().count == 8)
-        #expect(try folder.counts() == [8, 8])
-        try await withCollector(status: { _ in 200 }) { url, collector in
-            let result = try await folder.replayer(to: url).replayAll()
-            #expect(result.remaining == 0)
-            #expect(Set(await collector.lines) == (try lines(events)))
+        return events
+    }
+
+    @Test("Dead letters that the store doesn't take over count as remaining")
+    func countsUnreachedDeadLetters() async throws {
+        let folder = try TestFolder()
+        _ = try writeEightProcesses(in: folder)
+        try await withCollector(status: { _ in 200 }) { url, _ in
+            let result = try await folder.replayer(to: url).replayDeadLetters { _, _ in true }
+            #expect((1..<8).contains(result.delivered))
+            #expect(result.remaining == 8 - result.delivered)
         }
     }
 
@@ -85,7 +102,7 @@ struct ReplayTests {
         try folder.writeDeadLetters([.sample(2_000)], reason: "HTTP 413")
         try folder.write([.sample(1_000)])
         try await withCollector(status: { _ in 200 }) { url, collector in
-            let result = try await folder.replayer(to: url).replayDeadLetters { $0.reason.contains("400") }
+            let result = try await folder.replayer(to: url).replayDeadLetters { reason, _ in reason.contains("400") }
             #expect(result.delivered == 120)
             #expect(result.remaining == 0)
             #expect(Set(await collector.lines) == (try lines(letters)))
@@ -98,7 +115,7 @@ struct ReplayTests {
         let folder = try TestFolder()
         try folder.writeDeadLetters([.sample(1), .sample(2, "Bad"), .sample(3)])
         try await withCollector(status: { $0.contains("Bad") ? 400 : 200 }) { url, _ in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _ in true }
+            let result = try await folder.replayer(to: url).replayDeadLetters { _, _ in true }
             #expect(result.delivered == 2)
             #expect(result.rejected == 1)
             #expect(result.remaining == 1)
@@ -114,7 +131,7 @@ struct ReplayTests {
         try await withCollector(status: { _ in 500 }) { url, _ in
             let replayer = try folder.replayer(to: url)
             let result =
-                isWholeFolder ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _ in true }
+                isWholeFolder ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _, _ in true }
             #expect(result.delivered == 0)
             #expect(result.remaining == (isWholeFolder ? 2 : 1))
         }
@@ -129,7 +146,7 @@ struct ReplayTests {
         let before = try folder.snapshot()
         let replayer = try folder.replayer(to: "http://127.0.0.1:9/")
         await #expect(throws: FolderInUse.self) { try await replayer.replayAll() }
-        await #expect(throws: FolderInUse.self) { try await replayer.replayDeadLetters { _ in true } }
+        await #expect(throws: FolderInUse.self) { try await replayer.replayDeadLetters { _, _ in true } }
         #expect(try folder.snapshot() == before)
         store.close()
     }
