@@ -41,9 +41,7 @@ public final class AsyncHTTPClientAdapter: SluiceHTTP.HTTPClient {
         configuration.httpVersion = .http1Only
         // The route has a back-off of its own.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // The timeouts for reading and writing close connections that nothing waits for any more.
-        let total = TimeAmount(totalTimeout)
-        configuration.timeout = .init(connect: TimeAmount(connectTimeout), read: total, write: total)
+        configuration.timeout = .init(connect: TimeAmount(connectTimeout))
         client = AsyncHTTPClient.HTTPClient(eventLoopGroup: eventLoopGroup, configuration: configuration)
         self.connectTimeout = connectTimeout
         self.totalTimeout = totalTimeout
@@ -63,60 +61,87 @@ public final class AsyncHTTPClientAdapter: SluiceHTTP.HTTPClient {
     /// Sends a request once.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
-        return try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
-            group.addTask { try await self.exchange(request) }
-            // async-http-client's own deadline ends with the head of the response.
-            group.addTask {
-                try await Task.sleep(for: self.totalTimeout)
-                throw AsyncHTTPClientAdapter.failure("the response took too long")
-            }
-            defer { group.cancelAll() }
-            guard let response = try await group.next() else { throw CancellationError() }
-            return response
-        }
-    }
-
-    private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let upload = Upload(request.body)
-        var begun: HTTPResponse?
+        let exchange = Exchange()
         do {
-            let received = try await client.execute(
-                HTTPClientRequest(request, upload), deadline: .now() + TimeAmount(totalTimeout))
-            var response = HTTPResponse(
-                status: Int(received.status.code), headers: received.headers.map { (name: $0.name, value: $0.value) })
-            begun = response
-            for try await part in received.body {
-                let room = HTTPResponse.bodyLimit - response.body.count
-                response.body += part.readableBytesView.prefix(room)
-                response.isComplete = part.readableBytes <= room
-                begun = response
-                if !response.isComplete { break }  // Closes the connection.
+            let task = client.execute(
+                request: try .init(request), delegate: exchange, deadline: .now() + TimeAmount(totalTimeout))
+            return try await withTaskCancellationHandler {
+                try await task.get()
+            } onCancel: {
+                task.cancel()
             }
-            return try checked(response, upload)
-        } catch let error as SluiceError {
-            throw error
         } catch {
             try Task.checkCancellation()
-            // A server that refuses a body without reading all of it may reset the connection after its response.
-            guard var response = begun, response.status >= 300 else { throw AsyncHTTPClientAdapter.failure(error) }
-            response.isComplete = false
-            return response
+            return try exchange.response(to: error)
         }
     }
+}
 
-    private func checked(_ response: HTTPResponse, _ upload: Upload) throws -> HTTPResponse {
-        guard response.status >= 200 else {
-            throw AsyncHTTPClientAdapter.failure("the response has the status \(response.status)")
+/// Collects the response to one request. The client calls it on one event loop.
+private final class Exchange: HTTPClientResponseDelegate {
+    typealias RequestTask = AsyncHTTPClient.HTTPClient.Task<HTTPResponse>
+
+    private struct BodyTooLong: Error {}
+
+    private struct State {
+        var response: HTTPResponse?
+        /// Whether the system has taken the whole request.
+        var isSent = false
+    }
+
+    private let state = Mutex(State())
+
+    func didSendRequest(task: RequestTask) {
+        state.withLock { $0.isSent = true }
+    }
+
+    func didReceiveHead(task: RequestTask, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        let headers = head.headers.map { (name: $0.name, value: $0.value) }
+        state.withLock { $0.response = HTTPResponse(status: Int(head.status.code), headers: headers) }
+        return task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didReceiveBodyPart(task: RequestTask, _ part: ByteBuffer) -> EventLoopFuture<Void> {
+        let isTooLong = state.withLock { state in
+            let room = HTTPResponse.bodyLimit - (state.response?.body.count ?? 0)
+            state.response?.body += part.readableBytesView.prefix(room)
+            return part.readableBytes > room
         }
-        guard response.status >= 300 || upload.isSent else {
-            throw AsyncHTTPClientAdapter.failure("the server responded before it had received the whole request")
+        // The failure closes the connection.
+        return isTooLong
+            ? task.eventLoop.makeFailedFuture(BodyTooLong()) : task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didFinishRequest(task: RequestTask) throws -> HTTPResponse {
+        guard let response = try response() else { throw Exchange.failure("there is no response") }
+        return response
+    }
+
+    /// Returns the response to a request that has failed, if there is one to rely on.
+    func response(to error: any Error) throws -> HTTPResponse {
+        // A server that refuses a body without reading all of it may reset the connection after its response.
+        guard !(error is SluiceError), var response = try response(),
+            response.status >= 300 || error is BodyTooLong
+        else { throw Exchange.failure(error) }
+        response.isComplete = false
+        return response
+    }
+
+    private func response() throws -> HTTPResponse? {
+        let (response, isSent) = state.withLock { ($0.response, $0.isSent) }
+        guard let response else { return nil }
+        guard response.status >= 200 else {
+            throw Exchange.failure("the response has the status \(response.status)")
+        }
+        guard response.status >= 300 || isSent else {
+            throw Exchange.failure("the server responded before it had received the whole request")
         }
         return response
     }
 
     /// The texts of errors can contain the host or a header, except for the short ones of async-http-client.
     private static func failure(_ error: any Error) -> SluiceError {
-        failure((error as? HTTPClientError)?.shortDescription ?? "\(type(of: error))")
+        error as? SluiceError ?? failure((error as? HTTPClientError)?.shortDescription ?? "\(type(of: error))")
     }
 
     private static func failure(_ reason: String) -> SluiceError {
@@ -124,33 +149,12 @@ public final class AsyncHTTPClientAdapter: SluiceHTTP.HTTPClient {
     }
 }
 
-/// The body of a request in parts. The client asks for a part when the connection can take it.
-private final class Upload: Sendable {
-    let count: Int
-    private let rest: Mutex<ByteBuffer>
-
-    init(_ body: [UInt8]) {
-        count = body.count
-        rest = Mutex(ByteBuffer(bytes: body))
-    }
-
-    /// Whether the client has taken the last part.
-    var isSent: Bool { rest.withLock { $0.readableBytes == 0 } }
-
-    var parts: AsyncStream<ByteBuffer> { AsyncStream { self.next() } }
-
-    private func next() -> ByteBuffer? {
-        rest.withLock { rest in
-            rest.readableBytes > 0 ? rest.readSlice(length: min(65_536, rest.readableBytes)) : nil
-        }
-    }
-}
-
-extension HTTPClientRequest {
-    fileprivate init(_ request: HTTPRequest, _ upload: Upload) {
-        self.init(url: request.url)
-        method = HTTPMethod(rawValue: request.method)
+extension AsyncHTTPClient.HTTPClient.Request {
+    fileprivate init(_ request: HTTPRequest) throws {
+        var headers = HTTPHeaders()
         for (name, value) in request.headers { headers.add(name: name, value: value) }
-        if upload.count > 0 { body = .stream(upload.parts, length: .known(Int64(upload.count))) }
+        try self.init(
+            url: request.url, method: HTTPMethod(rawValue: request.method), headers: headers,
+            body: request.body.isEmpty ? nil : .byteBuffer(ByteBuffer(bytes: request.body)))
     }
 }

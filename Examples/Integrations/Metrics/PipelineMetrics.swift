@@ -62,14 +62,15 @@ public final class PipelineMetrics: Sendable {
         }
     }
 
-    /// Publishes the counts after each interval, and a last time when the task is cancelled. Then it returns.
+    /// Publishes the counts now, after each interval, and a last time when the task is cancelled. Then it returns.
     ///
     /// - Parameter interval: The time between two updates.
     public func run(every interval: Duration = .seconds(10)) async {
         while !Task.isCancelled {
-            do { try await Task.sleep(for: interval) } catch {}  // Cancelled: publish the last counts.
             update()
+            do { try await Task.sleep(for: interval) } catch {}  // Cancelled, which ends the loop.
         }
+        update()
     }
 
     private func update(_ route: RouteLedger, _ instruments: inout Instruments) {
