@@ -41,7 +41,8 @@ public final class AsyncHTTPClientAdapter: SluiceHTTP.HTTPClient {
         configuration.httpVersion = .http1Only
         // The route has a back-off of its own.
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout = .init(connect: TimeAmount(connectTimeout))
+        // The deadline of a request ends with its response. The last timeout ends an upload that goes on after that.
+        configuration.timeout = .init(connect: TimeAmount(connectTimeout), write: TimeAmount(totalTimeout))
         client = AsyncHTTPClient.HTTPClient(eventLoopGroup: eventLoopGroup, configuration: configuration)
         self.connectTimeout = connectTimeout
         self.totalTimeout = totalTimeout

@@ -92,6 +92,20 @@ struct LoggingTests {
         await pipeline.shutdown()
     }
 
+    @Test("a diagnostic of a delivery causes no event")
+    func diagnosticOfDeliveryCausesNoEvent() async throws {
+        let handler = Handler()
+        let pipeline = try Pipeline(onDiagnostic: { handler.logger?.log($0) }) {
+            store
+            ScriptedTransport(then: .answer(.all(.rejected("no such event"))))
+        }
+        handler.track(by: pipeline)
+        handler.logger?.error("an event that is rejected")
+        await pipeline.flush()
+        await pipeline.shutdown()
+        #expect(store.events.map(\.name) == ["Log"])
+    }
+
     @Test("a processor that logs while it processes a record doesn't recurse")
     func processorDoesNotRecurse() async throws {
         let handler = Handler()
