@@ -129,7 +129,7 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
         let done = DispatchSemaphore(value: 0)
         Task {
             pipeline.resumeDelivery()
-            let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+            let ledger = await pipeline.shutdown(deadline: .seconds(600))
             precondition(ledger.routes[0].delivered == events)
             done.signal()
         }

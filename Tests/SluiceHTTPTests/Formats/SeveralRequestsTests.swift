@@ -177,7 +177,7 @@ struct SeveralRequestsTests {
         pipeline.track("$ProfileSet", ["$set": ["n": 4]])
         pipeline.track("Bought")
         pipeline.track("$ProfileSet", ["$set": ["n": 5]])
-        let route = await pipeline.shutdown(deadline: .seconds(86_400)).routes[0]
+        let route = await pipeline.shutdown(deadline: .seconds(600)).routes[0]
         #expect(route.delivered == 3 && route.waiting == 0 && route.rejected == 0)
         #expect(route.lastStatus == 200)
         let requests = client.requests
@@ -209,7 +209,7 @@ struct SeveralRequestsTests {
         for user in ["busy", "calm", "busy", "calm"] {
             pipeline.track("Bought") { $0.loginID = user }
         }
-        let route = await pipeline.shutdown(deadline: .seconds(86_400)).routes[0]
+        let route = await pipeline.shutdown(deadline: .seconds(600)).routes[0]
         #expect(route.delivered == 4)
         #expect(bodies.withLock(\.self) == [["busy", "calm", "busy", "calm"], ["calm", "calm"], ["busy", "busy"]])
     }

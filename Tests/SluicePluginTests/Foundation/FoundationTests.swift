@@ -141,7 +141,7 @@ struct FoundationTests {
             HTTPTransport(to: url, configuration: .init(client: client))
         }
         pipeline.track("Event")
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger.routes[0].delivered == 1)
         #expect(client.urls.withLock { $0 } == ["https://example.org/events?a=%20b"])
     }

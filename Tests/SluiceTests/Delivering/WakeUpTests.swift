@@ -47,7 +47,7 @@ import Testing
         while await pipeline.flush().waiting > 0 {}
         #expect(pipeline.ledger.routes[0].delivered == 8 * rounds)
         #expect(pipeline.ledger.isBalanced)
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
         #expect(store.offences.isEmpty)
     }
 
@@ -74,7 +74,7 @@ import Testing
             pipeline.track("Event")
             #expect(await arrivals.next() == 1)
         }
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 
     /// No flush and no shutdown may wait forever if pipelines end while they are used.

@@ -266,7 +266,7 @@ import Testing
         #expect(code == .invalidPipeline)
         #expect(store.isOpen)
         first.track("Event")
-        #expect(await first.shutdown(deadline: .seconds(86_400)).routes[0].delivered == 1)
+        #expect(await first.shutdown(deadline: .seconds(600)).routes[0].delivered == 1)
         #expect(store.offences.isEmpty)
     }
 

@@ -132,7 +132,7 @@ import Testing
         let ids = transport.batches.flatMap(\.events).compactMap(\.id)
         #expect(ids.count == Self.events * Self.threads)
         #expect(Set(ids).count == ids.count)
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger.routes[0].delivered == ids.count)
         #expect(ledger.isBalanced)
     }

@@ -33,7 +33,7 @@ import Testing
             ScriptedTransport()
         }
         for name in ["Dull", "Private", "Dull", "Fine", ""] { pipeline.track(name) }
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger.tracked == 5)
         #expect(ledger.dropped == [Self.boring: 2, .filtered: 1, .emptyName: 1])
         #expect(ledger.routes[0].received == 1)
@@ -59,7 +59,7 @@ import Testing
         }
         for name in ["Dull", "Erase", "Fine", "Dull"] { pipeline.track(name) }
         pipeline.track("Long", ["text": .string(String(repeating: "x", count: 500))])
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger.dropped.isEmpty)
         #expect(ledger[route: "strict"]?.dropped == [Self.boring: 2, .emptyName: 1, .tooLarge: 1])
         #expect(ledger[route: "strict"]?.delivered == 1)

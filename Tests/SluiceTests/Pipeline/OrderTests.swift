@@ -51,7 +51,7 @@ import Testing
         pipeline.track("-")
         // The second route doesn't see the changes of the first one.
         #expect(book.all.dropFirst(5) == ["a -", "b -a", "c -ab", "d -ab", "e -abd"])
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 
     @Test(
@@ -99,7 +99,7 @@ import Testing
             }
         }
         pipeline.track("Event", ["p": 1])
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
         let events = try transports.map { try $0.accepted() }
         #expect(events.map { $0.map(\.name) } == [["Event"], ["Eventx"], ["Event"]])
         // One id and time in all routes.
@@ -138,7 +138,7 @@ import Testing
                 continuation.resume()
             }
         }
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 
     @Test("the events of one caller arrive in order, through failures and splits")
@@ -173,7 +173,7 @@ import Testing
             #expect(numbers == numbers.sorted())
             #expect(Set(numbers).count == numbers.count)
         }
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
     }
 }
 

@@ -137,7 +137,7 @@ import Testing
         }
         let signals = [Signal.launched(.foreground), .didBecomeActive, .willTerminate]
         for signal in signals { pipeline.signal(signal) }
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
         let names = try transport.accepted().map(\.name)
         #expect(names == signals.flatMap { signal in Array(repeating: "\(signal)", count: 3) })
         #expect(pipeline.ledger.isBalanced)
@@ -264,7 +264,7 @@ import Testing
         let held = holder.take()
         #expect(holder.context.forward(held[0]))
         #expect(pipeline.ledger.held == 0)
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         let event = try #require(try transport.accepted().first)
         #expect(event.name == "A above below")
         #expect(event.id == held[0].id && event.time == start)
@@ -286,7 +286,7 @@ import Testing
         for name in ["A", "B", "A"] { pipeline.track(name) }
         #expect(pipeline.ledger.dropped == [.filtered: 1])
         holder.release()
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
         #expect(try transport.accepted().map(\.name) == ["A", "B"])
         #expect(pipeline.ledger.isBalanced)
     }
@@ -305,7 +305,7 @@ import Testing
         pipelines[0].track("first")
         pipelines[1].track("second")
         holder.release()
-        for pipeline in pipelines { #expect(await pipeline.shutdown(deadline: .seconds(86_400)).isBalanced) }
+        for pipeline in pipelines { #expect(await pipeline.shutdown(deadline: .seconds(600)).isBalanced) }
         #expect(try transports.map { try $0.accepted().map(\.name) } == [["first"], ["second"]])
     }
 
@@ -333,7 +333,7 @@ import Testing
         let events = holder.take()
         holder.context.forward(events[0])
         holder.context.drop(events[1], .filtered)
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger.routes.map(\.held) == [0, 0])
         #expect(ledger.routes[0].dropped == [.filtered: 1])
         // Counted when it had passed the shared stages, and not again.
@@ -381,7 +381,7 @@ import Testing
             }
         }
         holder.release()
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger.tracked == 800 && ledger.held == 0 && ledger.isBalanced)
         #expect(Set(try transport.accepted().map(\.id)).count == 800)
     }
@@ -401,7 +401,7 @@ import Testing
             transport
         }
         pipeline.track("A") { $0.loginID = "42" }
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         let events = try transport.accepted()
         #expect(events.map(\.name) == ["Before A above below", "A above below"])
         #expect(events.map(\.loginID) == ["42", "42"])
@@ -425,7 +425,7 @@ import Testing
             }
         }
         pipeline.track("A")
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(try transports.map { try $0.accepted().map(\.name) } == [["Before A", "A"], ["A"]])
         #expect(ledger.tracked == 1)
         #expect(ledger.routes.map(\.received) == [2, 1] && ledger.routes.map(\.inserted) == [1, 0])

@@ -57,7 +57,7 @@ import Testing
             }
         }
         for _ in 0..<10 { pipeline.track("Event") }
-        let ledger = await pipeline.shutdown(deadline: .seconds(86_400))
+        let ledger = await pipeline.shutdown(deadline: .seconds(600))
         #expect(ledger[route: "bad"]?.dropped == [.storeFailed: 10])
         #expect(ledger[route: "good"]?.delivered == 10)
         #expect(ledger.isBalanced)
@@ -134,7 +134,7 @@ import Testing
             }
         }
         pipeline.track("Event")
-        await pipeline.shutdown(deadline: .seconds(86_400))
+        await pipeline.shutdown(deadline: .seconds(600))
         #expect(seen.withLock(\.self) == [0])
     }
 }
