@@ -144,6 +144,7 @@ import Testing
         await bench.sends(at: 6)
         #expect(bench.sizes == [2, 7])
         // Also in the order critical, normal, and again after a pass.
+        await bench.drained()
         bench.track(1, priority: .critical)
         bench.track(3)
         await bench.sends(at: 9)
