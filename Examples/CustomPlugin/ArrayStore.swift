@@ -22,10 +22,10 @@ final class ArrayStore: Store {
         waiting.append(line)
     }
 
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         lock.withLock {
-            guard let priority = waiting.map(\.priority).max() else { return nil }
-            let events = Array(waiting.filter { $0.priority == priority }.prefix(size.events))
+            guard let highest = waiting.map(\.priority).max(), highest >= priority else { return nil }
+            let events = Array(waiting.filter { $0.priority == highest }.prefix(size.events))
             waiting.removeAll(where: events.contains)
             let batch = Batch(id: .random(in: 0 ... .max), events: events)
             taken[batch.id] = events

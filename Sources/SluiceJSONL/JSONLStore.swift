@@ -143,11 +143,11 @@ public final class JSONLStore: Store {
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
     ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again
     ///   when nothing else waits. If that succeeds, its events count as recovered and come after later ones.
-    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         while true {
             let segment = try access.perform { state throws(SluiceError) in
                 state.setTarget(size)
-                return try state.takeSegment()
+                return try state.takeSegment(atLeast: priority)
             }
             guard let segment else { return nil }
             // Some of the segment's events may be dead letters.

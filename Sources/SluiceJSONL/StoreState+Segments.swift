@@ -10,10 +10,10 @@ extension StoreState {
     }
 
     /// Hands out the next segment: the oldest one of the highest priority.
-    mutating func takeSegment() throws(SluiceError) -> Segment? {
+    mutating func takeSegment(atLeast priority: Event.Priority) throws(SluiceError) -> Segment? {
         var failure: FileError?
         repeat {
-            for lane in appenders.indices.reversed() {
+            for lane in appenders.indices.reversed() where appenders[lane].priority >= priority {
                 if let segment = handOutNext(appenders[lane].priority) { return segment }
                 do throws(FileError) {
                     try closeSegment(lane)
@@ -22,7 +22,7 @@ extension StoreState {
                 }
                 if let segment = handOutNext(appenders[lane].priority) { return segment }
             }
-        } while findMore()
+        } while priority == .normal && findMore()
         if let failure {
             throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
         }

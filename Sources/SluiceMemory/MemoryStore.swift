@@ -91,9 +91,10 @@ public final class MemoryStore: Store {
     }
 
     /// Returns the next batch.
-    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         state.withLock { state in
-            guard let queue = state.waiting.indices.last(where: { !state.waiting[$0].isEmpty }) else { return nil }
+            let queues = Int(priority.rawValue)..<state.waiting.count
+            guard let queue = queues.last(where: { !state.waiting[$0].isEmpty }) else { return nil }
             var events: [EventLine] = []
             var bytes = 0
             while events.count < size.events, let next = state.waiting[queue].first,

@@ -73,9 +73,9 @@ public final class FaultyStore: Store {
     }
 
     /// Returns the next batch of the base store, or throws the fault.
-    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         try note(.nextBatch)
-        return try base.nextBatch(size)
+        return try base.nextBatch(size, atLeast: priority)
     }
 
     /// Passes rejected events to the base store.

@@ -41,7 +41,9 @@ public final class RecordingStore: Store {
     /// Opens the store for one pipeline or route.
     public func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
     /// Returns the next batch.
-    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
+    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+        try base.nextBatch(size, atLeast: priority)
+    }
     /// Forgets a batch. Its events stay in ``events``.
     public func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
     /// The number and size of the events that aren't settled.

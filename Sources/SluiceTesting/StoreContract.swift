@@ -111,6 +111,9 @@ struct StoreCheck {
         try open()
         for line in try Samples.lines(0..<100) { try store.append(line) }
         let size = BatchSize(events: 30, bytes: .max)
+        try require(
+            try store.nextBatch(size, atLeast: .critical) == nil,
+            "normal events were returned although only critical ones were requested")
         let batches = try takeAll(size, settling: false)
         try require(
             batches.flatMap(\.events) == (try Samples.lines(0..<100)),

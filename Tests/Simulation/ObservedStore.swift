@@ -47,8 +47,8 @@ final class ObservedStore: Store {
                 excuse: process.isUnreliable ? "deleted unnoticed" : nil))
     }
 
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        let batch = try base.nextBatch(size)
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+        let batch = try base.nextBatch(size, atLeast: priority)
         if let batch, !process.isDead { books.handedOut(batch, in: life) }
         return batch
     }

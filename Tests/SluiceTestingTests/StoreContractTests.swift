@@ -49,7 +49,7 @@ final class BrokenStore: Store {
     enum Defect: CaseIterable {
         case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, neverForgets
         case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
-        case repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
+        case repeatsIDs, ignoresSmallSizes, ignoresMinimum, keepsRejected, emptiesOnClose
     }
 
     private let defect: Defect
@@ -93,14 +93,14 @@ final class BrokenStore: Store {
         try base.append(line)
     }
 
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         if defect == .ignoresSmallSizes, size.events == 1 { return nil }
         let last = state.withLock { state in
             defer { state.last = nil }
             return state.last
         }
         if defect == .handsOutAgain, let last { return last }
-        guard let batch = try base.nextBatch(size) else {
+        guard let batch = try base.nextBatch(size, atLeast: defect == .ignoresMinimum ? .normal : priority) else {
             return defect == .givesEmptyBatches ? Batch(id: 0, events: []) : nil
         }
         state.withLock { state in
@@ -170,7 +170,9 @@ final class LastingStore: Store {
         place.lines.withLock { $0.append(line) }
     }
 
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try base.nextBatch(size) }
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+        try base.nextBatch(size, atLeast: priority)
+    }
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         try base.settle(batch)
     }

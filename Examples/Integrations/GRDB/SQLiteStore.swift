@@ -92,9 +92,10 @@ public final class SQLiteStore: Store {
     }
 
     /// Returns the next batch. It can have more bytes than requested.
-    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         try run { state, db in
-            let rows = try Row.fetchAll(db, sql: SQL.take, arguments: [state.lastBatch + 1, min(size.events, 500)])
+            let values: StatementArguments = [state.lastBatch + 1, priority.rawValue, min(size.events, 500)]
+            let rows = try Row.fetchAll(db, sql: SQL.take, arguments: values)
             guard !rows.isEmpty else { return nil }
             state.lastBatch += 1
             let sorted = rows.sorted { ($0["seq"] as Int64) < $1["seq"] }

@@ -5,6 +5,8 @@ struct BatchProgress: Sendable {
     let id: Batch.ID
     /// The number of events in the batch.
     let count: Int
+    /// How many of them are critical: all or none.
+    let critical: Int
     /// Events that can be sent now.
     private(set) var unresolved: [EventLine]
     /// Events that the receiver deferred while it handled others.
@@ -22,6 +24,7 @@ struct BatchProgress: Sendable {
     init(_ batch: Batch) {
         id = batch.id
         count = batch.events.count
+        critical = batch.events.first?.priority == .critical ? count : 0
         unresolved = batch.events
     }
 

@@ -177,7 +177,13 @@ struct DeliverySchedule: Sendable {
 
     /// Notes that a worker took a batch.
     mutating func took(_ events: Int) {
-        if !isCriticalPass { pass = pass.map { $0 - events } }
+        pass = pass.map { $0 - events }
+    }
+
+    /// Notes that the store has no more critical events. An earlier pass can have taken one before ``appended(_:at:)``
+    /// counted it.
+    mutating func endCriticalPass() {
+        if isCriticalPass { pass = 0 }
     }
 
     /// The store has events that it can't return at present.
@@ -309,15 +315,8 @@ struct DeliverySchedule: Sendable {
         refusals.isHolding ? BatchSize(events: 1, bytes: size.bytes) : size
     }
 
-    /// The size of a batch to take. In a pass for critical events, no other worker takes these events too.
-    mutating func take(_ size: BatchSize) -> BatchSize {
-        var size = limit(size)
-        if isCriticalPass, let pass {
-            size.events = min(size.events, max(1, pass))
-            self.pass = pass - size.events
-        }
-        return size
-    }
+    /// The lowest priority that the current pass covers.
+    var priority: Event.Priority { isCriticalPass ? .critical : .normal }
 
     mutating func decision(at now: Duration, _ work: Work) -> Decision {
         let hasWork = work.isHolding || work.waiting > 0

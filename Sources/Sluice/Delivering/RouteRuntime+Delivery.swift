@@ -114,8 +114,9 @@ extension RouteRuntime {
     private func nextBatch() async -> (BatchProgress, Permit)? {
         while true {
             switch await nextStep(isHolding: false) {
-            case .take(let size, let epoch, let changes):
-                if let batch = take(size, changes) { return (BatchProgress(batch), Permit(size: size, epoch: epoch)) }
+            case .take(let request):
+                guard let batch = take(request) else { continue }
+                return (BatchProgress(batch), Permit(size: request.size, epoch: request.epoch))
             case .resume(let batch, let size, let epoch): return (batch, Permit(size: size, epoch: epoch))
             case .deleteAll(let deferred): deleteAll(deferred)
             case .stop: return nil
@@ -174,10 +175,12 @@ extension RouteRuntime {
     }
 
     /// Takes the next batch from the store. The worker is at the gate.
-    private func take(_ size: BatchSize, _ changes: Int) -> Batch? {
+    private func take(_ request: RouteState.Request) -> Batch? {
         var failure: SluiceError?
         do throws(SluiceError) {
-            if let batch = try store.nextBatch(size) { return update { $0.took(batch) } ? batch : nil }
+            if let batch = try store.nextBatch(request.size, atLeast: request.priority) {
+                return update { $0.took(batch) } ? batch : nil
+            }
         } catch {
             failure = error
         }
@@ -186,7 +189,7 @@ extension RouteRuntime {
         update { state in
             if let failure { state.journal.report(.store, "the next batch could not be read: \(failure)") }
             state.tookNothing(
-                backlog, changes: changes, hasFailed: failure != nil, at: now, random: environment.random)
+                backlog, request, hasFailed: failure != nil, at: now, random: environment.random)
         }
         return nil
     }

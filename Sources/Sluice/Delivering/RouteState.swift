@@ -6,8 +6,8 @@ struct RouteState: Sendable {
     enum Step: Sendable {
         /// Send a part with at most this size. Call ``record(_:_:epoch:at:random:)`` afterwards.
         case send(BatchSize, epoch: Int)
-        /// Take a batch and send its first part. The worker is at the gate, and the store had these changes.
-        case take(BatchSize, epoch: Int, changes: Int)
+        /// Take a batch and send its first part. The worker is at the gate.
+        case take(Request)
         /// Continue with a batch whose deferral has ended.
         case resume(BatchProgress, BatchSize, epoch: Int)
         /// Delete the worker's own batch.
@@ -18,6 +18,16 @@ struct RouteState: Sendable {
         /// Look at the store again, which had these appends when this was decided.
         case again(appends: Int)
         case stop
+    }
+
+    /// A worker's request to the store.
+    struct Request: Sendable {
+        let size: BatchSize
+        /// The lowest priority.
+        let priority: Event.Priority
+        let epoch: Int
+        /// The changes of the store when this was decided.
+        let changes: Int
     }
 
     /// Actions to run without the lock.
@@ -50,6 +60,8 @@ struct RouteState: Sendable {
     private var held = 0
     /// Events of all batches that were taken and not settled.
     private var handedOut = 0
+    /// The critical ones among ``handedOut``.
+    private var handedOutCritical = 0
     private var deferred = DeferredBatches()
     /// Those whose deletion is going on. Callers that come later wait for a deletion of their own.
     private var deleting: [Waiter]?
@@ -122,10 +134,11 @@ struct RouteState: Sendable {
         }
     }
 
-    /// The number of taken events that contain all events which wait now. It can be higher, but not lower.
+    /// The number of taken events that contain all events which wait now. It can be higher, but not lower: critical events
+    /// that are handed out may be newer than the backlog.
     func flushTarget(_ backlog: Backlog) -> Int {
         // The number of events in an unread segment is unknown, so the flush must wait until the store is empty.
-        backlog.unreadBytes > 0 ? .max : taken + waiting(backlog)
+        backlog.unreadBytes > 0 ? .max : taken + waiting(backlog) + handedOutCritical
     }
 
     mutating func requestDeletion(_ waiter: Waiter) {
@@ -227,7 +240,17 @@ struct RouteState: Sendable {
             close()
             return .stop
         }
-        return .take(schedule.take(batchSize), epoch: epoch, changes: changes)
+        return .take(Request(size: size, priority: schedule.priority, epoch: epoch, changes: changes))
+    }
+
+    private mutating func handOut(_ batch: BatchProgress) {
+        handedOut += batch.count
+        handedOutCritical += batch.critical
+    }
+
+    private mutating func takeBack(_ batch: BatchProgress) {
+        handedOut -= batch.count
+        handedOutCritical -= batch.critical
     }
 
     /// Notes the batch that a worker took at the gate.
@@ -237,7 +260,9 @@ struct RouteState: Sendable {
         leaveGate()
         unsettledStarts[batch.id] = taken
         taken += batch.events.count
-        handedOut += batch.events.count
+        let progress = BatchProgress(batch)
+        handOut(progress)
+        waiters.delayFlushes(by: progress.critical)
         schedule.took(batch.events.count)
         // There may be room and work for another worker.
         if maximumInFlight > 1 { changed() }
@@ -254,19 +279,21 @@ struct RouteState: Sendable {
     ///
     /// - Parameters:
     ///   - backlog: the store's backlog after that.
-    ///   - seen: the changes of ``Step/take(_:epoch:changes:)``. Others can have taken the events, or stored new ones.
+    ///   - request: its request. Since then, others can have taken the events, or stored new ones.
     ///   - hasFailed: whether the store threw.
     ///   - now: the time.
     ///   - random: returns random bits.
     mutating func tookNothing(
-        _ backlog: Backlog, changes seen: Int, hasFailed: Bool, at now: Duration, random: () -> UInt64
+        _ backlog: Backlog, _ request: Request, hasFailed: Bool, at now: Duration, random: () -> UInt64
     ) {
         leaveGate()
         inFlight -= 1
         held -= 1
         defer { changed() }
-        guard waiting(backlog) > 0, hasFailed || seen == changes else { return }
-        if held > 0 {
+        guard waiting(backlog) > 0, hasFailed || request.changes == changes else { return }
+        if !hasFailed, request.priority > .normal {
+            schedule.endCriticalPass()
+        } else if held > 0 {
             isDry = true
         } else {
             // The store has events that it can't return now. Ask again later, not in a loop.
@@ -315,7 +342,8 @@ struct RouteState: Sendable {
             unsettledStarts[batch.id] = nil
             unsettled -= batch.resolved
             settling -= batch.resolved
-            (held, handedOut, isDry) = (held - 1, handedOut - batch.count, false)
+            takeBack(batch)
+            (held, isDry) = (held - 1, false)
             changes += 1
         }
         waiters.endFlushes(upTo: work.result.endsFlushes ? .max : unsettledStarts.values.min() ?? taken)
@@ -370,7 +398,7 @@ struct RouteState: Sendable {
         journal.ledger.dropped.add(batch.waiting, .deleted)
         isDeletionComplete = isDeletionComplete && isComplete
         unsettledStarts[batch.id] = nil
-        handedOut -= batch.count
+        takeBack(batch)
         unsettled -= batch.resolved
         if isHeld { held -= 1 }
         changed()
@@ -378,7 +406,7 @@ struct RouteState: Sendable {
 
     /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
     mutating func took(toDelete batch: Batch) -> Bool {
-        handedOut += batch.events.count
+        handOut(BatchProgress(batch))
         return gate.isOpen
     }
 

@@ -11,7 +11,7 @@ struct Waiters: Sendable {
             case changed
         }
 
-        let event: Event
+        fileprivate(set) var event: Event
         /// The value says whether the event happened as it should.
         let continuation: CheckedContinuation<Bool, Never>
     }
@@ -34,6 +34,14 @@ struct Waiters: Sendable {
     mutating func endFlushes(upTo taken: Int = .max) {
         let flushes = remove { if case .flushed(let target) = $0 { target <= taken } else { false } }
         ended += flushes.map { ($0, true) }
+    }
+
+    /// Notes that critical events were taken. They can have come after a flush, and overtake its events.
+    mutating func delayFlushes(by events: Int) {
+        for index in waiting.indices {
+            guard case .flushed(let target) = waiting[index].event, target < .max else { continue }
+            waiting[index].event = .flushed(upTo: target + events)
+        }
     }
 
     /// Removes the waiters for an event, which the caller ends later.

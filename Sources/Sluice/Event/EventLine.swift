@@ -42,8 +42,7 @@ extension EventLine {
 
     /// Encodes an event into the buffer of an earlier line, and leaves the buffer of this line there.
     init(_ event: borrowing Event, limit: Int, reusing buffer: inout [UInt8]) throws(SluiceError) {
-        var writer = JSONWriter(
-            capacity: EventLine.estimate(event.properties), limit: limit, reusing: &buffer)
+        var writer = JSONWriter(capacity: EventLine.estimate(event.properties), limit: limit, reusing: &buffer)
         EventLine.write(event, to: &writer)
         guard !writer.isOverfull else {
             throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")

@@ -1,13 +1,13 @@
 /// Keeps encoded events until a transport has delivered them.
 ///
 /// ## Conforming
-/// - Write ``append(_:)``, ``nextBatch(_:)``, ``settle(_:)`` and ``backlog`` first. Every other requirement has a default
+/// - Write ``append(_:)``, ``nextBatch(_:atLeast:)``, ``settle(_:)`` and ``backlog`` first. Every other requirement has a default
 ///   for a store in memory without dead letters. Implement ``open(_:)`` and ``close()`` too if two pipelines must not share
 ///   the store.
 /// - ``open(_:)`` is called once before anything else, and ``close()`` last. In between, ``append(_:)`` is called from any
 ///   number of threads. The other methods can be called from any thread, too: by up to three workers of a route, and by
 ///   the host for dead letters.
-/// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
+/// - Return from ``nextBatch(_:atLeast:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
 ///   priority. If an accepted event is lost, report it to the ``StoreObserver``.
 /// - Keep a batch with its taker until ``settle(_:)``: don't return it again and don't evict it. If the store is closed
 ///   before, the events of the batch still wait.
@@ -30,13 +30,15 @@ public protocol Store: Sendable {
 
     /// Returns the next events to send: the highest priority first, and the oldest first within a priority.
     ///
-    /// - Parameter size: the requested size. A store that deletes in larger units may exceed it. The pipeline then sends
-    ///   the batch in parts and settles it as a whole.
-    /// - Returns: a batch with at least one event, or nil if every waiting event is already handed out.
+    /// - Parameters:
+    ///   - size: the requested size. A store that deletes in larger units may exceed it. The pipeline then sends the batch in
+    ///     parts and settles it as a whole.
+    ///   - priority: the lowest priority to return: critical while only critical events are due.
+    /// - Returns: a batch with at least one event, all of one priority. Nil if every such event is already handed out.
     /// - Throws: an error if the events can't be read now. The pipeline tries again later.
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch?
 
-    /// Keeps dead letters of a batch that is handed out, each with an id of the store. ``nextBatch(_:)`` must not return
+    /// Keeps dead letters of a batch that is handed out, each with an id of the store. ``nextBatch(_:atLeast:)`` must not return
     /// them again, even after a restart. They count in ``backlog`` until the batch is settled.
     ///
     /// Dead letters share the store's capacity and are evicted before any waiting event. If the store can't write them,
@@ -96,6 +98,9 @@ extension Store {
     public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {}
     /// Does nothing.
     public func close() {}
+
+    /// Returns the next events to send, of any priority.
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try nextBatch(size, atLeast: .normal) }
 
     /// Calls ``synchronize(while:)`` without a limit in time.
     ///

@@ -97,7 +97,9 @@ final class RecordingStore: Store {
                 onNote: { observer.note($0) }))
     }
 
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try store.nextBatch(size) }
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+        try store.nextBatch(size, atLeast: priority)
+    }
     var backlog: Backlog { store.backlog }
     func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try store.synchronize(while: mayContinue) }
     func close() { store.close() }

@@ -13,8 +13,8 @@ import Testing
             case looking(appends: Int?)
             case deciding(Backlog, appends: Int?)
             case asleep(until: Duration?, inputs: Int)
-            case taking(BatchSize, epoch: Int, changes: Int)
-            case findingNothing(Backlog, changes: Int)
+            case taking(RouteState.Request)
+            case findingNothing(Backlog, RouteState.Request)
             case sending(BatchProgress, epoch: Int)
             case settling(BatchProgress, RouteState.StoreWork)
             case settled(BatchProgress, RouteState.StoreWork)
@@ -26,7 +26,10 @@ import Testing
             case waiting(stored: Set<Int>)
         }
 
-        static let interval = Duration.seconds(60)
+        /// How long an event may wait.
+        static func interval(_ number: Int) -> Duration { priority(number) == .critical ? .seconds(3) : .seconds(60) }
+
+        static func priority(_ number: Int) -> Event.Priority { number % 7 == 6 ? .critical : .normal }
 
         private var random: SeededRandom
         private var state: RouteState
@@ -47,12 +50,17 @@ import Testing
         private var deferred: Set<Int> = []
         private(set) var fault: String?
 
-        init(seed: UInt64, workers count: Int, _ continuation: CheckedContinuation<Bool, Never>) {
+        init(
+            seed: UInt64, workers count: Int, sendsCriticalEventsAlone: Bool,
+            _ continuation: CheckedContinuation<Bool, Never>
+        ) {
             random = SeededRandom(seed: seed)
             self.continuation = continuation
             var policy = DeliveryPolicy(
-                batch: BatchSize(events: 2, bytes: .max), flushCount: 4, flushInterval: Walk.interval)
+                batch: BatchSize(events: 2, bytes: .max), flushCount: 4, flushInterval: Walk.interval(0))
             policy.maximumBatchesInFlight = count
+            policy.criticalInterval = Walk.interval(6)
+            policy.sendsCriticalEventsAlone = sendsCriticalEventsAlone
             state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
             state.opened()
             workers = Array(repeating: .looking(appends: nil), count: count)
@@ -86,7 +94,7 @@ import Testing
         private mutating func stepTrack(mayBegin: Bool) {
             if let number = stored {
                 let now = now
-                state.appended(number % 7 == 6 ? .critical : .normal) { now }
+                state.appended(Walk.priority(number)) { now }
                 stored = nil
             } else if mayBegin {
                 let number = storedAt.count
@@ -120,8 +128,7 @@ import Testing
                 switch state.nextStep(isHolding: false, backlog, appends: appends, at: now) {
                 case .again(let appends): workers[index] = .looking(appends: appends)
                 case .wait(let until, let inputs): workers[index] = .asleep(until: until, inputs: inputs)
-                case .take(let size, let epoch, let changes):
-                    workers[index] = .taking(size, epoch: epoch, changes: changes)
+                case .take(let request): workers[index] = .taking(request)
                 case .resume(let batch, _, let epoch):
                     for case .settling(let other, _) in workers where other.id == batch.id {
                         fault = "a batch is resumed before the store has its rejected events"
@@ -133,20 +140,25 @@ import Testing
                 if inputs != state.inputs || until.map({ $0 <= now }) ?? false {
                     workers[index] = .looking(appends: nil)
                 }
-            case .taking(let size, let epoch, let changes):
-                let numbers = store.prefix(size.events)
-                guard !numbers.isEmpty else {
-                    workers[index] = .findingNothing(backlog, changes: changes)
+            case .taking(let request):
+                let highest = store.map(Walk.priority).max() ?? .normal
+                let numbers = store.filter { Walk.priority($0) == highest }.prefix(request.size.events)
+                guard !numbers.isEmpty, highest >= request.priority else {
+                    workers[index] = .findingNothing(backlog, request)
                     return
                 }
-                store.removeFirst(numbers.count)
+                store.removeAll(where: numbers.contains)
                 handedOut += numbers.count
                 lastBatch += 1
-                let batch = Batch(id: lastBatch, events: numbers.map { BatchProgressTests.line($0) })
+                let batch = Batch(
+                    id: lastBatch,
+                    events: numbers.map {
+                        EventLine(bytes: BatchProgressTests.line($0).bytes, priority: highest)
+                    })
                 _ = state.took(batch)
-                workers[index] = .sending(BatchProgress(batch), epoch: epoch)
-            case .findingNothing(let backlog, let changes):
-                state.tookNothing(backlog, changes: changes, hasFailed: false, at: now) { 0 }
+                workers[index] = .sending(BatchProgress(batch), epoch: request.epoch)
+            case .findingNothing(let backlog, let request):
+                state.tookNothing(backlog, request, hasFailed: false, at: now) { 0 }
                 workers[index] = .looking(appends: nil)
             case .sending(let batch, let epoch): send(batch, epoch, index)
             case .settling(let batch, let work):
@@ -165,10 +177,14 @@ import Testing
             var batch = sent
             let numbers = BatchProgressTests.numbers(batch.unresolved)
             let accepts = numbers.count < 2 || Int.random(in: 0..<8, using: &random) > 0
+            // A part of which nothing is accepted or rejected makes the route back off.
+            let backOff = deferred.isEmpty ? Duration.zero : .seconds(1)
             for number in accepts ? numbers : Array(numbers.dropFirst()) {
                 guard resolved.insert(number).inserted else { return fault = "an event is sent twice" }
-                guard let time = storedAt[number], now - time <= Walk.interval || deferred.contains(number) else {
-                    return fault = "an event waits longer than the interval"
+                guard let time = storedAt[number],
+                    now - time <= Walk.interval(number) + backOff || deferred.contains(number)
+                else {
+                    return fault = "an event waits longer than its interval"
                 }
             }
             if !accepts {
@@ -209,13 +225,15 @@ import Testing
     }
 
     @Test(
-        "in any order of steps, no event waits longer than its interval, and no flush ends early", arguments: [1, 2, 3])
-    func anyOrderKeepsIntervalsAndFlushes(workers: Int) async {
+        "in any order of steps, no event waits longer than its interval, and no flush ends early",
+        arguments: [1, 2, 3], [false, true])
+    func anyOrderKeepsIntervalsAndFlushes(workers: Int, sendsCriticalEventsAlone: Bool) async {
         let walks = Trials.count(full: 100_000, few: 3_000)
         for seed in 0..<UInt64(walks) {
             var fault: String?
             _ = await withCheckedContinuation { continuation in
-                var walk = Walk(seed: seed, workers: workers, continuation)
+                var walk = Walk(
+                    seed: seed, workers: workers, sendsCriticalEventsAlone: sendsCriticalEventsAlone, continuation)
                 walk.run(steps: 60)?.resume(returning: false)
                 fault = walk.fault
             }

@@ -105,15 +105,15 @@ import Testing
                 switch state.nextStep(isHolding: workers[worker] != nil, backlog, appends: appends, at: now) {
                 case .send(let size, let epoch):
                     return workers[worker].map { Sending(batch: $0, size: size, epoch: epoch) }
-                case .take(let size, let epoch, let changes):
+                case .take(let request):
                     guard !store.isEmpty else {
-                        state.tookNothing(backlog, changes: changes, hasFailed: false, at: now) { 1 << 63 }
+                        state.tookNothing(backlog, request, hasFailed: false, at: now) { 1 << 63 }
                         continue
                     }
                     let batch = store.removeFirst()
                     handedOut[batch.id] = batch
                     _ = state.took(batch)
-                    return Sending(batch: BatchProgress(batch), size: size, epoch: epoch)
+                    return Sending(batch: BatchProgress(batch), size: request.size, epoch: request.epoch)
                 case .resume(let batch, let size, let epoch): return Sending(batch: batch, size: size, epoch: epoch)
                 case .again(let seen): appends = seen
                 case .wait, .stop, .deleteBatch, .deleteAll: return nil

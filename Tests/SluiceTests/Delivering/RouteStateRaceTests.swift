@@ -18,12 +18,12 @@ import Testing
     /// A worker takes events 1 to `count`.
     private func take(_ count: Int, _ state: inout RouteState, id: UInt64 = 1) throws -> (BatchProgress, epoch: Int) {
         let step = state.nextStep(isHolding: false, backlog(count), appends: 0, at: .zero)
-        guard case .take(_, let epoch, _) = step else {
+        guard case .take(let request) = step else {
             throw SluiceError(.invalidArgument, "nothing is taken: \(step)")
         }
         let batch = Batch(id: id, events: (1...count).map { BatchProgressTests.line($0) })
         _ = state.took(batch)
-        return (BatchProgress(batch), epoch)
+        return (BatchProgress(batch), request.epoch)
     }
 
     private func send(
@@ -69,8 +69,8 @@ import Testing
         var state = state()
         state.change { $0.flushRequested() }
         let backlog = Backlog(events: 2, bytes: 2)
-        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero),
-            case .take(_, _, let seen) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero)
+        guard case .take(let first) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero),
+            case .take(let second) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero)
         else {
             Issue.record("nothing is taken")
             return
@@ -79,10 +79,10 @@ import Testing
         _ = state.took(batch)
         // The second worker finds nothing, and then an event is stored.
         state.appended(.normal) { .zero }
-        state.tookNothing(Backlog(events: 3, bytes: 3), changes: seen, hasFailed: false, at: .zero) { 0 }
+        state.tookNothing(Backlog(events: 3, bytes: 3), second, hasFailed: false, at: .zero) { 0 }
         var progress = BatchProgress(batch)
         let result = progress.apply(.each([.retry(after: .seconds(600)), .accepted]), toFirst: 2)
-        _ = state.record(result, progress, epoch: epoch, at: .zero) { 0 }
+        _ = state.record(result, progress, epoch: first.epoch, at: .zero) { 0 }
         state.change { $0.flushRequested() }
         guard case .take = state.nextStep(isHolding: false, Backlog(events: 3, bytes: 3), appends: 1, at: .zero) else {
             Issue.record("the event isn't sent")
@@ -98,11 +98,11 @@ import Testing
         let ended: [Bool] = try await endedFlushes(of: &state, target: state.flushTarget(backlog(1))) { state in
             // Another caller's event is stored, taken and accepted meanwhile.
             state.change { $0.flushRequested() }
-            guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .zero)
+            guard case .take(let request) = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .zero)
             else { throw SluiceError(.invalidArgument, "nothing is taken") }
             let batch = Batch(id: 2, events: [BatchProgressTests.line(2)])
             _ = state.took(batch)
-            let (other, work) = try send((BatchProgress(batch), epoch), .all(.accepted), &state)
+            let (other, work) = try send((BatchProgress(batch), request.epoch), .all(.accepted), &state)
             state.settled(other, work)
             let early = state.takeActions().waiters.filter { $0.0.event != .changed }
             for (waiter, value) in early { waiter.continuation.resume(returning: value) }
@@ -173,12 +173,13 @@ import Testing
     func failedReadsHideNothing() throws {
         var state = state()
         state.change { $0.flushRequested() }
-        for _ in 0..<2 {
-            guard case .take = state.nextStep(isHolding: false, backlog(3), appends: 0, at: .zero) else {
+        let requests = try (0..<2).map { _ in
+            guard case .take(let request) = state.nextStep(isHolding: false, backlog(3), appends: 0, at: .zero) else {
                 throw SluiceError(.invalidArgument, "nothing is taken")
             }
+            return request
         }
-        for _ in 0..<2 { state.tookNothing(backlog(3), changes: 0, hasFailed: true, at: .zero) { 0 } }
+        for request in requests { state.tookNothing(backlog(3), request, hasFailed: true, at: .zero) { 0 } }
         guard case .take = state.nextStep(isHolding: false, backlog(3), appends: 0, at: .seconds(600)) else {
             Issue.record("the events are hidden")
             return
@@ -191,14 +192,53 @@ import Testing
         state.change { $0.flushRequested() }
         let first = try take(1, &state)
         state.change { $0.flushRequested() }
-        guard case .take(_, _, let changes) = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .zero) else {
+        guard case .take(let request) = state.nextStep(isHolding: false, backlog(2), appends: 0, at: .zero) else {
             throw SluiceError(.invalidArgument, "nothing is taken")
         }
         let (batch, work) = try send(first, .all(.accepted), &state)
         state.settled(batch, work)
         // The backlog is that of before.
-        state.tookNothing(backlog(1), changes: changes, hasFailed: false, at: .zero) { 0 }
+        state.tookNothing(backlog(1), request, hasFailed: false, at: .zero) { 0 }
         #expect(state.schedule.phase == .ready)
+    }
+
+    @Test("a pass for a critical event that an earlier pass has taken already takes no normal event")
+    func criticalPassTakesNoNormalEvent() throws {
+        var policy = DeliveryPolicy.appCenter
+        policy.flushInterval = .seconds(60)
+        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
+        state.opened()
+        state.change { $0.flushRequested() }
+        let requests = try (0..<2).map { _ in
+            guard case .take(let request) = state.nextStep(isHolding: false, backlog(1), appends: 0, at: .zero) else {
+                throw SluiceError(.invalidArgument, "nothing is taken")
+            }
+            return request
+        }
+        // The second worker takes the critical event before the route has counted it.
+        let batches = [Event.Priority.normal, .critical].enumerated().map { id, priority in
+            let line = EventLine(bytes: BatchProgressTests.line(id).bytes, priority: priority)
+            return Batch(id: UInt64(id), events: [line])
+        }
+        for batch in batches { _ = state.took(batch) }
+        state.appended(.critical) { .zero }
+        for (batch, request) in zip(batches, requests) {
+            let (batch, work) = try send((BatchProgress(batch), request.epoch), .all(.accepted), &state)
+            state.settled(batch, work)
+        }
+        state.appended(.normal) { .zero }
+        let step = state.nextStep(isHolding: false, backlog(1), appends: 2, at: policy.criticalInterval)
+        guard case .take(let request) = step else {
+            Issue.record("no pass begins: \(step)")
+            return
+        }
+        #expect(request.priority == .critical)
+        state.tookNothing(backlog(1), request, hasFailed: false, at: policy.criticalInterval) { 0 }
+        let next = state.nextStep(isHolding: false, backlog(1), appends: 2, at: policy.criticalInterval)
+        guard case .wait(.seconds(60)?, _) = next else {
+            Issue.record("the normal event doesn't wait for its interval: \(next)")
+            return
+        }
     }
 
     @Test("a shutdown that can't retry in time waits for the requests of other workers")

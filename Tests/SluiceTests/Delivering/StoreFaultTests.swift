@@ -240,10 +240,10 @@ private final class HollowStore: StoreWrapper {
 
     func makeReadable() { isReadable.withLock { $0 = true } }
 
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         guard isReadable.withLock(\.self) else { throw SluiceError(.inputOutput, "unreadable") }
         unreadBytes.withLock { $0 = 0 }
-        return try base.nextBatch(size)
+        return try base.nextBatch(size, atLeast: priority)
     }
 
     var backlog: Backlog {

@@ -212,7 +212,7 @@ import Testing
         state.opened()
         state.change { $0.flushRequested() }
         let backlog = Backlog(events: 1, bytes: 1)
-        guard case .take(_, let epoch, _) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero) else {
+        guard case .take(let request) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero) else {
             Issue.record("nothing is taken")
             return
         }
@@ -221,7 +221,7 @@ import Testing
         #expect(isTaken)
         var progress = BatchProgress(batch)
         let result = progress.apply(.all(.retry(after: nil)), toFirst: 1)
-        _ = state.record(result, progress, epoch: epoch, at: .zero) { 0 }
+        _ = state.record(result, progress, epoch: request.epoch, at: .zero) { 0 }
 
         let isOver = await withCheckedContinuation { continuation in
             state.wait(for: .init(event: .flushed(upTo: 1), continuation: continuation))
@@ -236,7 +236,7 @@ import Testing
                 return
             }
             let result = progress.apply(.all(.accepted), toFirst: 1)
-            if let work = state.record(result, progress, epoch: epoch, at: .zero, random: { 0 }) {
+            if let work = state.record(result, progress, epoch: request.epoch, at: .zero, random: { 0 }) {
                 state.settled(progress, work)
             }
             for (waiter, value) in state.takeActions().waiters { waiter.continuation.resume(returning: value) }

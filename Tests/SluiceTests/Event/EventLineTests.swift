@@ -1,7 +1,8 @@
 import Foundation
-import Sluice
 import SluiceTesting
 import Testing
+
+@testable import Sluice
 
 /// Lines can be read by this package and by any other JSON reader.
 @Suite struct EventLineTests {
@@ -33,6 +34,35 @@ import Testing
         let copy = try EventLine(event).event()
         #expect(copy == event)
         #expect(copy.properties["nested"] == value)
+    }
+
+    @Test("a line that is kept stays as it is when its buffer is reused")
+    func reusedBufferLeavesLines() throws {
+        var events = RandomEvents(seed: 7)
+        var buffer: [UInt8] = []
+        var kept: [(line: EventLine, copy: [UInt8])] = []
+        for number in 0..<1_000 {
+            let event = events.next()
+            let line = try EventLine(event, limit: .max, reusing: &buffer)
+            #expect(try line.bytes == EventLine(event).bytes)
+            // The copy has a buffer of its own.
+            if number % 3 == 0 { kept.append((line, line.bytes.map { $0 })) }
+            guard number % 5 == 0 else { continue }
+            #expect(throws: SluiceError.self) { try EventLine(event, limit: 50, reusing: &buffer) }
+        }
+        for (line, copy) in kept { #expect(line.bytes.elementsEqual(copy)) }
+    }
+
+    @Test("the buffer of a line that nobody keeps is used for the next one")
+    func bufferIsReused() throws {
+        var events = RandomEvents(seed: 7)
+        let event = events.next()
+        var buffer: [UInt8] = []
+        let addresses = try (0..<3).map { _ in
+            try EventLine(event, limit: .max, reusing: &buffer).bytes.withUnsafeBufferPointer { $0.baseAddress }
+        }
+        #expect(Set(addresses).count == 1)
+        #expect(buffer.capacity > 0)
     }
 
     @Test("no line contains a newline or another control character", arguments: seeds)

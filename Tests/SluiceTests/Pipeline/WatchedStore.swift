@@ -38,11 +38,11 @@ final class WatchedStore: StoreWrapper {
         state.withLock { $0.isOpen = true }
     }
 
-    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         enter("nextBatch")
         defer { leave("nextBatch") }
         duringNextBatch()
-        return try base.nextBatch(size)
+        return try base.nextBatch(size, atLeast: priority)
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
