@@ -134,7 +134,7 @@ package struct SystemFileSystem: FileSystem {
         usleep(1_000)
     }
 
-    package var processID: Int32 { CurrentProcess.current.id }
+    package var processID: Int32 { CurrentProcess.id }
 
     package var userID: UInt32 { geteuid() }
 

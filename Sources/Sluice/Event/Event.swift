@@ -26,27 +26,6 @@ public struct Event: Sendable {
     /// The sanitizations that plugins reported, each once.
     package private(set) var reportedSanitizations: [Sanitization] = []
 
-    /// Creates an event, as ``Pipeline/track(_:_:priority:id:configure:)`` does for you.
-    public init(
-        id: EventID,
-        name: String,
-        time: Timestamp,
-        priority: Priority = .normal,
-        distinctID: String? = nil,
-        anonymousID: String? = nil,
-        loginID: String? = nil,
-        properties: Properties = [:]
-    ) {
-        self.id = id
-        self.name = name
-        self.time = time
-        self.priority = priority
-        self.distinctID = distinctID
-        self.anonymousID = anonymousID
-        self.loginID = loginID
-        self.properties = properties
-    }
-
     /// How urgent an event is. Critical events are sent first and evicted last.
     public enum Priority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
         /// The default.
@@ -60,6 +39,25 @@ public struct Event: Sendable {
 
     /// The longest name of an event or a property, and the longest user id, in bytes of UTF-8.
     public static let maximumNameBytes = 1_024
+}
+
+extension Event {
+    // In an extension, and by the implicit initializer: Swift copies and destroys the whole event in another one.
+    /// Creates an event, as ``Pipeline/track(_:_:priority:id:configure:)`` does for you.
+    public init(
+        id: EventID,
+        name: String,
+        time: Timestamp,
+        priority: Priority = .normal,
+        distinctID: String? = nil,
+        anonymousID: String? = nil,
+        loginID: String? = nil,
+        properties: Properties = [:]
+    ) {
+        self.init(
+            id: id, name: name, time: time, priority: priority, chain: 0, distinctID: distinctID,
+            anonymousID: anonymousID, loginID: loginID, properties: properties)
+    }
 }
 
 extension Event: Hashable {

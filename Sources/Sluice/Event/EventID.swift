@@ -71,11 +71,10 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
     /// Writes eight digits in two groups of four.
     @inline(__always)
     private func write(_ half: UInt32, _ first: Int, _ second: Int, into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        let bytes = UnsafeMutableRawBufferPointer(buffer)
         let digits = hexadecimalDigits(half)
-        for index in 0..<4 {
-            buffer[first + index] = UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * index))
-            buffer[second + index] = UInt8(truncatingIfNeeded: digits >> UInt64(24 - 8 * index))
-        }
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: digits >> 32).bigEndian, toByteOffset: first, as: UInt32.self)
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: digits).bigEndian, toByteOffset: second, as: UInt32.self)
     }
 
     package init?(text: UnsafeBufferPointer<UInt8>) {

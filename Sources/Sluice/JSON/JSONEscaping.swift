@@ -59,15 +59,14 @@ enum JSONEscaping {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    /// Checks eight bytes together. XOR makes a byte zero if it is a quote or a backslash. Subtracting one from zero, or
-    /// 0x20 from less, sets the byte's highest bit. A borrow can only come from a byte that matches.
+    /// Checks eight bytes together. XOR with 2 moves the quote to 0x20, and the control characters among themselves, so that
+    /// one comparison finds both. XOR with a backslash makes it zero. Subtracting sets the highest bit of a byte that is
+    /// less. A borrow can only come from a byte that matches.
     @inline(__always)
     private static func hasEscaped(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
-        let quotes = word ^ (ones &* 0x22)
-        let backslashes = word ^ (ones &* 0x5C)
-        let borrowed =
-            ((word &- ones &* 0x20) & ~word) | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
-        return borrowed & 0x8080_8080_8080_8080 != 0
+        let quotes = (word ^ (ones &* 0x02)) &- ones &* 0x21
+        let backslashes = (word ^ (ones &* 0x5C)) &- ones
+        return (quotes | backslashes) & ~word & 0x8080_8080_8080_8080 != 0
     }
 }

@@ -54,20 +54,21 @@ package enum LocalTime {
 /// A system call for either would be expensive beside the one `write` of an event. Therefore the number is cached, and
 /// random bytes are drawn in blocks.
 package final class CurrentProcess: Sendable {
-    /// The process number, different in the child of a `fork`.
-    package let id: Int32
     private let block = Locked<[UInt64]>([])
 
-    private init() {
-        id = getpid()
-    }
+    private init() {}
 
-    // nonisolated(unsafe): written only in the child of a fork, which has a single thread at that time.
+    // nonisolated(unsafe): both are written only in the child of a fork, which has a single thread at that time.
+    /// The process number, different in the child of a `fork`.
+    nonisolated(unsafe) package private(set) static var id: Int32 = getpid()
     nonisolated(unsafe) private static var instance = CurrentProcess()
 
-    package static var current: CurrentProcess { instance }
+    static var current: CurrentProcess { instance }
 
-    static func resetAfterFork() { instance = CurrentProcess() }
+    static func resetAfterFork() {
+        id = getpid()
+        instance = CurrentProcess()
+    }
 
     /// Returns 64 bits of the system's secure generator. Each is returned only once.
     func random() -> UInt64 {

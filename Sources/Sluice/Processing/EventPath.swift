@@ -102,8 +102,7 @@ final class EventPath: Sendable {
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
         event.chain = chain
-        // Not `beginTrace`: Swift would copy the event for that call even without tracing.
-        let trace = onTrace == nil ? nil : makeTrace(event, below: nil)
+        let trace = beginTrace(event)
         let isStored = pass(&event, through: stages, trace)
         report(trace)
         return (event.id, isStored)
