@@ -28,6 +28,16 @@ func properties(_ index: Int) -> Properties {
     ]
 }
 
+/// The same values as variables.
+func variables(_ index: Int) -> Properties {
+    Properties([
+        "product": "Trail running shoes", "currency": "EUR", "category": categories[index % 64],
+        "coupon": coupons[index % 64], "referrer": referrers[index % 64], "quantity": index % 7 + 1,
+        "stock": 1_000_000 - index, "position": index % 40, "amount": Double(index % 9_000) + 0.99,
+        "discount": Double(index % 13) / 16, "is_gift": index % 2 == 0, "is_returning": index % 3 == 0,
+    ])
+}
+
 let categories = (0..<64).map { "shoes/running/trail-\($0)" }
 let coupons = (0..<64).map { "SPRING-\($0)" }
 let referrers = (0..<64).map { "https://shop.example/search?q=trail+running+shoes&page=\($0)" }
@@ -52,7 +62,7 @@ func pipeline(stages: Bool, disk: Bool, in folder: String) throws -> Pipeline {
     return pipeline
 }
 
-func track(_ events: Int, _ pipeline: Pipeline) {
+func track(_ events: Int, _ pipeline: Pipeline, _ properties: (Int) -> Properties = properties) {
     for index in 0..<events { pipeline.track("Purchase", properties(index)) }
     precondition(pipeline.ledger.routes[0].waiting == events)
 }
@@ -95,6 +105,7 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
         for index in 0..<events { count += properties(index).count }
         precondition(count == 12 * events)
     case "track": track(events, try pipeline(stages: true, disk: true, in: folder))
+    case "track-variables": track(events, try pipeline(stages: true, disk: true, in: folder), variables)
     case "track-memory": track(events, try pipeline(stages: true, disk: false, in: folder))
     case "track-no-stage": track(events, try pipeline(stages: false, disk: true, in: folder))
     case "encode":
