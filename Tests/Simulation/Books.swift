@@ -153,10 +153,11 @@ final class Books: Sendable {
         if isVerbose { print("  \(batch.id) handed out: \(serials)") }
         state.withLock { state in
             let taken = Set(state.handedOut[life, default: [:]].values.joined())
-            // What could not be taken back may lie in two files.
+            // An event whose bytes could not be taken back, or that was replayed, may lie in two files. One without a record
+            // was written by a process that died before it could say so, and may have been replayed too.
             let twice = serials.filter { serial in
-                taken.contains(serial) && state.records[serial]?.process.failedToTruncate != true
-                    && state.records[serial]?.isReplayed != true && state.records[serial]?.mayBeTwice != true
+                guard taken.contains(serial), let record = state.records[serial] else { return false }
+                return !record.process.failedToTruncate && !record.isReplayed && !record.mayBeTwice
             }
             if !twice.isEmpty { state.violations.append("\(twice) handed out twice in life \(life)") }
             state.handedOut[life, default: [:]][batch.id] = serials

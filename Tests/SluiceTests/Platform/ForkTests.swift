@@ -35,7 +35,7 @@ import Testing
         _ = PipelineEnvironment.systemRandom()
         let child = fork()
         if child == 0 {
-            words[0] = UInt64(CurrentProcess.current.id)
+            words[0] = UInt64(CurrentProcess.id)
             for index in 1..<words.count { words[index] = PipelineEnvironment.systemRandom() }
             _ = words.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
             _exit(0)
@@ -53,7 +53,7 @@ import Testing
         let count = words.withUnsafeMutableBytes { read(ends[0], $0.baseAddress, $0.count) }
         #expect(count == words.count * 8)
         #expect(words[0] == UInt64(child))
-        #expect(CurrentProcess.current.id == getpid())
+        #expect(CurrentProcess.id == getpid())
         #expect(Set(words.dropFirst()).count == words.count - 1)
         #expect(mine.isDisjoint(with: words))
     }
