@@ -27,7 +27,7 @@ struct Refusals: Sendable {
 
     /// Continues with the dead letters that an earlier process left.
     mutating func start(with letters: [DeadLetter]) {
-        carried = letters.last?.refusalsInARow ?? 0
+        carried = Refusals.rows(in: letters).last?.map(\.refusalsInARow).max() ?? 0
         mayHaveLongRow = !Refusals.longRows(in: letters).isEmpty
     }
 
@@ -60,18 +60,26 @@ struct Refusals: Sendable {
         return Set(rows.map(\.id))
     }
 
-    /// The dead letters of all rows of at least ``limit`` refusals. Letters without a place in a row are left out.
-    static func longRows(in letters: [DeadLetter]) -> [DeadLetter] {
-        var result: [DeadLetter] = []
-        var row: [DeadLetter] = []
+    /// The dead letters of all rows of at least ``limit`` refusals.
+    private static func longRows(in letters: [DeadLetter]) -> [DeadLetter] {
+        rows(in: letters).filter { $0.contains { $0.refusalsInARow >= limit } }.flatMap(\.self)
+    }
+
+    /// Divides letters into their rows. Letters without a place in a row are left out.
+    ///
+    /// A row ends where a number comes a second time. With several batches in flight, the store may get the letters of one
+    /// row in another order.
+    private static func rows(in letters: [DeadLetter]) -> [[DeadLetter]] {
+        var rows: [[DeadLetter]] = []
+        var numbers: Set<Int> = []
         for letter in letters where letter.refusalsInARow > 0 {
-            if let last = row.last, letter.refusalsInARow <= last.refusalsInARow {
-                if last.refusalsInARow >= limit { result += row }
-                row = []
+            if rows.isEmpty || numbers.contains(letter.refusalsInARow) {
+                rows.append([])
+                numbers = []
             }
-            row.append(letter)
+            rows[rows.count - 1].append(letter)
+            numbers.insert(letter.refusalsInARow)
         }
-        if let last = row.last, last.refusalsInARow >= limit { result += row }
-        return result
+        return rows
     }
 }

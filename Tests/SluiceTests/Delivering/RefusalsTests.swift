@@ -100,6 +100,13 @@ import Testing
         #expect(refusals.inARow == 3)
     }
 
+    @Test("a long row is put back whole if several batches in flight stored it in another order")
+    func longRowInAnotherOrder() {
+        let letters = Self.letters([1, 1, 2] + Array(11...20) + Array(3...10) + [1, 2])
+        var refusals = Refusals()
+        #expect(refusals.lettersToReplay(from: letters).sorted() == Array(1...20))
+    }
+
     @Test("a row goes on after a restart, but only refusals of this process put the route on hold")
     func rowGoesOnAfterRestart() {
         var refusals = Refusals()
