@@ -12,6 +12,8 @@
 struct Deflater: Sendable {
     /// Returns nil if there is not enough memory.
     let deflate: @Sendable ([UInt8]) -> [UInt8]?
+    /// The CRC-32 of RFC 1952.
+    var crc32: @Sendable ([UInt8]) -> UInt32 = { $0.crc32 }
 
     /// Writes stored (uncompressed) blocks, for bodies that must be gzip on systems without zlib.
     static let storing = Deflater { bytes in
@@ -44,13 +46,19 @@ struct Deflater: Sendable {
     }
 #else
     extension Deflater {
-        // These two functions take no structures and therefore need no header.
+        // These functions take no structures and therefore need no header.
         private typealias Compress =
             @convention(c) (
                 UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CUnsignedLong>, UnsafePointer<UInt8>, CUnsignedLong,
                 CInt
             ) -> CInt
         private typealias Bound = @convention(c) (CUnsignedLong) -> CUnsignedLong
+        private typealias Checksum =
+            @convention(c) (CUnsignedLong, UnsafePointer<UInt8>?, CUnsignedInt) -> CUnsignedLong
+
+        /// On batches of events, level 3 takes as long as level 1, and makes bodies 10 to 14 % longer than level 6, which
+        /// takes three times as long.
+        private static let level: CInt = 3
 
         #if canImport(Android)
             private static let libraryName = "libz.so"
@@ -61,20 +69,26 @@ struct Deflater: Sendable {
         /// The system's zlib, loaded on first use and never unloaded. Nil if the system has no zlib.
         static let system: Deflater? = {
             guard let library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL),
-                let compressSymbol = dlsym(library, "compress2"), let boundSymbol = dlsym(library, "compressBound")
+                let compressSymbol = dlsym(library, "compress2"), let boundSymbol = dlsym(library, "compressBound"),
+                let checksumSymbol = dlsym(library, "crc32")
             else { return nil }
             let compress = unsafeBitCast(compressSymbol, to: Compress.self)
             let bound = unsafeBitCast(boundSymbol, to: Bound.self)
-            return Deflater { bytes in
+            let checksum = unsafeBitCast(checksumSymbol, to: Checksum.self)
+            let deflate = { @Sendable (bytes: [UInt8]) -> [UInt8]? in
                 var count = bound(CUnsignedLong(bytes.count))
                 var isDone = false
                 let stream = [UInt8](unsafeUninitializedCapacity: Int(count)) { buffer, initialized in
-                    isDone = compress(buffer.baseAddress, &count, bytes, CUnsignedLong(bytes.count), 6) == 0
+                    isDone = compress(buffer.baseAddress, &count, bytes, CUnsignedLong(bytes.count), level) == 0
                     initialized = isDone ? Int(count) : 0
                 }
                 // Remove zlib's header of 2 bytes and its checksum of 4.
                 guard isDone, stream.count > 6 else { return nil }
                 return Array(stream[2..<stream.count - 4])
+            }
+            return Deflater(deflate: deflate) { bytes in
+                // Bodies have at most a few megabytes.
+                UInt32(truncatingIfNeeded: checksum(0, bytes, CUnsignedInt(clamping: bytes.count)))
             }
         }()
     }

@@ -4,7 +4,7 @@ enum Gzip {
     static func file(of bytes: [UInt8], by deflater: Deflater) -> [UInt8]? {
         guard let stream = deflater.deflate(bytes) else { return nil }
         // Deflate, no flags, no time, no hints, system unknown.
-        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF] + stream + littleEndian(bytes.crc32)
+        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF] + stream + littleEndian(deflater.crc32(bytes))
             + littleEndian(UInt32(truncatingIfNeeded: bytes.count))
     }
 
