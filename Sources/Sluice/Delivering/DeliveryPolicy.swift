@@ -2,7 +2,7 @@
 ///
 /// A pipeline throws when it is built with a policy that has a value outside its range.
 public struct DeliveryPolicy: Sendable, Hashable {
-    /// The batch size to aim at: 50 events and 256 KiB by default.
+    /// The batch size to aim at: 100 events and 256 KiB by default.
     public var batch: BatchSize
     /// The number of waiting events that starts a delivery: 100 by default, at least 1.
     public var flushCount: Int
@@ -38,7 +38,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
 
     /// Creates a policy. Invalid values are reported when a pipeline is built with it.
     public init(
-        batch: BatchSize = BatchSize(events: 50, bytes: 262_144),
+        batch: BatchSize = BatchSize(events: 100, bytes: 262_144),
         flushCount: Int = 100,
         flushInterval: Duration = .seconds(15),
         flushIntervals: ClosedRange<Duration> = .seconds(1) ... .seconds(31_536_000),
