@@ -6,23 +6,23 @@ struct Options {
 
     var output = Output.text
     var chart: String?
-    var events = 5_000
-    var rounds = 11
+    var events = 2_000
+    var rounds = 31
     /// The waiting segments of the rows about a backlog.
-    var segments = 2_000
-    /// Part of the names of the rows to measure. Their baselines are measured too.
-    var filter = ""
+    var segments = 4_000
+    /// Parts of the names of the rows to measure. Their baselines are measured too. All rows if it is empty.
+    var filter: [String] = []
 
     static let usage = """
-        usage: Benchmarks [--json | --table] [--chart FILE] [--events N] [--rounds N] [--segments N] [--filter TEXT]
+        usage: Benchmarks [--json | --table] [--chart FILE] [--events N] [--rounds N] [--segments N] [--filter TEXT,…]
 
           --json         a line of JSON for each row
           --table        a table in Markdown
           --chart FILE   writes a bar chart as SVG
-          --events N     events of a round (5000)
-          --rounds N     number of rounds (11)
-          --segments N   waiting segments of the rows about a backlog (2000)
-          --filter TEXT  only rows whose names contain TEXT, and their baselines
+          --events N     events of a round (2000)
+          --rounds N     number of rounds (31)
+          --segments N   waiting segments of the rows about a backlog (4000)
+          --filter TEXT  only rows whose names contain TEXT, and their baselines; several with commas between them
         """
 
     init(_ arguments: some Sequence<String>) throws {
@@ -35,7 +35,7 @@ struct Options {
             case "--events": events = try Options.number(rest.next(), of: option)
             case "--rounds": rounds = try Options.number(rest.next(), of: option)
             case "--segments": segments = try Options.number(rest.next(), of: option)
-            case "--filter": filter = try Options.text(rest.next(), of: option)
+            case "--filter": filter = try Options.text(rest.next(), of: option).split(separator: ",").map(String.init)
             default: throw Failure("unknown option \(option)\n\(Options.usage)")
             }
         }

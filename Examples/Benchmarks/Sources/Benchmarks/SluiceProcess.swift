@@ -74,8 +74,8 @@ struct SluiceIdle: Candidate {
 
     func measure(_ events: Int, in folder: String) async throws -> [Double] {
         #if os(Linux)
-            // 10 s for 5,000 events.
-            let window = Duration.milliseconds(events * 2)
+            // 10 s for 2,000 events.
+            let window = Duration.milliseconds(events * 5)
             let without = try await wakeUps(in: window)
             let pipeline = try SluicePipeline.onDisk(in: folder, to: HTTPTransport(to: sink, format: .ndjson))
             pipeline.track(Sample.event, Sample(0).properties)
@@ -124,8 +124,8 @@ struct SluiceMemoryGrowth: Candidate {
 
     func measure(_ events: Int, in folder: String) async throws -> [Double] {
         #if os(Linux)
-            // A million for 5,000 events a round. The first 50,000 fill the store of 10 MiB.
-            let (warmUp, events) = (events * 10, events * 200)
+            // A million for 2,000 events a round. The first 50,000 fill the store of 10 MiB.
+            let (warmUp, events) = (events * 25, events * 500)
             let pipeline = try SluicePipeline.onDisk(in: folder, capacity: 10_485_760, to: Unreachable())
             benchmarks_trim_heap()
             for index in 0..<warmUp { pipeline.track(Sample.event, Sample(index).properties) }

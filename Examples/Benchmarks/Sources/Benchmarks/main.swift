@@ -60,9 +60,10 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
     return phases
 }
 
-/// Leaves the candidates with a row that contains the text, and those with the baselines of these rows.
-func filter(_ phases: [Phase], by text: String) -> [Phase] {
-    let rows = phases.flatMap { $0.candidates.flatMap(\.rows) }.filter { text.isEmpty || $0.name.contains(text) }
+/// Leaves the candidates with a row that contains one of the texts, and those with the baselines of these rows.
+func filter(_ phases: [Phase], by texts: [String]) -> [Phase] {
+    let rows = phases.flatMap { $0.candidates.flatMap(\.rows) }
+        .filter { row in texts.isEmpty || texts.contains { row.name.contains($0) } }
     let names = Set(rows.map(\.name) + rows.compactMap(\.baseline))
     return phases.map { phase in
         Phase(
