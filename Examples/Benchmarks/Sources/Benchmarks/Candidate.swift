@@ -8,6 +8,8 @@ struct Row {
     var baseline: String? = BareWrite.name
     /// The name in the chart; nil if the row isn't a way to record an event.
     var label: String?
+    /// Whether the value is the difference of two measurements. The smallest difference says nothing about a quiet machine.
+    var isDifference = false
 }
 
 struct Unit {

@@ -21,18 +21,24 @@ struct HTTPDelivery: Candidate {
             let events = workload.events[start..<min(start + batch, workload.events.count)]
             return try events.flatMap { try EventLine($0).bytes + [UInt8(ascii: "\n")] }
         }
-        func row(_ name: String, _ description: String, _ unit: Unit, baseline: String?) -> Row {
+        func row(
+            _ name: String, _ description: String, _ unit: Unit, baseline: String?, isDifference: Bool = false
+        ) -> Row {
             Row(
                 name: "\(name)-\(batch)", description: description, unit: unit,
-                baseline: baseline.map { "\($0)-\(batch)" })
+                baseline: baseline.map { "\($0)-\(batch)" }, isDifference: isDifference)
         }
         rows = [
             row("curl", "libcurl, NDJSON, \(batch) events a request", .throughput, baseline: nil),
             row("http", "the same bodies from JSONLStore by HTTPTransport", .throughput, baseline: "curl"),
             row("curl-cpu", "libcurl, processor time", .cpu, baseline: nil),
             row("http-cpu", "HTTPTransport, processor time", .cpu, baseline: "curl-cpu"),
-            row("zlib", "zlib's level 1: libcurl with it, less libcurl without", .cpu, baseline: nil),
-            row("gzip", "HTTPTransport with gzip, less HTTPTransport without", .cpu, baseline: "zlib"),
+            row(
+                "zlib", "zlib's level 1: libcurl with it, less libcurl without", .cpu, baseline: nil, isDifference: true
+            ),
+            row(
+                "gzip", "HTTPTransport with gzip, less HTTPTransport without", .cpu, baseline: "zlib",
+                isDifference: true),
         ]
     }
 

@@ -17,7 +17,7 @@ struct Report {
         let row: Row
         /// The median: the machine as it is.
         let busy: Double
-        /// The best value: the machine while it does little else.
+        /// The best value: the machine while it does little else. The median if the row is a difference.
         let quiet: Double
         /// The quotients by the baseline.
         var ratio: (busy: Double, quiet: Double)?
@@ -45,7 +45,8 @@ struct Report {
         }
         let middle = sorted.count / 2
         let median = sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
-        return Line(row: row, busy: median, quiet: row.unit.isMoreBetter ? last : first)
+        let best = row.unit.isMoreBetter ? last : first
+        return Line(row: row, busy: median, quiet: row.isDifference ? median : best)
     }
 
     var json: String {

@@ -51,7 +51,7 @@ struct SluiceTrack: Candidate {
 struct SluiceStage: Candidate {
     private static let stages = 100
 
-    let rows = [Row(name: "stage", description: "one more stage that does nothing", baseline: nil)]
+    let rows = [Row(name: "stage", description: "one more stage that does nothing", baseline: nil, isDifference: true)]
 
     private struct NoStage: Processor {
         func process(_ event: inout Event) -> Disposition { .keep }
