@@ -59,10 +59,17 @@ struct HTTPDelivery: Candidate {
         let pipeline = try SluicePipeline.onDisk(
             in: folder, delivery: DeliveryPolicy(batch: BatchSize(events: batch, bytes: 1 << 20)),
             to: HTTPTransport(to: sink, format: format))
+        // From the first batch on, the store's segments have the size of the batches.
+        pipeline.track(Sample.event, Sample(0).properties)
+        try await SluicePipeline.deliver(1, of: pipeline)
         try SluicePipeline.track(events, into: pipeline)
+        let sends = pipeline.ledger.routes[0].sendAttempts
         let (cpu, wall) = (CPUTime(), WallTime())
-        try await SluicePipeline.deliver(events, of: pipeline)
-        return (wall.throughput(of: events), cpu.nanoseconds(for: events))
+        try await SluicePipeline.deliver(events + 1, of: pipeline)
+        let cost = (wall.throughput(of: events), cpu.nanoseconds(for: events))
+        let expected = (events + batch - 1) / batch
+        try Failure.unless(pipeline.ledger.routes[0].sendAttempts - sends, is: expected, "requests")
+        return cost
     }
 
     /// Nil if the system has no libcurl.

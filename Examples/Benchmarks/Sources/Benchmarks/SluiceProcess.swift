@@ -83,7 +83,8 @@ struct SluiceIdle: Candidate {
             try await Task.sleep(for: .milliseconds(200))
             let with = try await wakeUps(in: window)
             await pipeline.shutdown()
-            return [Double(with - without) * (.seconds(60) / window)]
+            // The process itself may have woken up less often than before.
+            return [Double(max(0, with - without)) * (.seconds(60) / window)]
         #else
             return []
         #endif

@@ -28,23 +28,29 @@ struct Phase {
 
 /// The phases, ordered so that candidates that remove files come last.
 func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [Phase] {
-    var phases = [
+    #if GRDB
+        let grdb = [1, 100].map { GRDBInserts(eventsPerTransaction: $0, workload: workload) }
+    #else
+        let grdb: [any Candidate] = []
+    #endif
+    return [
         Phase(
             isOneRound: true,
             candidates: [SluiceIdle(sink: sink), SluiceAllocations(), SluiceSystemCalls()]),
-        Phase(candidates: [
-            BareWrite(workload: workload),
-            SluiceTrack("track", "track through six stages into JSONLStore", label: "Sluice, durable"),
-            SluiceTrack("buffered", "the same, buffered", label: "Sluice, buffered", .disk(.buffered)),
-            SluiceTrack("no-stages", "track through no stage into JSONLStore", hasStages: false),
-            SluiceTrack("memory-store", "track through six stages into MemoryStore", .memory),
-            SluiceEncoding(workload: workload),
-            SluiceStage(),
-            SluiceProperties(),
-            SluiceThreads(),
-            SwiftLogFile(workload: workload),
-            JSONEncoderFile(workload: workload),
-        ]),
+        Phase(
+            candidates: [
+                BareWrite(workload: workload),
+                SluiceTrack("track", "track through six stages into JSONLStore", label: "Sluice, durable"),
+                SluiceTrack("buffered", "the same, buffered", label: "Sluice, buffered", .disk(.buffered)),
+                SluiceTrack("no-stages", "track through no stage into JSONLStore", hasStages: false),
+                SluiceTrack("memory-store", "track through six stages into MemoryStore", .memory),
+                SluiceEncoding(workload: workload),
+                SluiceStage(),
+                SluiceProperties(),
+                SluiceThreads(),
+                SwiftLogFile(workload: workload),
+                JSONEncoderFile(workload: workload),
+            ] + grdb),
         Phase(candidates: [
             SluiceDelivery(),
             SluiceSteady(),
@@ -54,10 +60,6 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
         ]),
         Phase(isOneRound: true, candidates: [SluiceMemoryGrowth()]),
     ]
-    #if GRDB
-        phases[1].candidates += [1, 100].map { GRDBInserts(eventsPerTransaction: $0, workload: workload) }
-    #endif
-    return phases
 }
 
 /// Leaves the candidates with a row that contains one of the texts, and those with the baselines of these rows.
