@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that no host of Sluice ever resolves what Sluice is measured against.
+// A package of its own, so that no host of Sluice ever resolves the packages that Sluice is compared with.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v13)],
@@ -16,15 +16,18 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
+        .target(name: "CBenchmarks", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
+                "CBenchmarks",
                 .product(name: "Sluice", package: "Sluice"),
                 .product(name: "SluiceAutoProperties", package: "Sluice"),
                 .product(name: "SluiceIdentity", package: "Sluice"),
                 .product(name: "SluiceDuration", package: "Sluice"),
                 .product(name: "SluiceLifecycle", package: "Sluice"),
                 .product(name: "SluiceFilters", package: "Sluice"),
+                .product(name: "SluiceHTTP", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "SluiceMemory", package: "Sluice"),
                 .product(name: "Logging", package: "swift-log"),
@@ -34,6 +37,6 @@ let package = Package(
                 .enableUpcomingFeature("ExistentialAny"),
                 .enableUpcomingFeature("InternalImportsByDefault"),
                 .enableUpcomingFeature("MemberImportVisibility"),
-            ])
+            ]),
     ]
 )

@@ -1,17 +1,28 @@
 import Foundation
 
-/// The processor time of this process, of all its threads, in user and in system mode.
+/// The processor time of this process since the value was created: all threads, in user and in system mode.
 ///
-/// It is what an event costs the host's battery and cores. Unlike the time on the wall, it does not grow with what
-/// else the machine is doing, and a part of the work that moves to another thread does not vanish from it.
+/// It is the cost of an event for the host's battery and cores. Unlike wall time it doesn't grow with the other load of
+/// the machine, and it includes work on other threads.
 struct CPUTime {
     private let start = CPUTime.now
 
-    var nanoseconds: Int { CPUTime.now - start }
+    private var nanoseconds: Double { Double(CPUTime.now - start) }
+
+    func nanoseconds(for events: Int) -> Double { nanoseconds / Double(events) }
 
     private static var now: Int {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Int(time.tv_sec) * 1_000_000_000 + Int(time.tv_nsec)
     }
+}
+
+/// Wall time since the value was created.
+struct WallTime {
+    private let start = ContinuousClock.now
+
+    var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
+
+    func throughput(of events: Int) -> Double { Double(events) / seconds }
 }

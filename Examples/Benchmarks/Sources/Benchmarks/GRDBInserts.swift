@@ -4,19 +4,22 @@
 
     /// SQLite by GRDB: the ready line, inserted by a prepared statement.
     ///
-    /// In WAL mode with `synchronous = NORMAL`, a commit hands its pages to the system and does not wait for the drive:
-    /// what `JSONLStore` promises by default.
+    /// In WAL mode with `synchronous = NORMAL`, a commit hands its pages to the system and doesn't wait for the drive.
+    /// `JSONLStore` promises the same by default.
     struct GRDBInserts: Candidate {
         let eventsPerTransaction: Int
         let workload: Workload
 
-        var row: String { eventsPerTransaction == 1 ? "grdb" : "grdb-\(eventsPerTransaction)" }
-
-        var description: String {
-            "GRDB 7.10.0, \(eventsPerTransaction) \(eventsPerTransaction == 1 ? "insert" : "inserts") a transaction"
+        var rows: [Row] {
+            let inserts = eventsPerTransaction == 1 ? "an insert" : "\(eventsPerTransaction) inserts"
+            return [
+                Row(
+                    name: eventsPerTransaction == 1 ? "grdb" : "grdb-\(eventsPerTransaction)",
+                    description: "GRDB 7.10.0, \(inserts) a transaction", label: "GRDB, \(inserts) a transaction")
+            ]
         }
 
-        func nanoseconds(for events: Int, in folder: String) throws -> Int {
+        func measure(_ events: Int, in folder: String) throws -> [Double] {
             let lines = workload.lines[..<events].map { Data($0.dropLast()) }
             var configuration = Configuration()
             configuration.journalMode = .wal
@@ -34,7 +37,7 @@
                     }
                 }
             }
-            let nanoseconds = time.nanoseconds
+            let cost = time.nanoseconds(for: events)
             try database.read { database in
                 try Failure.unless(Int.fetchOne(database, sql: "SELECT COUNT(*) FROM event") ?? 0, is: events, "rows")
                 let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
@@ -42,7 +45,7 @@
                 guard mode == "wal", synchronous == 1 else { throw Failure("SQLite is not in the mode asked for") }
             }
             try database.close()
-            return nanoseconds
+            return [cost]
         }
     }
 #endif

@@ -1,17 +1,19 @@
 import Foundation
 import Sluice
 
-/// What many hosts write for themselves: a `Codable` event, `JSONEncoder`, and a `FileHandle` opened once.
+/// A recorder as many hosts write it: a `Codable` event, `JSONEncoder`, and a `FileHandle` opened once.
 struct JSONEncoderFile: Candidate {
-    let row = "json-encoder"
-    let description = "JSONEncoder, FileHandle.write for each event"
-
+    let rows = [
+        Row(
+            name: "json-encoder", description: "JSONEncoder, FileHandle.write for each event",
+            label: "JSONEncoder and FileHandle")
+    ]
     let workload: Workload
 
-    func nanoseconds(for events: Int, in folder: String) throws -> Int {
+    func measure(_ events: Int, in folder: String) throws -> [Double] {
         let path = folder + "/events.jsonl"
         guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path)
-        else { throw Failure("\(path) cannot be made") }
+        else { throw Failure("\(path) can't be created") }
         let anonymousID = UUID().uuidString
         let constants = workload.constants.map { Constant(name: $0.name, value: $0.value) }
         let encoder = JSONEncoder()
@@ -24,10 +26,10 @@ struct JSONEncoderFile: Candidate {
             line.append(UInt8(ascii: "\n"))
             try file.write(contentsOf: line)
         }
-        let nanoseconds = time.nanoseconds
+        let cost = time.nanoseconds(for: events)
         try file.close()
         try Failure.unless(Files.lineCount(under: folder), is: events, "lines")
-        return nanoseconds
+        return [cost]
     }
 }
 
@@ -74,7 +76,7 @@ private struct Constant: Encodable {
         case .int(let int): try container.encode(int)
         case .double(let double): try container.encode(double)
         case .bool(let bool): try container.encode(bool)
-        case .date, .array, .object, .null: throw Failure("\(name) is no constant that this can encode")
+        case .date, .array, .object, .null: throw Failure("\(name) has a value that this can't encode")
         }
     }
 }

@@ -6,7 +6,7 @@ final class LineFile: Sendable {
 
     init(_ path: String) throws {
         descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Failure("\(path) cannot be made: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw Failure("\(path) can't be created: \(String(cString: strerror(errno)))") }
     }
 
     deinit {
@@ -19,7 +19,7 @@ final class LineFile: Sendable {
     }
 }
 
-/// The files that a candidate has left.
+/// The files of a candidate.
 enum Files {
     /// The lines of all files under `folder`, file after file, each with its newline.
     static func lines(under folder: String) throws -> [ArraySlice<UInt8>] {
@@ -34,6 +34,16 @@ enum Files {
             let bytes = try Data(contentsOf: URL(filePath: path))
             return count + bytes.withUnsafeBytes { $0.count { $0 == UInt8(ascii: "\n") } }
         }
+    }
+
+    /// The number of entries of a folder, with the least work: no sorting, and nothing about the files.
+    static func entryCount(of folder: String) throws -> Int {
+        guard let stream = opendir(folder) else { throw Failure("\(folder) can't be read") }
+        defer { closedir(stream) }
+        var count = 0
+        while readdir(stream) != nil { count += 1 }
+        // Without itself and its parent.
+        return count - 2
     }
 
     private static func paths(under folder: String) throws -> [String] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the numbers come from, without which they say little.
+/// The machine and the build that the numbers depend on.
 enum Machine {
     static var description: String { "\(processor), \(ProcessInfo.processInfo.activeProcessorCount) cores" }
 
@@ -28,7 +28,7 @@ enum Machine {
         #endif
     }
 
-    /// Of the compiler that has built this.
+    /// The version of the compiler that built this.
     static var swiftVersion: String {
         #if compiler(>=6.5)
             "6.5 or later"

@@ -1,33 +1,49 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
-    var isJSON = false
-    var events = 5_000
-    var rounds = 11
-    /// Rows whose names contain it; the bare write is always among them, because all others are compared with it.
-    var filter = ""
+    enum Output {
+        case text, json, markdown
+    }
+
+    var output = Output.text
+    var chart: String?
+    var events = 2_000
+    var rounds = 31
+    /// The waiting segments of the rows about a backlog.
+    var segments = 4_000
+    /// Parts of the names of the rows to measure. Their baselines are measured too. All rows if it is empty.
+    var filter: [String] = []
 
     static let usage = """
-        usage: Benchmarks [--json] [--events N] [--rounds N] [--filter TEXT]
+        usage: Benchmarks [--json | --table] [--chart FILE] [--events N] [--rounds N] [--segments N] [--filter TEXT,…]
 
-          --json         a line of JSON for each row, in place of the table
-          --events N     events a round (5000)
-          --rounds N     rounds, of which the median counts (11)
-          --filter TEXT  only rows whose names contain TEXT, beside "write"
+          --json         a line of JSON for each row
+          --table        a table in Markdown
+          --chart FILE   writes a bar chart as SVG
+          --events N     events of a round (2000)
+          --rounds N     number of rounds (31)
+          --segments N   waiting segments of the rows about a backlog (4000)
+          --filter TEXT  only rows whose names contain TEXT, and their baselines; several with commas between them
         """
 
     init(_ arguments: some Sequence<String>) throws {
         var rest = arguments.makeIterator()
         while let option = rest.next() {
             switch option {
-            case "--json": isJSON = true
+            case "--json": output = .json
+            case "--table": output = .markdown
+            case "--chart": chart = try Options.text(rest.next(), of: option)
             case "--events": events = try Options.number(rest.next(), of: option)
             case "--rounds": rounds = try Options.number(rest.next(), of: option)
-            case "--filter":
-                guard let text = rest.next() else { throw Failure("--filter needs a text\n\(Options.usage)") }
-                filter = text
-            default: throw Failure("\(option) is no option\n\(Options.usage)")
+            case "--segments": segments = try Options.number(rest.next(), of: option)
+            case "--filter": filter = try Options.text(rest.next(), of: option).split(separator: ",").map(String.init)
+            default: throw Failure("unknown option \(option)\n\(Options.usage)")
             }
         }
+    }
+
+    private static func text(_ text: String?, of option: String) throws -> String {
+        guard let text else { throw Failure("\(option) needs a text\n\(usage)") }
+        return text
     }
 
     private static func number(_ text: String?, of option: String) throws -> Int {

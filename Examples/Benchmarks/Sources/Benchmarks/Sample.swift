@@ -1,6 +1,6 @@
 import Sluice
 
-/// What the host knows when something happens: 5 strings, 3 integers, 2 doubles and 2 booleans.
+/// The values of the caller: 5 strings, 3 integers, 2 doubles and 2 booleans.
 ///
 /// Each candidate makes its own kind of properties from it, event by event, as a host does.
 struct Sample {
@@ -20,7 +20,7 @@ struct Sample {
     let isReturning: Bool
 
     init(_ index: Int) {
-        // Made beforehand, as most strings of a host are, but not literals: those cost no reference counting.
+        // Made beforehand, as most strings of a host are, but not literals, which need no reference counting.
         let strings = Sample.strings[index % Sample.strings.count]
         category = strings.category
         coupon = strings.coupon

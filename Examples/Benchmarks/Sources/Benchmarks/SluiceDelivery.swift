@@ -1,25 +1,40 @@
 import Sluice
 import SluiceJSONL
 
-/// The other half of an event's life: from the store to a transport that takes everything, and out of the store.
+/// From the store to a transport that accepts everything, and out of the store.
 struct SluiceDelivery: Candidate {
-    let row = "deliver"
-    let description = "from JSONLStore to a transport that accepts all"
+    let rows = [Row(name: "deliver", description: "from JSONLStore to a transport that accepts all")]
 
-    func nanoseconds(for events: Int, in folder: String) async throws -> Int {
-        let pipeline = try Pipeline {
-            SluicePipeline.sixStages(stateIn: folder)
-            JSONLStore(at: folder + "/events", capacity: .max)
-            AcceptingTransport()
-        }
-        _ = try SluicePipeline.track(events, into: pipeline)
+    func measure(_ events: Int, in folder: String) async throws -> [Double] {
+        let pipeline = try SluicePipeline.onDisk(in: folder)
+        try SluicePipeline.track(events, into: pipeline)
         let time = CPUTime()
-        pipeline.resumeDelivery()
-        // It drains the store before it closes it.
-        let ledger = await pipeline.shutdown(deadline: .seconds(60))
-        let nanoseconds = time.nanoseconds
-        try Failure.unless(ledger.routes[0].delivered, is: events, "events delivered")
+        try await SluicePipeline.deliver(events, of: pipeline)
+        let cost = time.nanoseconds(for: events)
         try Failure.unless(Files.lineCount(under: folder + "/events"), is: 0, "lines left")
-        return nanoseconds
+        return [cost]
+    }
+}
+
+/// `track` at full speed while the pipeline delivers.
+struct SluiceSteady: Candidate {
+    let rows = [
+        Row(name: "steady", description: "track and deliver at the same time", baseline: "track"),
+        Row(
+            name: "steady-sends", description: "calls of Transport.send meanwhile",
+            unit: Unit(name: "/100,000 events"), baseline: nil),
+    ]
+
+    func measure(_ events: Int, in folder: String) async throws -> [Double] {
+        // Enough for the start and the end not to matter.
+        let events = events * 5
+        let pipeline = try SluicePipeline.onDisk(in: folder)
+        let time = CPUTime()
+        for index in 0..<events {
+            pipeline.track(Sample.event, Sample(index).properties)
+        }
+        try await SluicePipeline.deliver(events, of: pipeline)
+        let cost = time.nanoseconds(for: events)
+        return [cost, Double(pipeline.ledger.routes[0].sendAttempts) * 100_000 / Double(events)]
     }
 }

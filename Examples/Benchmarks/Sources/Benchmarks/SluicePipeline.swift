@@ -3,6 +3,7 @@ import SluiceAutoProperties
 import SluiceDuration
 import SluiceFilters
 import SluiceIdentity
+import SluiceJSONL
 import SluiceLifecycle
 
 /// The pipelines that are measured.
@@ -18,26 +19,42 @@ enum SluicePipeline {
         Limits(eventName: .cut(to: 256), propertyName: .dropProperty(over: 125), string: .cut(to: 2_048))
     }
 
-    /// Tracks the sample events.
+    /// Six stages and a store on disk.
+    static func onDisk(
+        in folder: String, durability: JSONLStore.Durability = .process, capacity: Int = .max,
+        delivery: DeliveryPolicy = .standard, to transport: any Transport = NullTransport()
+    ) throws -> Pipeline {
+        try Pipeline(delivery: delivery) {
+            sixStages(stateIn: folder)
+            JSONLStore(at: folder + "/events", durability: durability, capacity: capacity)
+            transport
+        }
+    }
+
+    /// Tracks the sample events, without delivery.
     ///
-    /// - Returns: the nanoseconds that took.
-    static func track(_ events: Int, into pipeline: Pipeline) throws -> Int {
-        // Delivery has a row of its own.
+    /// - Returns: the nanoseconds of an event.
+    @discardableResult
+    static func track(
+        _ events: Int, into pipeline: Pipeline, properties: (Int) -> Properties = { Sample($0).properties }
+    ) throws -> Double {
         pipeline.pauseDelivery()
         let time = CPUTime()
         for index in 0..<events {
-            pipeline.track(Sample.event, Sample(index).properties)
+            pipeline.track(Sample.event, properties(index))
         }
-        let nanoseconds = time.nanoseconds
+        let cost = time.nanoseconds(for: events)
         let ledger = pipeline.ledger
-        try Failure.unless(ledger.routes[0].waiting, is: events, "events wait")
-        try Failure.unless(ledger.sanitized.count, is: 0, "kinds of repairs")
+        try Failure.unless(ledger.routes[0].waiting, is: events, "waiting events")
+        try Failure.unless(ledger.sanitized.count, is: 0, "kinds of sanitizations")
         guard ledger.isBalanced else { throw Failure("the ledger is not balanced: \(ledger)") }
-        return nanoseconds
+        return cost
     }
-}
 
-/// Accepts everything, at no cost.
-struct AcceptingTransport: Transport {
-    func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
+    /// Sends all waiting events.
+    static func deliver(_ events: Int, of pipeline: Pipeline) async throws {
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        try Failure.unless(pipeline.ledger.routes[0].delivered, is: events, "delivered events")
+    }
 }

@@ -2,14 +2,16 @@ import Foundation
 import Logging
 import Sluice
 
-/// swift-log, with the event's properties as metadata, and a handler that writes each line to a file at once.
+/// swift-log, with the event's properties as metadata, and a handler that writes each line to a file.
 struct SwiftLogFile: Candidate {
-    let row = "swift-log"
-    let description = "swift-log 1.16.2, a write(2) for each line"
-
+    let rows = [
+        Row(
+            name: "swift-log", description: "swift-log 1.16.2, a write(2) for each line",
+            label: "swift-log, a line in a file")
+    ]
     let workload: Workload
 
-    func nanoseconds(for events: Int, in folder: String) throws -> Int {
+    func measure(_ events: Int, in folder: String) throws -> [Double] {
         let handler = FileLogHandler(file: try LineFile(folder + "/events.log"))
         var logger = Logger(label: "benchmark") { _ in handler }
         for constant in workload.constants { logger[metadataKey: constant.name] = .string(constant.value.text) }
@@ -17,9 +19,9 @@ struct SwiftLogFile: Candidate {
         for index in 0..<events {
             logger.info("\(Sample.event)", metadata: Sample(index).metadata)
         }
-        let nanoseconds = time.nanoseconds
+        let cost = time.nanoseconds(for: events)
         try Failure.unless(Files.lineCount(under: folder), is: events, "lines")
-        return nanoseconds
+        return [cost]
     }
 }
 
@@ -29,7 +31,7 @@ private struct FileLogHandler: LogHandler {
     var logLevel = Logger.Level.info
     var metadataProvider: Logger.MetadataProvider?
     var metadata: Logger.Metadata = [:] {
-        // What does not change from event to event is put into words once.
+        // Values that are the same in every event become text once.
         didSet { constants = text(metadata) }
     }
     private var constants = ""

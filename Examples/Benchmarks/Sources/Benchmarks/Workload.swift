@@ -2,16 +2,16 @@ import Sluice
 import SluiceJSONL
 import SluiceMemory
 
-/// What the sample events come to in Sluice, so that the others are measured with the same bytes.
+/// The sample events as Sluice stores them, so that the others are measured with the same bytes.
 struct Workload {
     /// As a `JSONLStore` has written them, each with its newline.
     let lines: [ArraySlice<UInt8>]
-    /// As they were when the last processor had seen them.
+    /// As the last processor has left them.
     let events: [Event]
 
     var bytesPerLine: Int { lines.reduce(0) { $0 + $1.count } / max(1, lines.count) }
 
-    /// What the processors add to every event, the same to each.
+    /// The properties that the processors add to every event.
     var constants: [Property] { events[0].properties.filter { $0.name.hasPrefix("$") } }
 
     init(events count: Int, in folder: String) async throws {
@@ -20,14 +20,14 @@ struct Workload {
             SluicePipeline.sixStages(stateIn: folder)
             Route("disk") {
                 JSONLStore(at: folder + "/events", capacity: .max)
-                AcceptingTransport()
+                NullTransport()
             }
             Route("memory") {
                 MemoryStore(capacity: .max)
                 collector
             }
         }
-        _ = try SluicePipeline.track(count, into: pipeline)
+        try SluicePipeline.track(count, into: pipeline)
         lines = try Files.lines(under: folder + "/events")
         pipeline.resumeDelivery()
         await pipeline.shutdown(deadline: .seconds(60))
@@ -37,7 +37,7 @@ struct Workload {
     }
 }
 
-/// Keeps what it is sent.
+/// Keeps the events.
 private actor Collector: Transport {
     private(set) var lines: [EventLine] = []
 

@@ -1,0 +1,89 @@
+import Foundation
+
+/// A bar chart of the time of an event in the rows with a label, as SVG, on a logarithmic scale.
+struct Chart {
+    let lines: [Report.Line]
+    let caption: String
+
+    private static let (width, rowHeight, top, left, right) = (760.0, 30.0, 58.0, 250.0, 90.0)
+
+    private struct Scale {
+        let (lowest, highest): (Double, Double)
+
+        func x(_ nanoseconds: Double) -> Double {
+            let share = (log10(nanoseconds) - log10(lowest)) / (log10(highest) - log10(lowest))
+            return Chart.left + share * (Chart.width - Chart.left - Chart.right)
+        }
+    }
+
+    var svg: String {
+        let bars = lines.filter { $0.row.label != nil }.sorted { $0.busy < $1.busy }
+        // Whole decades, so that a bar has a length that can be read from the grid.
+        let scale = Scale(
+            lowest: pow(10, (log10(bars.first?.busy ?? 1_000) - 0.3).rounded(.down)),
+            highest: pow(10, log10(bars.last?.busy ?? 1_000).rounded(.up)))
+        let bottom = Chart.top + Double(bars.count) * Chart.rowHeight
+        let height = bottom + 52
+        return """
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(number(Chart.width)) \(number(height))" \
+            width="\(number(Chart.width))" height="\(number(height))" role="img" aria-label="Processor time of an event">
+            <style>
+            text { font: 14px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
+            .title { font-size: 16px; font-weight: 600 }
+            .small { font-size: 12px; fill: #59636e }
+            .grid { stroke: #d1d9e0 }
+            .other { fill: #8c959f }
+            .sluice { fill: #0969da }
+            @media (prefers-color-scheme: dark) {
+            text { fill: #f0f6fc }
+            .small { fill: #9198a1 }
+            .grid { stroke: #3d444d }
+            .other { fill: #6e7681 }
+            .sluice { fill: #4493f8 }
+            }
+            </style>
+            <text class="title" x="0" y="18">Processor time to record an event</text>
+            <text class="small" x="0" y="38">logarithmic scale; median of all rounds; less is better</text>
+            \(grid(scale, to: bottom))
+            \(bars.enumerated().map { bar($1, at: $0, scale) }.joined(separator: "\n"))
+            <text class="small" x="0" y="\(number(bottom + 42))">\(caption)</text>
+            </svg>
+
+            """
+    }
+
+    private func grid(_ scale: Scale, to bottom: Double) -> String {
+        let decades = stride(from: log10(scale.lowest).rounded(), through: log10(scale.highest).rounded(), by: 1)
+        return decades.map { decade in
+            let value = pow(10, decade)
+            let x = number(scale.x(value))
+            return """
+                <line class="grid" x1="\(x)" y1="\(number(Chart.top - 8))" x2="\(x)" y2="\(number(bottom))"/>
+                <text class="small" x="\(x)" y="\(number(bottom + 18))" text-anchor="middle">\(time(value))</text>
+                """
+        }
+        .joined(separator: "\n")
+    }
+
+    private func bar(_ line: Report.Line, at index: Int, _ scale: Scale) -> String {
+        let y = Chart.top + Double(index) * Chart.rowHeight
+        let end = scale.x(line.busy)
+        let label = line.row.label ?? ""
+        return """
+            <text x="\(number(Chart.left - 10))" y="\(number(y + 17))" text-anchor="end">\(label)</text>
+            <rect class="\(label.hasPrefix("Sluice") ? "sluice" : "other")" x="\(number(Chart.left))" y="\(number(y + 3))" \
+            width="\(number(end - Chart.left))" height="20" rx="3"/>
+            <text x="\(number(end + 8))" y="\(number(y + 18))">\(time(line.busy))</text>
+            """
+    }
+
+    private func number(_ value: Double) -> String { String(format: "%g", (value * 10).rounded() / 10) }
+
+    private func time(_ nanoseconds: Double) -> String {
+        switch nanoseconds {
+        case ..<1_000: String(format: "%.0f ns", nanoseconds)
+        case ..<10_000: String(format: "%.1f µs", nanoseconds / 1_000).replacingOccurrences(of: ".0 ", with: " ")
+        default: String(format: "%.0f µs", nanoseconds / 1_000)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import CBenchmarks
+import Foundation
+import Sluice
+import SluiceHTTP
+
+/// Stored events to a sink in another process as NDJSON, against libcurl's easy interface with the same bodies; then both
+/// compressed, against zlib's level 1.
+struct HTTPDelivery: Candidate {
+    private static let repetitions = 5
+
+    let rows: [Row]
+    let sink: String
+    /// The events of a request.
+    private let batch: Int
+    private let bodies: [[UInt8]]
+
+    init(batch: Int, sink: String, workload: Workload) throws {
+        self.batch = batch
+        self.sink = sink
+        bodies = try stride(from: 0, to: workload.events.count, by: batch).map { start in
+            let events = workload.events[start..<min(start + batch, workload.events.count)]
+            return try events.flatMap { try EventLine($0).bytes + [UInt8(ascii: "\n")] }
+        }
+        func row(
+            _ name: String, _ description: String, _ unit: Unit, baseline: String?, isDifference: Bool = false
+        ) -> Row {
+            Row(
+                name: "\(name)-\(batch)", description: description, unit: unit,
+                baseline: baseline.map { "\($0)-\(batch)" }, isDifference: isDifference)
+        }
+        rows = [
+            row("curl", "libcurl, NDJSON, \(batch) events a request", .throughput, baseline: nil),
+            row("http", "the same bodies from JSONLStore by HTTPTransport", .throughput, baseline: "curl"),
+            row("curl-cpu", "libcurl, processor time", .cpu, baseline: nil),
+            row("http-cpu", "HTTPTransport, processor time", .cpu, baseline: "curl-cpu"),
+            row(
+                "zlib", "zlib's level 1: libcurl with it, less libcurl without", .cpu, baseline: nil, isDifference: true
+            ),
+            row(
+                "gzip", "HTTPTransport with gzip, less HTTPTransport without", .cpu, baseline: "zlib",
+                isDifference: true),
+        ]
+    }
+
+    func measure(_ events: Int, in folder: String) async throws -> [Double] {
+        // Enough for the connection not to matter.
+        let events = events * HTTPDelivery.repetitions
+        guard let curl = try libcurl(events, compresses: false), let zlib = try libcurl(events, compresses: true) else {
+            return []
+        }
+        let plain = try await sluice(events, .ndjson, in: folder + "/plain")
+        let gzip = try await sluice(events, .vector, in: folder + "/gzip")
+        return [curl.throughput, plain.throughput, curl.cpu, plain.cpu, zlib.cpu - curl.cpu, gzip.cpu - plain.cpu]
+    }
+
+    private typealias Cost = (throughput: Double, cpu: Double)
+
+    private func sluice(_ events: Int, _ format: HTTPFormat, in folder: String) async throws -> Cost {
+        let pipeline = try SluicePipeline.onDisk(
+            in: folder, delivery: DeliveryPolicy(batch: BatchSize(events: batch, bytes: 1 << 20)),
+            to: HTTPTransport(to: sink, format: format))
+        // From the first batch on, the store's segments have the size of the batches.
+        pipeline.track(Sample.event, Sample(0).properties)
+        try await SluicePipeline.deliver(1, of: pipeline)
+        try SluicePipeline.track(events, into: pipeline)
+        let sends = pipeline.ledger.routes[0].sendAttempts
+        let (cpu, wall) = (CPUTime(), WallTime())
+        try await SluicePipeline.deliver(events + 1, of: pipeline)
+        let cost = (wall.throughput(of: events), cpu.nanoseconds(for: events))
+        let expected = (events + batch - 1) / batch
+        try Failure.unless(pipeline.ledger.routes[0].sendAttempts - sends, is: expected, "requests")
+        return cost
+    }
+
+    /// Nil if the system has no libcurl.
+    private func libcurl(_ events: Int, compresses: Bool) throws -> Cost? {
+        guard let client = benchmarks_curl_create(sink, compresses ? "Content-Encoding: deflate" : nil) else {
+            return nil
+        }
+        defer { benchmarks_curl_free(client) }
+        var compressed = [UInt8](repeating: 0, count: 4 << 20)
+        let (cpu, wall) = (CPUTime(), WallTime())
+        for body in repeatElement(bodies, count: HTTPDelivery.repetitions).joined() {
+            var status = 0
+            if compresses {
+                let count = benchmarks_deflate(body, body.count, &compressed, compressed.count)
+                guard count > 0 else { return nil }
+                status = benchmarks_curl_post(client, compressed, count)
+            } else {
+                status = benchmarks_curl_post(client, body, body.count)
+            }
+            try Failure.unless(status, is: 204, "as the status")
+        }
+        return (wall.throughput(of: events), cpu.nanoseconds(for: events))
+    }
+}

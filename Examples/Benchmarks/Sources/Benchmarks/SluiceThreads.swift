@@ -1,0 +1,54 @@
+import Foundation
+import Sluice
+
+/// `track` from several threads into one pipeline, in wall time; and from two threads into a pipeline each.
+struct SluiceThreads: Candidate {
+    let rows = [
+        SluiceThreads.row("threads-1", "track from one thread", baseline: nil),
+        SluiceThreads.row("threads-2", "from two threads", baseline: "threads-1"),
+        SluiceThreads.row("threads-8", "from 8 threads", baseline: "threads-1"),
+        SluiceThreads.row("threads-1000", "from 1,000 threads", baseline: "threads-8"),
+        SluiceThreads.row("pipelines-2", "from two threads into a pipeline each", baseline: "threads-1"),
+    ]
+
+    private static func row(_ name: String, _ description: String, baseline: String?) -> Row {
+        Row(name: name, description: description, unit: .throughput, baseline: baseline)
+    }
+
+    func measure(_ events: Int, in folder: String) throws -> [Double] {
+        // Enough for each of 1,000 threads, because starting them takes time too.
+        let events = events * 10
+        return try [(1, 1), (2, 1), (8, 1), (1_000, 1), (2, 2)].map { threads, pipelines in
+            try throughput(of: events, threads: threads, pipelines: pipelines, in: "\(folder)/\(threads)-\(pipelines)")
+        }
+    }
+
+    private func throughput(of events: Int, threads: Int, pipelines count: Int, in folder: String) throws -> Double {
+        let pipelines = try (0..<count).map { try SluicePipeline.onDisk(in: "\(folder)/\($0)") }
+        for pipeline in pipelines { pipeline.pauseDelivery() }
+        let (ready, start, done) = (DispatchGroup(), DispatchSemaphore(value: 0), DispatchGroup())
+        for number in 0..<threads {
+            ready.enter()
+            done.enter()
+            let thread = Thread {
+                ready.leave()
+                start.wait()
+                let pipeline = pipelines[number % count]
+                for index in events * number / threads..<events * (number + 1) / threads {
+                    pipeline.track(Sample.event, Sample(index).properties)
+                }
+                done.leave()
+            }
+            thread.stackSize = 256 << 10
+            thread.start()
+        }
+        ready.wait()
+        let time = WallTime()
+        for _ in 0..<threads { start.signal() }
+        done.wait()
+        let throughput = time.throughput(of: events)
+        let waiting = pipelines.reduce(0) { $0 + $1.ledger.routes[0].waiting }
+        try Failure.unless(waiting, is: events, "waiting events")
+        return throughput
+    }
+}
