@@ -4,10 +4,8 @@
 #include "exit_gate.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "CSluiceCurl.h"
 
@@ -20,20 +18,7 @@ static bool find(void *library, const char *name, void *function) {
     return symbol != NULL;
 }
 
-/// Opens standard input, output and error if the host was started without them. Otherwise one of libcurl's sockets would
-/// get the number 1, and everything that the host prints would go there. These can't be written to, or read in the case of
-/// standard input, so a later use fails as before.
-static void occupy_standard_descriptors(void) {
-    for (int descriptor = 0; descriptor < 3; descriptor++) {
-        if (fcntl(descriptor, F_GETFD) != -1) continue;
-        int opened = open("/dev/null", (descriptor == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-        // Another thread was faster.
-        if (opened > descriptor) close(opened);
-    }
-}
-
 static sluice_curl_availability load(void) {
-    occupy_standard_descriptors();
     // Never closed: libcurl's own threads and exit handlers may outlive every client.
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return SLUICE_CURL_MISSING;

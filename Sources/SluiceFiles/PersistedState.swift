@@ -360,7 +360,7 @@ package final class PersistedState<Value: PersistedValue>: Sendable {
         later.withLock { later in
             guard !later.isQueued else { return }
             later.isQueued = true
-            later.task = Task.detached(priority: .utility) { [former = later.task] in
+            later.task = Task.onOwnThread(priority: .utility) { [former = later.task] in
                 await former?.value
                 // Before the state is read: a later change needs another write.
                 self.later.withLock { $0.isQueued = false }

@@ -33,9 +33,10 @@ package struct SystemFileSystem: FileSystem {
         if options.contains(.create) { flags |= O_CREAT }
         if options.contains(.exclusive) { flags |= O_EXCL }
         if options.contains(.directory) { flags |= O_DIRECTORY }
+        occupyStandardDescriptors()
         let file = try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) }
         guard file <= STDERR_FILENO else { return FileDescriptor(rawValue: file) }
-        // The host has closed this standard descriptor. Everything that it prints would be written to our file.
+        // There is no /dev/null, or the host has just closed this standard descriptor.
         defer { _ = close(file) }
         return FileDescriptor(rawValue: try checked { fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) })
     }

@@ -36,6 +36,7 @@
         }
 
         private static func load() throws(SluiceError) {
+            occupyStandardDescriptors()
             switch sluice_curl_load() {
             case SLUICE_CURL_AVAILABLE: return
             case SLUICE_CURL_MISSING:

@@ -58,8 +58,9 @@ final class Synchronizer: Sendable {
     /// - Parameter start: when the oldest of the events that are not safe may have been stored.
     private func start(since start: Duration) {
         guard let interval = access.configuration.interval else { return }
-        let time = access.configuration.environment.time
-        Task { [weak self] in
+        let environment = access.configuration.environment
+        let time = environment.time
+        Task.onOwnThread(hasThreads: environment.hasThreads) { [weak self] in
             do {
                 try await time.sleep(until: start + interval)
             } catch {

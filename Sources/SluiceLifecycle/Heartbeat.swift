@@ -18,7 +18,7 @@ final class Heartbeat: Sendable {
     /// Starts to call `beat` on any thread, for the first time after one interval.
     func start(_ time: any TimeSource, _ beat: @escaping @Sendable () -> Void) {
         let first = time.continuousTime() + interval
-        let new = Task.detached(priority: .utility) { [interval] in
+        let new = Task.onOwnThread(priority: .utility) { [interval] in
             var next = first
             while !Task.isCancelled {
                 do {

@@ -1,3 +1,4 @@
+import Dispatch
 import Sluice
 import SluiceFiles
 import SluiceTesting
@@ -177,6 +178,30 @@ struct ResourceTests {
                     // The system's libraries open pipes and the like.
                     if [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) { exit(1) }
                 }
+            }
+        }
+
+        @Test("a host that writes to a standard input or output which it closed writes into no file of the store")
+        func closedDescriptorsReceiveNothing() async {
+            await #expect(processExitsWith: .success) {
+                for descriptor in [CInt(0), 1, 2] { close(descriptor) }
+                let directory = try TemporaryDirectory()
+                let isDone = Locked(false)
+                let end = DispatchSemaphore(value: 0)
+                DispatchQueue.global().async {
+                    while !isDone.withLock(\.self) {
+                        for descriptor in [CInt(0), 1, 2] { _ = write(descriptor, "printed\n", 8) }
+                    }
+                    end.signal()
+                }
+                let store = try TestedStore.opened(JSONLStore(at: directory.path))
+                _ = try store.nextBatch(events: 20)
+                for number in 0..<20_000 { try store.append(EventLine(number)) }
+                store.store.close()
+                isDone.withLock { $0 = true }
+                end.wait()
+                let next = try TestedStore.opened(JSONLStore(at: directory.path))
+                guard try next.drain() == texts(0..<20_000), next.dropped.isEmpty, next.notes.isEmpty else { exit(1) }
             }
         }
 

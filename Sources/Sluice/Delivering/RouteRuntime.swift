@@ -96,7 +96,8 @@ final class RouteRuntime: Sendable {
                 try await environment.time.sleep(until: deadline)
                 startWorker { self.close() }
                 try await environment.time.sleep(until: deadline + RouteRuntime.grace)
-                self.update { $0.abandon() }
+                // Not here: closing the store can block.
+                startWorker { self.update { $0.abandon() } }
             } catch {}  // The store was closed before.
         }
         _ = await wait(for: .closed)
@@ -295,11 +296,18 @@ final class RouteRuntime: Sendable {
 
     private func run(_ actions: RouteState.Actions) {
         for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
+        for (waiter, value) in actions.waiters { waiter.continuation.resume(returning: value) }
+        // Last, because a drive can hang.
         if actions.mustClose {
             store.close()
             update { $0.didClose() }
         }
-        for (waiter, value) in actions.waiters { waiter.continuation.resume(returning: value) }
+    }
+
+    /// Starts a task of delivery. In a simulation it has no thread of its own.
+    @discardableResult
+    func startWorker(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        Task.onOwnThread(hasThreads: environment.hasThreads, body)
     }
 
     func wait(for event: RouteState.Waiter.Event, inputs: Int? = nil) async -> Bool {

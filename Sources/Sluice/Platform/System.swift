@@ -8,6 +8,19 @@
     import Bionic
 #endif
 
+/// Opens standard input, output and error if the host was started without them, or has closed them. Otherwise a file or a
+/// socket of ours could get one of these numbers, and everything that the host prints would go there. Call this before each
+/// opening.
+///
+/// Input can't be read then, and output can't be written, so a later use fails as before.
+package func occupyStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+        let opened = open("/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC)
+        // Another thread was faster.
+        if opened > descriptor { close(opened) }
+    }
+}
+
 /// The clocks of the operating system.
 package struct SystemTime: TimeSource {
     // Instants of the standard clocks are opaque, so each process measures from its first use.
