@@ -142,7 +142,8 @@ public final class JSONLStore: Store {
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
     ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again
-    ///   when nothing else waits. If that succeeds, its events count as recovered and come after later ones.
+    ///   by the next call when nothing else waits, which delivery makes after the next event. If that succeeds, its events
+    ///   count as recovered and come after later ones.
     public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         while true {
             let segment = try access.perform { state throws(SluiceError) in
