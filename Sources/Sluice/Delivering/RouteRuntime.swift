@@ -95,9 +95,11 @@ final class RouteRuntime: Sendable {
             do {
                 try await environment.time.sleep(until: deadline)
                 startWorker { self.close() }
-                try await environment.time.sleep(until: deadline + RouteRuntime.grace)
-                // Not here: closing the store can block.
-                startWorker { self.update { $0.abandon() } }
+                for late in [RouteRuntime.grace, RouteRuntime.grace * 2] {
+                    try await environment.time.sleep(until: deadline + late)
+                    // Not here: closing the store can block.
+                    startWorker { self.update { $0.abandon() } }
+                }
             } catch {}  // The store was closed before.
         }
         _ = await wait(for: .closed)

@@ -169,9 +169,10 @@ struct RouteState: Sendable {
         waiters.end(.closed)
     }
 
-    /// Ends the wait of a shutdown for a store that is still in use.
+    /// Ends the wait of a shutdown for a store that is still in use. On a busy machine, the thread that closes the store may
+    /// not have started yet: this one closes it then, and the next call ends the wait.
     mutating func abandon() {
-        close()
+        guard isStopped else { return close() }
         guard gate.abandon() else { return }
         journal.report(
             .store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
