@@ -121,7 +121,8 @@ final class InstanceDirectory {
     func removeIfEmpty() {
         files.discardDirectory(rejectedPath)
         do throws(FileError) {
-            guard try files.list(path) == [InstanceDirectory.lockName] else { return }
+            // Someone may have removed the lock file.
+            guard try files.list(path).allSatisfy({ $0 == InstanceDirectory.lockName }) else { return }
         } catch {
             return
         }
