@@ -132,7 +132,7 @@ public final class Pipeline: EventTracking {
     // MARK: Delivery
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
-    /// failed.
+    /// failed. While critical events arrive faster than they are sent, it waits for a moment without them.
     ///
     /// - Returns: The results of all routes together.
     @discardableResult
@@ -226,9 +226,9 @@ public final class Pipeline: EventTracking {
     /// of the time, sends them until the deadline, and closes the stores. The next process delivers the events that are
     /// left in a store on disk.
     ///
-    /// This method returns by the deadline even if a transport hangs, and 100 to 200 ms later if a disk hangs. Before macOS 15
-    /// and iOS 18, transports and disks that block as many threads as the device has cores delay it. Later events are
-    /// dropped and counted. A second call returns immediately. If a disk hangs, the ledger has the route's own counts
+    /// This method returns by the deadline even if a transport hangs, and 100 to 200 ms later if a disk hangs. Before
+    /// macOS 15 and iOS 18, transports and disks that block as many threads as the device has cores delay it. Later events
+    /// are dropped and counted. A second call returns immediately. If a disk hangs, the ledger has the route's own counts
     /// instead of the store's.
     ///
     /// - Parameter deadline: The longest time to wait, by the continuous clock; at most a year.

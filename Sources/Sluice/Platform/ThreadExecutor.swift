@@ -6,10 +6,12 @@ private import Dispatch
 /// blocked calls as the machine has cores would stop every task of the host, including the one that awaits
 /// ``Pipeline/shutdown(deadline:)``. The queue has a thread only while the task has something to do.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-private final class ThreadExecutor: TaskExecutor {
+package final class ThreadExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "sluice")
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package init() {}
+
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }

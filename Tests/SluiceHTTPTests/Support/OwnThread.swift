@@ -1,4 +1,4 @@
-import Dispatch
+import Sluice
 import Testing
 
 /// Runs each test of a suite on a thread of its own.
@@ -14,20 +14,10 @@ struct OwnThread: SuiteTrait, TestTrait, TestScoping {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *), testCase != nil else {
             return try await body()
         }
-        try await withTaskExecutorPreference(QueueExecutor()) { try await body() }
+        try await withTaskExecutorPreference(ThreadExecutor()) { try await body() }
     }
 }
 
 extension Trait where Self == OwnThread {
     static var ownThread: OwnThread { OwnThread() }
-}
-
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-private final class QueueExecutor: TaskExecutor {
-    private let queue = DispatchQueue(label: "sluice.test")
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
 }

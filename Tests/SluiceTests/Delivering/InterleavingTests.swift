@@ -177,7 +177,7 @@ import Testing
             var batch = sent
             let numbers = BatchProgressTests.numbers(batch.unresolved)
             let accepts = numbers.count < 2 || Int.random(in: 0..<8, using: &random) > 0
-            // A part of which nothing is accepted or rejected makes the route back off.
+            // If the receiver defers all events of a part, the route backs off.
             let backOff = deferred.isEmpty ? Duration.zero : .seconds(1)
             for number in accepts ? numbers : Array(numbers.dropFirst()) {
                 guard resolved.insert(number).inserted else { return fault = "an event is sent twice" }

@@ -236,7 +236,7 @@ import Testing
             bench.time.advance(by: .milliseconds(100))
         }
         let ledger = await end.value
-        // Otherwise the task would wait for ever if there was no second one.
+        // If the route never slept until then, the task `second` still waits for a sleeper.
         let sleeper = Task { try await bench.time.sleep(until: .milliseconds(5_200)) }
         await second.value
         _ = await sleeper.result
