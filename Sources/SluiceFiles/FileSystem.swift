@@ -37,10 +37,14 @@ package protocol FileSystem: Sendable {
 
     func rename(_ path: String, to newPath: String) throws(FileError)
 
-    /// Takes the exclusive advisory lock that ends with the last descriptor of this opening (`flock`).
+    /// Takes the exclusive advisory lock of this opening (`flock`). It ends with ``unlock(_:)``, or with the last descriptor
+    /// of this opening: the child of a `fork` has descriptors of its own.
     ///
     /// - Returns: false if another opening holds it.
     func lock(_ file: FileDescriptor) throws(FileError) -> Bool
+
+    /// Ends the lock of this opening for all its descriptors, in all processes.
+    func unlock(_ file: FileDescriptor)
 
     /// Changes in the child of a `fork`.
     var processID: Int32 { get }

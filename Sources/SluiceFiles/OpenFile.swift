@@ -1,9 +1,13 @@
+internal import Sluice
+
 /// An open file that is closed with its last reference.
 ///
 /// So no thread can close a descriptor that another one uses, and its number can't be reused for another file meanwhile.
 package final class OpenFile: Sendable {
     package let descriptor: FileDescriptor
     private let fileSystem: any FileSystem
+    /// The process that has locked it.
+    private let locker = Locked<Int32?>(nil)
 
     /// Opens a file. A file that is created gets the permissions `mode`.
     package init(
@@ -14,6 +18,8 @@ package final class OpenFile: Sendable {
     }
 
     deinit {
+        // Closing alone would leave the lock to children of a fork. A child must not end the lock of its parent.
+        if let locker = locker.withLock(\.self), locker == fileSystem.processID { fileSystem.unlock(descriptor) }
         fileSystem.closeFile(descriptor)
     }
 
@@ -68,7 +74,9 @@ package final class OpenFile: Sendable {
     }
 
     package func lock() throws(FileError) -> Bool {
-        try fileSystem.lock(descriptor)
+        guard try fileSystem.lock(descriptor) else { return false }
+        locker.withLock { $0 = fileSystem.processID }
+        return true
     }
 
     /// Locks the file if its file system can do that. Returns false if another opening holds the lock, or if someone has

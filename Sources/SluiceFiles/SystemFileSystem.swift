@@ -130,6 +130,8 @@ package struct SystemFileSystem: FileSystem {
         }
     }
 
+    package func unlock(_ file: FileDescriptor) { flock(file.rawValue, LOCK_UN) }
+
     /// Waits for a millisecond, or until a signal arrives.
     package static func pause() {
         usleep(1_000)

@@ -156,8 +156,13 @@ struct SimulatedDisk {
     }
 
     mutating func close(_ descriptor: FileDescriptor) {
-        guard let closed = descriptors.removeValue(forKey: descriptor.rawValue) else { return }
-        if lockers[closed.node] == descriptor.rawValue { lockers[closed.node] = nil }
+        unlock(descriptor)
+        descriptors[descriptor.rawValue] = nil
+    }
+
+    mutating func unlock(_ descriptor: FileDescriptor) {
+        guard let node = descriptors[descriptor.rawValue]?.node, lockers[node] == descriptor.rawValue else { return }
+        lockers[node] = nil
     }
 
     mutating func synchronize(_ node: Int) {

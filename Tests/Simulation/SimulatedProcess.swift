@@ -291,5 +291,9 @@ final class SimulatedProcess: FileSystem {
         }
     }
 
+    func unlock(_ file: FileDescriptor) {
+        disk.withLock { $0.unlock(file) }
+    }
+
     func currentDirectory() throws(FileError) -> String { "/" }
 }

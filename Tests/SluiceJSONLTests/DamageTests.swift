@@ -23,7 +23,6 @@ struct DamageTests {
     /// Reads the damaged file as the next process does. Settles nothing.
     private func readBack(_ bytes: [UInt8], _ location: SourceLocation = #_sourceLocation) throws -> [String] {
         try directory.write(bytes, to: name)
-        try directory.waitForLock(of: name.prefix { $0 != "/" })
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         let texts = try store.nextBatch()?.texts ?? []
         store.expectConservation(location)

@@ -204,6 +204,8 @@ final class FaultyFileSystem: FileSystem {
         return try base.lock(file)
     }
 
+    func unlock(_ file: FileDescriptor) { base.unlock(file) }
+
     var processID: Int32 { state.withLock { $0.processID } ?? base.processID }
 
     var userID: UInt32 { state.withLock { $0.userID } ?? base.userID }

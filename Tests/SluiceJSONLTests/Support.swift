@@ -163,17 +163,6 @@ extension TemporaryDirectory {
         try file.write(bytes)
     }
 
-    /// Waits until nobody holds the locks of a directory whose store is closed. The child of a fork in another test holds
-    /// them until it ends or becomes a program.
-    func waitForLock(of instance: some StringProtocol) throws {
-        for path in ["\(path)/\(instance)", "\(path)/\(instance)/\(InstanceDirectory.lockName)"] {
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { continue }
-            defer { close(descriptor) }
-            try #require(flock(descriptor, LOCK_EX) == 0)
-        }
-    }
-
     /// Leaves events behind, like a process that has ended.
     func leave(_ lines: [EventLine], encryption: LineEncryption? = nil) throws {
         let store = try TestedStore.opened(JSONLStore(at: path, encryption: encryption))
