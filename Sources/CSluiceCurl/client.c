@@ -16,6 +16,9 @@ typedef struct {
 // More than libcurl keeps.
 #define USED_CONNECTIONS 16
 
+// A route has at most three requests in flight: there is no use for more.
+#define UNUSED_HANDLES 3
+
 struct sluice_curl_client {
     pthread_mutex_t mutex;
     curl_multi *multi;
@@ -24,6 +27,10 @@ struct sluice_curl_client {
     used_connection used[USED_CONNECTIONS];
     unsigned used_count;
 
+    // Under the mutex: handles of ended transfers, for the next ones.
+    curl_easy *unused[UNUSED_HANDLES];
+    unsigned unused_count;
+
     // Under the mutex. Only the client's thread takes transfers out.
     sluice_transfer *transfers;
     uint64_t last_number;
@@ -31,9 +38,26 @@ struct sluice_curl_client {
     bool is_released;
 };
 
+static curl_easy *take_handle(sluice_curl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    curl_easy *easy = client->unused_count > 0 ? client->unused[--client->unused_count] : NULL;
+    pthread_mutex_unlock(&client->mutex);
+    return easy;
+}
+
+/// Frees a transfer, and keeps its handle for the next one.
+static void free_transfer(sluice_curl_client *client, sluice_transfer *transfer) {
+    curl_easy *easy = sluice_transfer_free(transfer);
+    pthread_mutex_lock(&client->mutex);
+    bool is_kept = client->unused_count < UNUSED_HANDLES;
+    if (is_kept) client->unused[client->unused_count++] = easy;
+    pthread_mutex_unlock(&client->mutex);
+    if (!is_kept) sluice_curl.easy_cleanup(easy);
+}
+
 static void remove_and_free(sluice_curl_client *client, sluice_transfer *transfer) {
     if (transfer->is_added) sluice_curl.multi_remove_handle(client->multi, transfer->easy);
-    sluice_transfer_free(transfer);
+    free_transfer(client, transfer);
 }
 
 static void unlink_transfer(sluice_curl_client *client, sluice_transfer *transfer) {
@@ -125,7 +149,7 @@ static void add_started(sluice_curl_client *client) {
         if (sluice_curl.multi_add_handle(client->multi, transfer->easy) == CURL_OK) continue;
         unlink_transfer(client, transfer);
         sluice_transfer_abandon(transfer, SLUICE_CURL_FAILED, "libcurl refused the transfer");
-        sluice_transfer_free(transfer);
+        free_transfer(client, transfer);
     }
 }
 
@@ -148,6 +172,7 @@ static void finish_done(sluice_curl_client *client) {
 }
 
 static void free_client(sluice_curl_client *client) {
+    while (client->unused_count > 0) sluice_curl.easy_cleanup(client->unused[--client->unused_count]);
     sluice_curl.multi_cleanup(client->multi);
     pthread_mutex_destroy(&client->mutex);
     free(client);
@@ -218,7 +243,7 @@ void sluice_curl_client_release(sluice_curl_client *client) {
 
 uint64_t sluice_curl_start(
     sluice_curl_client *client, const sluice_curl_request *request, sluice_curl_completion completion, void *context) {
-    sluice_transfer *transfer = sluice_transfer_create(request, completion, context);
+    sluice_transfer *transfer = sluice_transfer_create(take_handle(client), request, completion, context);
     if (transfer == NULL) return 0;
     pthread_mutex_lock(&client->mutex);
     uint64_t number = 0;
@@ -231,7 +256,7 @@ uint64_t sluice_curl_start(
         sluice_curl.multi_wakeup(client->multi);
     }
     pthread_mutex_unlock(&client->mutex);
-    if (number == 0) sluice_transfer_free(transfer);
+    if (number == 0) free_transfer(client, transfer);
     return number;
 }
 

@@ -24,6 +24,7 @@ static sluice_curl_availability load(void) {
     if (library == NULL) return SLUICE_CURL_MISSING;
     bool found = find(library, "curl_global_init", &sluice_curl.global_init) &&
                  find(library, "curl_easy_init", &sluice_curl.easy_init) &&
+                 find(library, "curl_easy_reset", &sluice_curl.easy_reset) &&
                  find(library, "curl_easy_cleanup", &sluice_curl.easy_cleanup) &&
                  find(library, "curl_easy_setopt", &sluice_curl.easy_setopt) &&
                  find(library, "curl_easy_getinfo", &sluice_curl.easy_getinfo) &&

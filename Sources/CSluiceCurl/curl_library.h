@@ -70,6 +70,7 @@ typedef struct {
 
 #define CURL_PROTOCOL_HTTP_AND_HTTPS 3L
 #define CURL_HTTP_VERSION_1_1 2L
+#define CURL_READ_ABORT 0x10000000
 #define CURL_SEEK_OK 0
 #define CURL_SEEK_FAIL 1
 #define CURL_PREREQUEST_OK 0
@@ -87,6 +88,7 @@ typedef struct {
 typedef struct {
     int (*global_init)(long flags);
     curl_easy *(*easy_init)(void);
+    void (*easy_reset)(curl_easy *easy);
     void (*easy_cleanup)(curl_easy *easy);
     int (*easy_setopt)(curl_easy *easy, int option, ...);
     int (*easy_getinfo)(curl_easy *easy, int info, ...);

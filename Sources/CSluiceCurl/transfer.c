@@ -138,9 +138,10 @@ static size_t receive_body(const char *bytes, size_t size, size_t count, void *c
 
 static size_t send_body(char *to, size_t size, size_t count, void *context) {
     sluice_transfer *transfer = context;
+    if (transfer->is_completed) return CURL_READ_ABORT;
     size_t rest = transfer->request_count - transfer->request_offset;
     count = size * count < rest ? size * count : rest;
-    if (count > 0) memcpy(to, transfer->request_body + transfer->request_offset, count);
+    if (count > 0) transfer->read_body(transfer->context, transfer->request_offset, to, count);
     transfer->request_offset += count;
     return count;
 }
@@ -235,27 +236,31 @@ static bool add_headers(sluice_transfer *transfer, const char *lines) {
 }
 
 static bool prepare(sluice_transfer *transfer, const sluice_curl_request *request) {
-    transfer->easy = sluice_curl.easy_init();
+    if (transfer->easy == NULL) transfer->easy = sluice_curl.easy_init();
     if (transfer->easy == NULL) return false;
-    if (request->body_count > 0) {
-        transfer->request_body = malloc(request->body_count);
-        if (transfer->request_body == NULL) return false;
-        memcpy(transfer->request_body, request->body, request->body_count);
-        transfer->request_count = request->body_count;
-    }
+    transfer->read_body = request->read_body;
+    transfer->request_count = request->body_count;
     // Otherwise libcurl would wait a second for a 100 before each larger body.
     return add_header(transfer, "Expect:") && add_headers(transfer, request->headers) &&
            set_options(transfer, request);
 }
 
+static void dispose(curl_easy *easy) {
+    if (easy != NULL) sluice_curl.easy_cleanup(easy);
+}
+
 sluice_transfer *sluice_transfer_create(
-    const sluice_curl_request *request, sluice_curl_completion completion, void *context) {
+    curl_easy *easy, const sluice_curl_request *request, sluice_curl_completion completion, void *context) {
     sluice_transfer *transfer = calloc(1, sizeof *transfer);
-    if (transfer == NULL) return NULL;
+    if (transfer == NULL) {
+        dispose(easy);
+        return NULL;
+    }
+    transfer->easy = easy;
     transfer->completion = completion;
     transfer->context = context;
     if (prepare(transfer, request)) return transfer;
-    sluice_transfer_free(transfer);
+    dispose(sluice_transfer_free(transfer));
     return NULL;
 }
 
@@ -268,6 +273,7 @@ void sluice_transfer_abandon(sluice_transfer *transfer, sluice_curl_outcome outc
         response.body = transfer->body.bytes;
         response.body_count = transfer->body.count;
     }
+    transfer->is_completed = true;
     transfer->completion(transfer->context, &response);
 }
 
@@ -300,13 +306,15 @@ void sluice_transfer_complete(sluice_transfer *transfer, int code) {
     }
 }
 
-void sluice_transfer_free(sluice_transfer *transfer) {
-    if (transfer->easy != NULL) sluice_curl.easy_cleanup(transfer->easy);
+curl_easy *sluice_transfer_free(sluice_transfer *transfer) {
+    curl_easy *easy = transfer->easy;
+    // The handle refers to the headers until then.
+    if (easy != NULL) sluice_curl.easy_reset(easy);
     sluice_curl.slist_free_all(transfer->headers);
-    free(transfer->request_body);
     free(transfer->head.bytes);
     free(transfer->body.bytes);
     free(transfer);
+    return easy;
 }
 
 #endif

@@ -26,7 +26,7 @@
             _ timeouts: HTTPTimeouts,
             _ continuation: CheckedContinuation<HTTPResponse, any Error>
         ) {
-            let context = Unmanaged.passRetained(Waiting(continuation))
+            let context = Unmanaged.passRetained(Waiting(request.body, continuation))
             let number = CurlTransfer.withCRequest(request, timeouts) { request in
                 sluice_curl_start(handle.pointer, request, completed, context.toOpaque())
             }
@@ -60,13 +60,11 @@
             return request.method.withCString { method in
                 request.url.withCString { url in
                     headers.joined().withCString { headers in
-                        request.body.withUnsafeBufferPointer { bytes in
-                            var request = sluice_curl_request(
-                                method: method, url: url, headers: headers, body: bytes.baseAddress,
-                                body_count: bytes.count, connect_milliseconds: timeouts.connect.timerMilliseconds,
-                                total_milliseconds: timeouts.total.timerMilliseconds)
-                            return body(&request)
-                        }
+                        var request = sluice_curl_request(
+                            method: method, url: url, headers: headers, read_body: readBody,
+                            body_count: request.body.count, connect_milliseconds: timeouts.connect.timerMilliseconds,
+                            total_milliseconds: timeouts.total.timerMilliseconds)
+                        return body(&request)
                     }
                 }
             }
@@ -74,10 +72,22 @@
     }
 
     private final class Waiting: Sendable {
+        let body: [UInt8]
         let continuation: CheckedContinuation<HTTPResponse, any Error>
 
-        init(_ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+        init(_ body: [UInt8], _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+            self.body = body
             self.continuation = continuation
+        }
+    }
+
+    private func readBody(
+        _ context: UnsafeMutableRawPointer?, _ offset: Int, _ target: UnsafeMutableRawPointer?, _ count: Int
+    ) {
+        guard let context, let target else { return }
+        Unmanaged<Waiting>.fromOpaque(context).takeUnretainedValue().body.withUnsafeBytes { body in
+            UnsafeMutableRawBufferPointer(start: target, count: count)
+                .copyMemory(from: UnsafeRawBufferPointer(rebasing: body[offset..<offset + count]))
         }
     }
 

@@ -119,6 +119,10 @@ extension HTTPRequest {
         }
     }
 
+    private static let framingHeaders: Set = [
+        "content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade",
+    ]
+
     static func checkHeader(_ name: String, _ value: String) throws(SluiceError) {
         guard name.isHTTPToken else {
             throw SluiceError(.invalidArgument, "a header's name is invalid; use letters, digits and -")
@@ -126,8 +130,7 @@ extension HTTPRequest {
         guard value.utf8.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else {
             throw SluiceError(.invalidArgument, "the value of the header \(name) contains control characters")
         }
-        let framing = ["content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade"]
-        guard !framing.contains(name.lowercased()) else {
+        guard !framingHeaders.contains(name.lowercased()) else {
             throw SluiceError(.invalidArgument, "the HTTP client sets the header \(name) itself; leave it out")
         }
     }

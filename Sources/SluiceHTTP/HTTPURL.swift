@@ -6,41 +6,52 @@ enum HTTPURL {
     static func check(_ url: String) throws(SluiceError) {
         func invalid(_ reason: String) -> SluiceError { SluiceError(.invalidArgument, "the URL \(reason)") }
 
-        guard !url.contains(" ") else { throw invalid("contains a space; remove it or percent-encode it as %20") }
-        guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        // As bytes, because this is checked for each request.
+        let bytes = url.utf8
+        func contains(_ character: Unicode.Scalar) -> Bool { bytes.contains(UInt8(ascii: character)) }
+        guard !contains(" ") else { throw invalid("contains a space; remove it or percent-encode it as %20") }
+        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw invalid("contains characters other than printable ASCII; percent-encode them")
         }
         // Parsers disagree on whether the host ends there: the events could go to a host other than the one checked here.
-        guard !url.contains("\\") else { throw invalid("contains a backslash; percent-encode it") }
-        let lower = url.lowercased()
-        guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else {
+        guard !contains("\\") else { throw invalid("contains a backslash; percent-encode it") }
+        let schemes = ["https://", "http://"]
+        guard let scheme = schemes.first(where: { $0.isSameHeaderName(as: String(url.prefix($0.count))) }) else {
             throw invalid("does not start with https:// or http://")
         }
-        guard !url.contains("#") else { throw invalid("contains a fragment, which is never sent; remove it") }
-        let authority = url.dropFirst(scheme.count).prefix { !"/?".contains($0) }
-        guard !authority.contains("@") else {
+        guard !contains("#") else { throw invalid("contains a fragment, which is never sent; remove it") }
+        let authority = bytes.dropFirst(scheme.utf8.count).prefix { !"/?".utf8.contains($0) }
+        guard !authority.contains(UInt8(ascii: "@")) else {
             throw invalid("contains a user name; pass credentials as headers instead")
         }
         let (host, port) = split(authority)
         guard isHost(host) else { throw invalid("has no valid host") }
         guard let port else { return }
-        guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port), number > 0 else {
+        guard port.allSatisfy(\.isDigit), let number = UInt16(Substring(port)), number > 0 else {
             throw invalid("has an invalid port")
         }
     }
 
-    private static func split(_ authority: Substring) -> (host: Substring, port: Substring?) {
-        let afterAddress = authority.lastIndex(of: "]") ?? authority.startIndex
-        guard let colon = authority[afterAddress...].firstIndex(of: ":") else { return (authority, nil) }
+    private typealias Part = Substring.UTF8View
+
+    private static func split(_ authority: Part) -> (host: Part, port: Part?) {
+        let afterAddress = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        guard let colon = authority[afterAddress...].firstIndex(of: UInt8(ascii: ":")) else { return (authority, nil) }
         return (authority[..<colon], authority[authority.index(after: colon)...])
     }
 
-    private static func isHost(_ host: Substring) -> Bool {
-        if host.hasPrefix("[") {
-            return host.hasSuffix("]") && host.count > 3
-                && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || ":.".contains($0) }
+    private static func isHost(_ host: Part) -> Bool {
+        if host.first == UInt8(ascii: "[") {
+            return host.last == UInt8(ascii: "]") && host.count > 3
+                && host.dropFirst().dropLast().allSatisfy { hexadecimalDigit($0) != nil || ":.".utf8.contains($0) }
         }
-        return host.contains { $0.isLetter || $0.isNumber }
-            && host.allSatisfy { $0.isLetter || $0.isNumber || "-._~".contains($0) }
+        return host.contains(where: \.isLetterOrDigit)
+            && host.allSatisfy { $0.isLetterOrDigit || "-._~".utf8.contains($0) }
     }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    fileprivate var isLetterOrDigit: Bool { isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 }

@@ -31,13 +31,16 @@ sluice_curl_availability sluice_curl_load(void);
 /// The system's text for the failure of `sluice_curl_load` in this thread; null if there is none, or if it was read before.
 const char *sluice_curl_load_error(void);
 
-/// Copied before `sluice_curl_start` returns.
+/// Copies `count` bytes of a request's body from `offset` on. Called on the client's thread, never after the completion.
+typedef void (*sluice_curl_body_reader)(void *context, size_t offset, void *to, size_t count);
+
+/// The texts are copied before `sluice_curl_start` returns.
 typedef struct {
     const char *method;
     const char *url;
     /// Lines `Name: value`, or `Name;` for an empty value, each with a newline.
     const char *headers;
-    const uint8_t *body;
+    sluice_curl_body_reader read_body;
     size_t body_count;
     long connect_milliseconds;
     long total_milliseconds;

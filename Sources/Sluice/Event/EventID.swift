@@ -55,8 +55,6 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
         self = id
     }
 
-    private static let hyphens = [8, 13, 18, 23]
-
     package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
         write(UInt32(truncatingIfNeeded: high >> 32), 0, 4, into: buffer)
         buffer[8] = UInt8(ascii: "-")
@@ -81,12 +79,13 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
         guard text.count == EventID.textLength else { return nil }
         var halves: (high: UInt64, low: UInt64) = (0, 0)
         for (offset, character) in text.enumerated() {
-            if EventID.hyphens.contains(offset) {
+            switch offset {
+            case 8, 13, 18, 23:
                 guard character == UInt8(ascii: "-") else { return nil }
-                continue
+            default:
+                guard let digit = hexadecimalDigit(character) else { return nil }
+                halves = (halves.high << 4 | halves.low >> 60, halves.low << 4 | UInt64(digit))
             }
-            guard let digit = hexadecimalDigit(character) else { return nil }
-            halves = (halves.high << 4 | halves.low >> 60, halves.low << 4 | UInt64(digit))
         }
         self.init(high: halves.high, low: halves.low)
     }
@@ -104,7 +103,7 @@ package func hexadecimalDigits(_ value: UInt32) -> UInt64 {
     return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
 }
 
-func hexadecimalDigit(_ character: UInt8) -> UInt8? {
+package func hexadecimalDigit(_ character: UInt8) -> UInt8? {
     switch character {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
