@@ -29,12 +29,34 @@ let internals: [Target] = [
 
 let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
 
+/// An example with the plugins that it imports, so that `swift run` compiles nothing else.
+func example(_ name: String, _ plugins: String...) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["Sluice"] + plugins.map { .target(name: "Sluice\($0)") }, path: "Examples/\(name)")
+}
+
 let examples: [Target] = [
-    "QuickStart", "AutoPropertiesExample", "IdentityExample", "DurationTimerExample", "PassiveLaunchExample",
-    "JSONLStoreExample", "EncryptedStoreExample", "MemoryStoreExample", "HTTPTransportExample",
-    "StdoutTransportExample", "FiltersExample", "ServerExample", "SwapEnvironments", "CustomPlugin", "AccessLog",
-    "TypedEventsExample", "TraceExample", "ServerIdentityExample",
-].map { .executableTarget(name: $0, dependencies: plugins, path: "Examples/\($0)") }
+    example("QuickStart", "AutoProperties", "Duration", "Filters", "Identity", "JSONL", "Lifecycle", "Stdout"),
+    example("AutoPropertiesExample", "AutoProperties", "Memory"),
+    example("IdentityExample", "Identity", "Memory"),
+    example("DurationTimerExample", "Duration", "Memory", "Testing"),
+    example("PassiveLaunchExample", "Lifecycle", "Memory"),
+    example("JSONLStoreExample", "JSONL"),
+    example("EncryptedStoreExample", "JSONL", "Stdout"),
+    example("MemoryStoreExample", "Memory"),
+    example("HTTPTransportExample", "HTTP", "Memory"),
+    example("StdoutTransportExample", "Memory", "Stdout"),
+    example("FiltersExample", "Filters", "Memory", "Stdout"),
+    example("ServerExample", "Lifecycle", "Memory", "Stdout"),
+    example("SwapEnvironments", "AutoProperties", "HTTP", "JSONL", "Memory", "Stdout", "Testing"),
+    example(
+        "CustomPlugin", "AutoProperties", "Duration", "Filters", "HTTP", "Identity", "JSONL", "Lifecycle", "Memory",
+        "Stdout", "Testing"),
+    example("AccessLog", "HTTP", "JSONL", "Memory", "Stdout"),
+    example("TypedEventsExample", "Memory", "Stdout"),
+    example("TraceExample", "Filters", "Memory", "Testing"),
+    example("ServerIdentityExample", "Identity", "Stdout", "Testing"),
+]
 
 let tests: [Target] = [
     .executableTarget(

@@ -122,7 +122,8 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            path: "Tests"),
+            path: "Tests",
+            exclude: ["browser"]),
     ]
 )
 

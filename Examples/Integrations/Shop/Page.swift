@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 
 struct Product {
@@ -26,7 +27,7 @@ struct Page: ResponseGenerator {
     private var html: String {
         let products = Product.all.map { product in
             """
-            <li>\(product.name), \(product.price) €
+            <li>\(product.name), \(String(format: "%.2f", product.price)) €
             <form method="post" action="/buy/\(product.sku)"><button>Buy</button></form></li>
             """
         }
