@@ -16,9 +16,6 @@ typedef struct {
 // More than libcurl keeps.
 #define USED_CONNECTIONS 16
 
-// A route has at most three requests in flight: there is no use for more.
-#define UNUSED_HANDLES 3
-
 struct sluice_curl_client {
     pthread_mutex_t mutex;
     curl_multi *multi;
@@ -27,10 +24,6 @@ struct sluice_curl_client {
     used_connection used[USED_CONNECTIONS];
     unsigned used_count;
 
-    // Under the mutex: handles of ended transfers, for the next ones.
-    curl_easy *unused[UNUSED_HANDLES];
-    unsigned unused_count;
-
     // Under the mutex. Only the client's thread takes transfers out.
     sluice_transfer *transfers;
     uint64_t last_number;
@@ -38,26 +31,9 @@ struct sluice_curl_client {
     bool is_released;
 };
 
-static curl_easy *take_handle(sluice_curl_client *client) {
-    pthread_mutex_lock(&client->mutex);
-    curl_easy *easy = client->unused_count > 0 ? client->unused[--client->unused_count] : NULL;
-    pthread_mutex_unlock(&client->mutex);
-    return easy;
-}
-
-/// Frees a transfer, and keeps its handle for the next one.
-static void free_transfer(sluice_curl_client *client, sluice_transfer *transfer) {
-    curl_easy *easy = sluice_transfer_free(transfer);
-    pthread_mutex_lock(&client->mutex);
-    bool is_kept = client->unused_count < UNUSED_HANDLES;
-    if (is_kept) client->unused[client->unused_count++] = easy;
-    pthread_mutex_unlock(&client->mutex);
-    if (!is_kept) sluice_curl.easy_cleanup(easy);
-}
-
 static void remove_and_free(sluice_curl_client *client, sluice_transfer *transfer) {
     if (transfer->is_added) sluice_curl.multi_remove_handle(client->multi, transfer->easy);
-    free_transfer(client, transfer);
+    sluice_transfer_free(transfer);
 }
 
 static void unlink_transfer(sluice_curl_client *client, sluice_transfer *transfer) {
@@ -143,13 +119,15 @@ static sluice_transfer *next_started(sluice_curl_client *client) {
 
 static void add_started(sluice_curl_client *client) {
     for (sluice_transfer *transfer = next_started(client); transfer != NULL; transfer = next_started(client)) {
+        // A name server may be asked over sockets that libcurl doesn't open itself.
+        sluice_curl.occupy_standard_descriptors();
         // libcurl lacks these options before 7.80. Those versions close a connection with bytes waiting by themselves.
         sluice_curl.easy_setopt(transfer->easy, CURL_PREREQUEST_FUNCTION, check_connection);
         sluice_curl.easy_setopt(transfer->easy, CURL_PREREQUEST_DATA, transfer);
         if (sluice_curl.multi_add_handle(client->multi, transfer->easy) == CURL_OK) continue;
         unlink_transfer(client, transfer);
         sluice_transfer_abandon(transfer, SLUICE_CURL_FAILED, "libcurl refused the transfer");
-        free_transfer(client, transfer);
+        sluice_transfer_free(transfer);
     }
 }
 
@@ -172,7 +150,6 @@ static void finish_done(sluice_curl_client *client) {
 }
 
 static void free_client(sluice_curl_client *client) {
-    while (client->unused_count > 0) sluice_curl.easy_cleanup(client->unused[--client->unused_count]);
     sluice_curl.multi_cleanup(client->multi);
     pthread_mutex_destroy(&client->mutex);
     free(client);
@@ -215,7 +192,7 @@ static bool run_if_needed(sluice_curl_client *client) {
 }
 
 sluice_curl_client *sluice_curl_client_create(void) {
-    if (sluice_curl_load() != SLUICE_CURL_AVAILABLE) return NULL;
+    if (!sluice_curl.is_loaded) return NULL;
     sluice_curl_client *client = calloc(1, sizeof *client);
     if (client == NULL) return NULL;
     client->multi = sluice_curl.multi_init();
@@ -243,7 +220,7 @@ void sluice_curl_client_release(sluice_curl_client *client) {
 
 uint64_t sluice_curl_start(
     sluice_curl_client *client, const sluice_curl_request *request, sluice_curl_completion completion, void *context) {
-    sluice_transfer *transfer = sluice_transfer_create(take_handle(client), request, completion, context);
+    sluice_transfer *transfer = sluice_transfer_create(request, completion, context);
     if (transfer == NULL) return 0;
     pthread_mutex_lock(&client->mutex);
     uint64_t number = 0;
@@ -256,7 +233,7 @@ uint64_t sluice_curl_start(
         sluice_curl.multi_wakeup(client->multi);
     }
     pthread_mutex_unlock(&client->mutex);
-    if (number == 0) free_transfer(client, transfer);
+    if (number == 0) sluice_transfer_free(transfer);
     return number;
 }
 

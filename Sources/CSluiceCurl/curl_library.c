@@ -18,13 +18,14 @@ static bool find(void *library, const char *name, void *function) {
     return symbol != NULL;
 }
 
-static sluice_curl_availability load(void) {
+static sluice_curl_availability load(void (*occupy)(void)) {
+    occupy();
+    sluice_curl.occupy_standard_descriptors = occupy;
     // Never closed: libcurl's own threads and exit handlers may outlive every client.
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return SLUICE_CURL_MISSING;
     bool found = find(library, "curl_global_init", &sluice_curl.global_init) &&
                  find(library, "curl_easy_init", &sluice_curl.easy_init) &&
-                 find(library, "curl_easy_reset", &sluice_curl.easy_reset) &&
                  find(library, "curl_easy_cleanup", &sluice_curl.easy_cleanup) &&
                  find(library, "curl_easy_setopt", &sluice_curl.easy_setopt) &&
                  find(library, "curl_easy_getinfo", &sluice_curl.easy_getinfo) &&
@@ -43,17 +44,18 @@ static sluice_curl_availability load(void) {
     if (!found) return SLUICE_CURL_TOO_OLD;
     if (sluice_curl.global_init(CURL_GLOBAL_DEFAULT) != CURL_OK) return SLUICE_CURL_UNUSABLE;
     sluice_exit_gate_install();
+    sluice_curl.is_loaded = true;
     return SLUICE_CURL_AVAILABLE;
 }
 
 const char *sluice_curl_load_error(void) { return dlerror(); }
 
-sluice_curl_availability sluice_curl_load(void) {
+sluice_curl_availability sluice_curl_load(void (*occupy)(void)) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static sluice_curl_availability availability = SLUICE_CURL_MISSING;
     pthread_mutex_lock(&mutex);
     // A failure may be a lack of memory or descriptors, and is not final.
-    if (availability != SLUICE_CURL_AVAILABLE) availability = load();
+    if (availability != SLUICE_CURL_AVAILABLE) availability = load(occupy);
     sluice_curl_availability result = availability;
     pthread_mutex_unlock(&mutex);
     return result;

@@ -3,6 +3,8 @@
 
 #if !defined(__APPLE__)
 
+#include <stdbool.h>
+
 // Declared here, so that builds don't need libcurl's headers. The ABI has kept these names, numbers and layouts since
 // 7.1, and new options get new numbers.
 
@@ -18,6 +20,13 @@ typedef struct {
         int code;
     } data;
 } curl_message;
+
+/// The beginning of `curl_sockaddr`.
+typedef struct {
+    int family;
+    int type;
+    int protocol;
+} curl_address;
 
 #define CURL_MESSAGE_DONE 1
 #define CURL_GLOBAL_DEFAULT 3
@@ -58,6 +67,7 @@ typedef struct {
 #define CURL_TIMEOUT_MS CURL_OPTION_LONG(155)
 #define CURL_CONNECT_TIMEOUT_MS CURL_OPTION_LONG(156)
 #define CURL_HTTP_TRANSFER_DECODING CURL_OPTION_LONG(157)
+#define CURL_OPEN_SOCKET_FUNCTION CURL_OPTION_FUNCTION(163)
 #define CURL_SEEK_FUNCTION CURL_OPTION_FUNCTION(167)
 #define CURL_SEEK_DATA CURL_OPTION_POINTER(168)
 #define CURL_PROTOCOLS CURL_OPTION_LONG(181)
@@ -86,9 +96,10 @@ typedef struct {
 #define CURL_MULTI_MAX_CONNECTS 6
 
 typedef struct {
+    bool is_loaded;
+    void (*occupy_standard_descriptors)(void);
     int (*global_init)(long flags);
     curl_easy *(*easy_init)(void);
-    void (*easy_reset)(curl_easy *easy);
     void (*easy_cleanup)(curl_easy *easy);
     int (*easy_setopt)(curl_easy *easy, int option, ...);
     int (*easy_getinfo)(curl_easy *easy, int info, ...);

@@ -4,10 +4,13 @@
 
 #include "transfer.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /// False if memory is short; the bytes are then as they were.
 static bool append(growing_bytes *to, const void *bytes, size_t count) {
@@ -173,6 +176,18 @@ static bool set_method(sluice_transfer *transfer, const sluice_curl_request *req
             sluice_curl.easy_setopt(easy, CURL_CUSTOM_REQUEST, request->method) == CURL_OK);
 }
 
+/// No socket gets the number of a standard descriptor that the host has closed: what the host prints would be sent.
+static int open_socket(void *context, int purpose, curl_address *address) {
+    (void)context, (void)purpose;
+    sluice_curl.occupy_standard_descriptors();
+    int descriptor = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+    // There is no /dev/null, or the host has just closed this standard descriptor.
+    int other = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(descriptor);
+    return other;
+}
+
 static bool set_protocols(curl_easy *easy) {
     // The option with a string exists since 7.85, which deprecates the one with a number.
     return sluice_curl.easy_setopt(easy, CURL_PROTOCOLS_STR, "http,https") == CURL_OK ||
@@ -205,6 +220,7 @@ static bool set_options(sluice_transfer *transfer, const sluice_curl_request *re
            sluice_curl.easy_setopt(easy, CURL_HTTP_TRANSFER_DECODING, 0L) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_URL, request->url) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_PRIVATE, transfer) == CURL_OK &&
+           sluice_curl.easy_setopt(easy, CURL_OPEN_SOCKET_FUNCTION, open_socket) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_CONNECT_TIMEOUT_MS, request->connect_milliseconds) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_TIMEOUT_MS, request->total_milliseconds) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_HEADER_FUNCTION, receive_head) == CURL_OK &&
@@ -236,7 +252,9 @@ static bool add_headers(sluice_transfer *transfer, const char *lines) {
 }
 
 static bool prepare(sluice_transfer *transfer, const sluice_curl_request *request) {
-    if (transfer->easy == NULL) transfer->easy = sluice_curl.easy_init();
+    // Not an old handle: curl_easy_reset doesn't say whether it had enough memory, and libcurl 7.88 then writes beyond its
+    // buffers.
+    transfer->easy = sluice_curl.easy_init();
     if (transfer->easy == NULL) return false;
     transfer->read_body = request->read_body;
     transfer->request_count = request->body_count;
@@ -245,22 +263,14 @@ static bool prepare(sluice_transfer *transfer, const sluice_curl_request *reques
            set_options(transfer, request);
 }
 
-static void dispose(curl_easy *easy) {
-    if (easy != NULL) sluice_curl.easy_cleanup(easy);
-}
-
 sluice_transfer *sluice_transfer_create(
-    curl_easy *easy, const sluice_curl_request *request, sluice_curl_completion completion, void *context) {
+    const sluice_curl_request *request, sluice_curl_completion completion, void *context) {
     sluice_transfer *transfer = calloc(1, sizeof *transfer);
-    if (transfer == NULL) {
-        dispose(easy);
-        return NULL;
-    }
-    transfer->easy = easy;
+    if (transfer == NULL) return NULL;
     transfer->completion = completion;
     transfer->context = context;
     if (prepare(transfer, request)) return transfer;
-    dispose(sluice_transfer_free(transfer));
+    sluice_transfer_free(transfer);
     return NULL;
 }
 
@@ -306,15 +316,12 @@ void sluice_transfer_complete(sluice_transfer *transfer, int code) {
     }
 }
 
-curl_easy *sluice_transfer_free(sluice_transfer *transfer) {
-    curl_easy *easy = transfer->easy;
-    // The handle refers to the headers until then.
-    if (easy != NULL) sluice_curl.easy_reset(easy);
+void sluice_transfer_free(sluice_transfer *transfer) {
+    if (transfer->easy != NULL) sluice_curl.easy_cleanup(transfer->easy);
     sluice_curl.slist_free_all(transfer->headers);
     free(transfer->head.bytes);
     free(transfer->body.bytes);
     free(transfer);
-    return easy;
 }
 
 #endif

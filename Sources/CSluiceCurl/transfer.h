@@ -52,9 +52,9 @@ typedef struct sluice_transfer {
     bool connection_is_unclean;
 } sluice_transfer;
 
-/// A transfer that is ready for `multi_add_handle`, or NULL. It takes an unused handle, or creates one for NULL.
+/// A transfer that is ready for `multi_add_handle`, or NULL.
 sluice_transfer *sluice_transfer_create(
-    curl_easy *easy, const sluice_curl_request *request, sluice_curl_completion completion, void *context);
+    const sluice_curl_request *request, sluice_curl_completion completion, void *context);
 
 /// Calls the completion with libcurl's result.
 void sluice_transfer_complete(sluice_transfer *transfer, int code);
@@ -62,8 +62,8 @@ void sluice_transfer_complete(sluice_transfer *transfer, int code);
 /// Calls the completion with an outcome of our own.
 void sluice_transfer_abandon(sluice_transfer *transfer, sluice_curl_outcome outcome, const char *reason);
 
-/// Returns the handle, or NULL. Must not be called while libcurl uses the transfer.
-curl_easy *sluice_transfer_free(sluice_transfer *transfer);
+/// Must not be called while libcurl uses the transfer.
+void sluice_transfer_free(sluice_transfer *transfer);
 
 #endif
 #endif

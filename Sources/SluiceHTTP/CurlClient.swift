@@ -36,8 +36,7 @@
         }
 
         private static func load() throws(SluiceError) {
-            occupyStandardDescriptors()
-            switch sluice_curl_load() {
+            switch sluice_curl_load({ occupyStandardDescriptors() }) {
             case SLUICE_CURL_AVAILABLE: return
             case SLUICE_CURL_MISSING:
                 let reason = sluice_curl_load_error().map { " (\(String(cString: $0)))" } ?? ""

@@ -29,5 +29,40 @@
                 } catch {}
             }
         }
+
+        @Test("if the host closes its standard descriptors later, no socket gets their numbers either")
+        func descriptorsClosedLaterAreNotUsed() async {
+            await #expect(processExitsWith: .success) {
+                // Nobody accepts its connections, so that this process opens no other socket.
+                let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+                var address = sockaddr_in()
+                address.sin_family = sa_family_t(AF_INET)
+                address.sin_addr.s_addr = inet_addr("127.0.0.1")
+                var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+                let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        bind(listener, $0, size) == 0 && listen(listener, 100) == 0
+                            && getsockname(listener, $0, &size) == 0
+                    }
+                }
+                try #require(isListening)
+                let transport = HTTPTransport(to: "http://127.0.0.1:\(address.sin_port.bigEndian)/")
+                try transport.open()
+                for _ in 0..<20 {
+                    for descriptor in [CInt(0), 1, 2] { close(descriptor) }
+                    let sending = Task { try await transport.send(.small) }
+                    var entry = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+                    guard poll(&entry, 1, 60_000) == 1 else { exit(1) }
+                    for descriptor in [CInt(0), 1, 2] {
+                        var status = stat()
+                        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { exit(2) }
+                    }
+                    sending.cancel()
+                    _ = await sending.result
+                    // Its number is above 2, because ours occupy these.
+                    close(accept(listener, nil, nil))
+                }
+            }
+        }
     }
 #endif

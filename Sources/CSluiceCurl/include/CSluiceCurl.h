@@ -26,7 +26,10 @@ typedef enum {
 } sluice_curl_availability;
 
 /// Loads libcurl, once per process. After a failure, a later call tries again. Can be called from any thread.
-sluice_curl_availability sluice_curl_load(void);
+///
+/// `occupy` opens the standard descriptors that the host has closed. It is called before descriptors are opened, on any
+/// thread. Pass the same function each time.
+sluice_curl_availability sluice_curl_load(void (*occupy)(void));
 
 /// The system's text for the failure of `sluice_curl_load` in this thread; null if there is none, or if it was read before.
 const char *sluice_curl_load_error(void);
