@@ -1,13 +1,12 @@
-internal import Sluice
-
 /// An open file that is closed with its last reference.
 ///
 /// So no thread can close a descriptor that another one uses, and its number can't be reused for another file meanwhile.
 package final class OpenFile: Sendable {
     package let descriptor: FileDescriptor
     private let fileSystem: any FileSystem
-    /// The process that has locked it.
-    private let locker = Locked<Int32?>(nil)
+    // nonisolated(unsafe): a file is locked before other threads get it.
+    /// The process that has locked the file.
+    nonisolated(unsafe) private var locker: Int32?
 
     /// Opens a file. A file that is created gets the permissions `mode`.
     package init(
@@ -19,7 +18,7 @@ package final class OpenFile: Sendable {
 
     deinit {
         // Closing alone would leave the lock to children of a fork. A child must not end the lock of its parent.
-        if let locker = locker.withLock(\.self), locker == fileSystem.processID { fileSystem.unlock(descriptor) }
+        if let locker, locker == fileSystem.processID { fileSystem.unlock(descriptor) }
         fileSystem.closeFile(descriptor)
     }
 
@@ -73,9 +72,12 @@ package final class OpenFile: Sendable {
         try fileSystem.status(of: descriptor)
     }
 
+    /// Locks the file. Call this before another thread gets it.
+    ///
+    /// - Returns: false if another opening holds the lock.
     package func lock() throws(FileError) -> Bool {
         guard try fileSystem.lock(descriptor) else { return false }
-        locker.withLock { $0 = fileSystem.processID }
+        locker = fileSystem.processID
         return true
     }
 
