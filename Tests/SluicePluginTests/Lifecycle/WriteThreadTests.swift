@@ -35,17 +35,17 @@ import Testing
             sessions
             lifecycle
         }
-        func signal(_ signal: Signal) -> Int {
+        func callersWrites(during signal: Signal) -> Int {
             let caller = ObjectIdentifier(Thread.current)
             let before = place.threads.count { $0 == caller }
             test.pipeline.signal(signal)
             return place.threads.count { $0 == caller } - before
         }
-        func synchronousWrites(_ signalled: Signal) async -> Int {
+        func synchronousWrites(_ signal: Signal) async -> Int {
             // A write in the background could be the one that the signal would have made.
             await sessions.waitForWrites()
             await lifecycle.waitForWrites()
-            return signal(signalled)
+            return callersWrites(during: signal)
         }
         #expect(await synchronousWrites(.launched(.foreground)) == 0)
         #expect(await synchronousWrites(.didBecomeActive) == 0)
