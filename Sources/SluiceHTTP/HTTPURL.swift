@@ -15,8 +15,8 @@ enum HTTPURL {
         }
         // Parsers disagree on whether the host ends there: the events could go to a host other than the one checked here.
         guard !contains("\\") else { throw invalid("contains a backslash; percent-encode it") }
-        let schemes = ["https://", "http://"]
-        guard let scheme = schemes.first(where: { $0.isSameHeaderName(as: String(url.prefix($0.count))) }) else {
+        let lower = url.lowercased()
+        guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else {
             throw invalid("does not start with https:// or http://")
         }
         guard !contains("#") else { throw invalid("contains a fragment, which is never sent; remove it") }
