@@ -24,6 +24,16 @@ struct ProcessMutex {
         var primitive = Primitive()
         var previous: UnsafeMutablePointer<Node>?
         var next: UnsafeMutablePointer<Node>?
+        /// Whether nobody uses the mutex any more. It is freed after the fork.
+        var isDestroyed = false
+        /// Only the thread that forks reads and writes this.
+        var isHeldByFork = false
+    }
+
+    private struct List {
+        var first: UnsafeMutablePointer<Node>?
+        /// Meanwhile no element is removed, so that the thread that forks can follow the links without a lock.
+        var isForking = false
     }
 
     // A mutex needs a stable address.
@@ -36,30 +46,23 @@ struct ProcessMutex {
 
     init() {
         node = ProcessMutex.makeNode()
-        let first = ProcessMutex.first
-        first.lock()
-        node.pointee.previous = first.node
-        node.pointee.next = first.node.pointee.next
-        first.node.pointee.next?.pointee.previous = node
-        first.node.pointee.next = node
-        first.unlock()
+        ProcessMutex.guardian.lock()
+        ProcessMutex.insert(node)
+        ProcessMutex.guardian.unlock()
     }
 
     private init(_ node: UnsafeMutablePointer<Node>) {
         self.node = node
     }
 
-    /// Frees the mutex. Don't use it afterwards.
+    /// Frees the mutex, which must be unlocked. Don't use it afterwards.
     func destroy() {
-        ProcessMutex.first.lock()
-        node.pointee.previous?.pointee.next = node.pointee.next
-        node.pointee.next?.pointee.previous = node.pointee.previous
-        ProcessMutex.first.unlock()
-        #if !canImport(Darwin)
-            pthread_mutex_destroy(primitive)
-        #endif
-        node.deinitialize(count: 1)
-        node.deallocate()
+        ProcessMutex.guardian.lock()
+        node.pointee.isDestroyed = true
+        let isForking = ProcessMutex.list.isForking
+        if !isForking { ProcessMutex.remove(node) }
+        ProcessMutex.guardian.unlock()
+        if !isForking { ProcessMutex.free(node) }
     }
 
     func lock() {
@@ -95,11 +98,38 @@ struct ProcessMutex {
         return node
     }
 
+    private static func free(_ node: UnsafeMutablePointer<Node>) {
+        #if !canImport(Darwin)
+            pthread_mutex_destroy(ProcessMutex(node).primitive)
+        #endif
+        node.deinitialize(count: 1)
+        node.deallocate()
+    }
+
+    private static func insert(_ node: UnsafeMutablePointer<Node>) {
+        node.pointee.previous = nil
+        node.pointee.next = list.first
+        list.first?.pointee.previous = node
+        list.first = node
+    }
+
+    private static func remove(_ node: UnsafeMutablePointer<Node>) {
+        if let previous = node.pointee.previous {
+            previous.pointee.next = node.pointee.next
+        } else {
+            list.first = node.pointee.next
+        }
+        node.pointee.next?.pointee.previous = node.pointee.previous
+    }
+
     // MARK: Forking
 
-    /// Guards the list, and is its first element.
-    // nonisolated(unsafe): a pointer isn't Sendable. The mutex guards the list that begins there.
-    nonisolated(unsafe) private static let first: ProcessMutex = {
+    // nonisolated(unsafe): the guardian protects it.
+    nonisolated(unsafe) private static var list = List()
+
+    /// Protects the list, and is not in it. A thread that holds it waits for no other mutex.
+    // nonisolated(unsafe): a pointer isn't Sendable, and this one is to a mutex.
+    nonisolated(unsafe) private static let guardian: ProcessMutex = {
         pthread_atfork(
             { ProcessMutex.lockAll() }, { ProcessMutex.unlockAll() },
             {
@@ -109,34 +139,78 @@ struct ProcessMutex {
         return ProcessMutex(makeNode())
     }()
 
-    /// Other threads lock several mutexes in an order that this thread doesn't know. Therefore it waits for none of them
-    /// while it holds others.
+    /// Lets one thread fork at a time.
+    // nonisolated(unsafe): a pointer isn't Sendable, and this one is to a mutex.
+    nonisolated(unsafe) private static let fork = ProcessMutex(makeNode())
+
+    /// Locks all mutexes in the order of the list.
+    ///
+    /// A thread that holds one of them may wait for another one that this thread holds already. Then this thread unlocks all and
+    /// begins again, with the mutex that was missing as the first. So the list gets the order in which the threads
+    /// lock, and this thread waits for each mutex only while others use it.
     private static func lockAll() {
-        while !tryLockAll() { sched_yield() }
+        fork.lock()
+        while let missing = lockList() {
+            guardian.lock()
+            remove(missing)
+            insert(missing)
+            guardian.unlock()
+            unlockList()
+        }
     }
 
-    private static func tryLockAll() -> Bool {
-        var next: UnsafeMutablePointer<Node>? = first.node
-        while let node = next {
-            guard ProcessMutex(node).tryLock() else {
-                unlockAll(before: node)
-                return false
+    /// Locks all mutexes and the guardian, or returns the mutex that was missing. Without the guardian, other threads could create
+    /// mutexes.
+    private static func lockList() -> UnsafeMutablePointer<Node>? {
+        var newest: UnsafeMutablePointer<Node>?
+        while true {
+            guardian.lock()
+            list.isForking = true
+            let first = list.first
+            if first == newest { return nil }
+            guardian.unlock()
+            var next = first
+            while let node = next, node != newest {
+                guard ProcessMutex(node).lockSoon() else { return node }
+                node.pointee.isHeldByFork = true
+                next = node.pointee.next
             }
-            next = node.pointee.next
+            newest = first
         }
-        return true
     }
 
-    /// Unlocks the mutexes before `end`.
-    private static func unlockAll(before end: UnsafeMutablePointer<Node>? = nil, inChild: Bool = false) {
-        guard end != first.node else { return }
-        var next = first.node.pointee.next
-        while let node = next, node != end {
-            next = node.pointee.next
-            ProcessMutex(node).unlock(inChild: inChild)
+    /// Returns whether the mutex is locked. If others hold it longer than usual, it isn't.
+    private func lockSoon() -> Bool {
+        for _ in 0..<10_000 {
+            if tryLock() { return true }
+            sched_yield()
         }
-        // The last, because it guards the links.
-        first.unlock(inChild: inChild)
+        return false
+    }
+
+    private static func unlockAll(inChild: Bool = false) {
+        guardian.unlock(inChild: inChild)
+        unlockList(inChild: inChild)
+        fork.unlock(inChild: inChild)
+    }
+
+    /// Unlocks the mutexes that this thread holds, and frees those that nobody uses any more.
+    private static func unlockList(inChild: Bool = false) {
+        guardian.lock()
+        var next = list.first
+        while let node = next {
+            next = node.pointee.next
+            if node.pointee.isHeldByFork {
+                node.pointee.isHeldByFork = false
+                ProcessMutex(node).unlock(inChild: inChild)
+            }
+            if node.pointee.isDestroyed {
+                remove(node)
+                free(node)
+            }
+        }
+        list.isForking = false
+        guardian.unlock()
     }
 
     private func unlock(inChild: Bool) {

@@ -96,5 +96,37 @@ import Testing
                 }
             }
         }
+
+        @Test(
+            "a fork ends while other threads create locks, and the child can use all locks",
+            .disabled(
+                if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+        func forkEndsWhileLocksAreCreated() async {
+            await #expect(processExitsWith: .success) {
+                let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
+                let fork = unsafeBitCast(symbol, to: Fork.self)
+                let outer = Locked(0)
+                let kept = (0..<30_000).map { Locked($0) }
+                for _ in 0..<4 {
+                    Thread.detachNewThread {
+                        while true { outer.withLock { $0 += Locked(1).withLock(\.self) } }
+                    }
+                }
+                while outer.withLock(\.self) == 0 { sched_yield() }
+                alarm(120)
+                for _ in 0..<30 {
+                    let child = fork()
+                    if child == 0 {
+                        alarm(60)
+                        let sum = kept.reduce(0) { $0 + $1.withLock(\.self) }
+                        let isUsable = outer.withLock(\.self) > 0 && Locked(1).withLock(\.self) == 1
+                        _exit(isUsable && sum == 449_985_000 ? 0 : 1)
+                    }
+                    var status: Int32 = 0
+                    waitpid(child, &status, 0)
+                    try #require(child > 0 && status == 0)
+                }
+            }
+        }
     #endif
 }
