@@ -120,6 +120,42 @@ public final class JSONLStore: Store {
     ///   on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The refused event
     ///   is not stored, unless the file system doesn't even allow to remove it again: then a later process may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
+        let stored = try prepare(line)
+        let isDue = try access.perform { state throws(SluiceError) in
+            try state.append(stored, line.priority)
+            return state.scheduleSynchronization()
+        }
+        if isDue { synchronizer.start() }
+    }
+
+    /// Writes several events with as few writes as possible, and with ``Durability/full`` synchronizes each file once. If a
+    /// write fails, each of its events is tried on its own.
+    ///
+    /// - Returns: the errors of the events that are not stored: see ``append(_:)``.
+    public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
+        var errors: [Int: SluiceError] = [:]
+        var entries: [StoreState.Entry] = []
+        entries.reserveCapacity(lines.count)
+        for (index, line) in lines.enumerated() {
+            do throws(SluiceError) {
+                entries.append(.init(index: index, line: try prepare(line), priority: line.priority))
+            } catch {
+                errors[index] = error
+            }
+        }
+        do throws(SluiceError) {
+            let (newErrors, isDue) = try access.perform { state throws(SluiceError) in
+                (state.append(entries), state.scheduleSynchronization())
+            }
+            errors.merge(newErrors) { $1 }
+            if isDue { synchronizer.start() }
+        } catch {
+            for entry in entries { errors[entry.index] = error }
+        }
+        return errors
+    }
+
+    private func prepare(_ line: EventLine) throws(SluiceError) -> StoredLine {
         guard line.bytes.count <= configuration.maximumEventBytes else {
             throw SluiceError(
                 .eventTooLarge,
@@ -129,12 +165,7 @@ public final class JSONLStore: Store {
         guard LineFormat.canStore(line.bytes) else {
             throw SluiceError(.malformedLine, "an event must be one JSON object without a newline")
         }
-        let stored = try StoredLine(line.bytes, configuration.encryption)
-        let isDue = try access.perform { state throws(SluiceError) in
-            try state.append(stored, line.priority)
-            return state.scheduleSynchronization()
-        }
-        if isDue { synchronizer.start() }
+        return try StoredLine(line.bytes, configuration.encryption)
     }
 
     /// Hands out the oldest segment of the highest priority as one batch. If only the open segment is left, it is closed.

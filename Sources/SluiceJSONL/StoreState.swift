@@ -135,6 +135,63 @@ struct StoreState {
         try store(line, priority)
     }
 
+    /// One of several lines that are appended together.
+    struct Entry {
+        let index: Int
+        let line: StoredLine
+        let priority: Event.Priority
+
+        var lane: Int { Int(priority.rawValue) }
+    }
+
+    /// Appends lines, and returns the errors of those that are refused, by their indices.
+    mutating func append(_ entries: [Entry]) -> [Int: SluiceError] {
+        var errors: [Int: SluiceError] = [:]
+        // The lines in the buffer, all of one priority.
+        var unwritten: [Entry] = []
+        for entry in entries {
+            if let last = unwritten.last, last.lane != entry.lane { write(&unwritten, &errors) }
+            do throws(SluiceError) {
+                try makeRoom(for: entry.line.size, entry.priority)
+                // Otherwise the buffer can begin with other lines, and is written in large parts anyway.
+                guard !configuration.isBuffered else {
+                    try store(entry.line, entry.priority)
+                    continue
+                }
+            } catch {
+                errors[entry.index] = error
+                continue
+            }
+            let now = now
+            while !appenders[entry.lane].add(entry.line, at: now, segmentSize) {
+                write(&unwritten, &errors)
+                closeWriter(entry.lane)
+            }
+            unwritten.append(entry)
+            if appenders[entry.lane].bufferedBytes >= configuration.bufferBytes { write(&unwritten, &errors) }
+        }
+        write(&unwritten, &errors)
+        return errors
+    }
+
+    /// Writes the buffer, which has these lines. If that fails, each of them is tried on its own.
+    private mutating func write(_ entries: inout [Entry], _ errors: inout [Int: SluiceError]) {
+        guard let lane = entries.first?.lane else { return }
+        defer { entries = [] }
+        do throws(FileError) {
+            try flush(lane, at: now)
+        } catch {
+            for entry in entries.reversed() { appenders[lane].removeLast(entry.line) }
+            for entry in entries {
+                do throws(SluiceError) {
+                    try store(entry.line, entry.priority)
+                } catch {
+                    errors[entry.index] = error
+                }
+            }
+        }
+    }
+
     /// Appends a line without regard to the capacity.
     private mutating func store(_ line: StoredLine, _ priority: Event.Priority) throws(SluiceError) {
         let lane = Int(priority.rawValue)

@@ -91,12 +91,13 @@ struct StoreCheck {
         try open()
         var normal: [EventLine] = []
         var critical: [EventLine] = []
-        for number in 0..<200 {
-            let priority: Event.Priority = number.isMultiple(of: 7) ? .critical : .normal
-            let line = try Samples.line(number, priority: priority)
-            try store.append(line)
-            if priority == .critical { critical.append(line) } else { normal.append(line) }
+        let lines = try (0..<200).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
+        for line in lines {
+            if line.priority == .critical { critical.append(line) } else { normal.append(line) }
         }
+        for line in lines[..<100] { try store.append(line) }
+        let errors = store.append(contentsOf: Array(lines[100...]))
+        try require(errors.isEmpty, "events that were appended together were refused: \(errors)")
         try requireBacklog(200, "after 200 appends")
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
         try require(

@@ -30,14 +30,26 @@ final class ObservedStore: Store {
     func append(_ line: EventLine) throws(SluiceError) {
         incoming.withLock { $0 = line.priority }
         defer { incoming.withLock { $0 = nil } }
-        let serial = Books.serial(line.bytes)
         do throws(SluiceError) {
             try base.append(line)
         } catch {
-            if let serial, !process.isDead { books.refused(serial, by: process) }
+            note(line, error)
             throw error
         }
-        guard !process.isDead, let serial else { return }
+        note(line, nil)
+    }
+
+    func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
+        incoming.withLock { $0 = lines.map(\.priority).max() }
+        defer { incoming.withLock { $0 = nil } }
+        let errors = base.append(contentsOf: lines)
+        for (index, line) in lines.enumerated() { note(line, errors[index]) }
+        return errors
+    }
+
+    private func note(_ line: EventLine, _ error: SluiceError?) {
+        guard !process.isDead, let serial = Books.serial(line.bytes) else { return }
+        guard error == nil else { return books.refused(serial, by: process) }
         books.acknowledged(
             serial,
             Books.Record(

@@ -41,13 +41,19 @@ extension World {
     private func track(_ life: Life) {
         let count = number(1...40)
         let isFlood = chance(6)
-        say("life \(life.number) tracks \(count) from \(lastSerial + 1)\(isFlood ? ", large" : "")")
-        for _ in 0..<count where !life.process.isDead {
-            lastSerial += 1
-            let bytes = isFlood ? number(0...7_000) : number(0...200)
-            life.track(lastSerial, bytes: bytes, priority: chance(4) ? .critical : .normal)
-            if chance(3) { SerialTasks.run(number(0...6)) }
+        let areTogether = chance(3)
+        say(
+            "life \(life.number) tracks \(count) from \(lastSerial + 1)\(isFlood ? ", large" : "")"
+                + (areTogether ? ", together" : ""))
+        let trackAll = {
+            for _ in 0..<count where !life.process.isDead {
+                self.lastSerial += 1
+                let bytes = isFlood ? self.number(0...7_000) : self.number(0...200)
+                life.track(self.lastSerial, bytes: bytes, priority: self.chance(4) ? .critical : .normal)
+                if self.chance(3) { SerialTasks.run(self.number(0...6)) }
+            }
         }
+        if areTogether, let pipeline = life.pipeline { pipeline.trackTogether(trackAll) } else { trackAll() }
     }
 
     private func pass() {

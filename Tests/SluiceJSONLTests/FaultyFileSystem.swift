@@ -156,7 +156,11 @@ final class FaultyFileSystem: FileSystem {
 
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {
         try count(.truncate)
+        let freed = try base.status(of: file).size - size
         try base.truncate(file, to: size)
+        state.withLock { state in
+            if state.space < .max { state.space += freed }
+        }
     }
 
     func status(of file: FileDescriptor) throws(FileError) -> FileStatus {

@@ -65,6 +65,13 @@ final class TestedStore: Sendable {
         counts.withLock { $0.appended += 1 }
     }
 
+    /// - Returns: the errors by index.
+    func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
+        let errors = store.append(contentsOf: lines)
+        counts.withLock { $0.appended += lines.count - errors.count }
+        return errors
+    }
+
     func nextBatch(events: Int = 500, bytes: Int = .max) throws(SluiceError) -> Batch? {
         let batch = try store.nextBatch(BatchSize(events: events, bytes: bytes))
         if let batch { counts.withLock { $0.sizes[batch.id] = batch.events.count } }

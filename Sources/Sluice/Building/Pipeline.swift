@@ -95,7 +95,32 @@ public final class Pipeline: EventTracking {
         id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
     ) -> EventID {
-        path.track(name, properties, priority, id: id, configure).id
+        path.track(name, properties, priority, id: id, configure)
+    }
+
+    /// Stores the events that `body` tracks together. Use it for many events at once, such as records of the past: a
+    /// store on disk then needs one write, or one synchronization, for all of them instead of one for each.
+    ///
+    /// ```swift
+    /// pipeline.trackTogether {
+    ///     for request in log { pipeline.track("Request", ["path": request.path]) { $0.time = request.time } }
+    /// }
+    /// ```
+    ///
+    /// Each event passes the processors when it is tracked. When this method returns, all events are as safe as the
+    /// stores promise, also if `body` throws. Until then, a crash can lose them. Sluice keeps at most 256 KiB of them in
+    /// memory, and stores them earlier if there are more. Events that other threads track in the meantime are stored
+    /// immediately.
+    ///
+    /// - Parameter body: Tracks events with this pipeline on the thread that it is called on. Calls inside of `body`
+    ///   belong to the outermost one.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
+    @discardableResult
+    public func trackTogether<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try path.storingTogether(body)
     }
 
     // MARK: The host's platform

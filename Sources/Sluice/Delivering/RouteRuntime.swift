@@ -155,6 +155,23 @@ final class RouteRuntime: Sendable {
         }
     }
 
+    /// Stores events together.
+    ///
+    /// - Parameter lines: the events, and whether each of them reaches the route now.
+    func append(contentsOf lines: [(line: EventLine, isNew: Bool)]) {
+        let errors = store.append(contentsOf: lines.map(\.line))
+        update { state in
+            for (index, (line, isNew)) in lines.enumerated() {
+                if isNew { state.journal.ledger.received += 1 }
+                if let error = errors[index] {
+                    state.journal.refused(error)
+                } else {
+                    state.appended(line.priority, at: { environment.time.continuousTime() })
+                }
+            }
+        }
+    }
+
     // MARK: Host
 
     func receive(_ signal: Signal) {

@@ -51,7 +51,7 @@ let encodingErrorName = "$encoding_error"
 /// ```
 ///
 /// ## Conforming
-/// - Implement the one method below. The others call it.
+/// - Implement ``track(_:_:priority:id:configure:)``. The other methods call it.
 /// - Call `configure` with the event before you use it: it can set the event's time and its user ids.
 /// - Return the event's id. Create one if you are given nil.
 /// - Never throw, and return quickly: the method is called on the thread of your user interface too.
@@ -70,9 +70,42 @@ public protocol EventTracking: Sendable {
         _ name: String, _ properties: Properties, priority: Event.Priority, id: EventID?,
         configure: (inout Event) -> Void
     ) -> EventID
+
+    /// Stores the events that `body` tracks together, which costs less for each of them. By default, runs `body`.
+    ///
+    /// - Parameter body: Tracks the events on the thread that it is called on.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
+    @discardableResult
+    func trackTogether<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
 }
 
 extension EventTracking {
+    /// Runs `body`.
+    @discardableResult
+    public func trackTogether<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body()
+    }
+
+    /// Tracks events of a type of your own, and stores them together. See ``Pipeline/trackTogether(_:)``.
+    ///
+    /// ```swift
+    /// pipeline.track(contentsOf: order.items.map { Purchase(sku: $0.sku, amount: $0.price) })
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - events: The events, in their order.
+    ///   - priority: The priority of each event.
+    /// - Returns: The ids of the events, in the same order.
+    @discardableResult
+    public func track<Events: Sequence>(
+        contentsOf events: Events, priority: Event.Priority = .normal
+    ) -> [EventID] where Events.Element: TrackedEvent {
+        trackTogether { events.map { track($0, priority: priority) } }
+    }
+
     // Without `configure`: otherwise this would itself be an implementation of the requirement, and call itself.
     /// Tracks an event. See ``Pipeline/track(_:_:priority:id:configure:)``.
     ///

@@ -21,6 +21,15 @@ package func occupyStandardDescriptors() {
     }
 }
 
+/// The number of the current thread. A later thread can get the number of one that has ended.
+var currentThread: UInt {
+    #if canImport(Glibc)
+        pthread_self()
+    #else
+        UInt(bitPattern: pthread_self())
+    #endif
+}
+
 /// The clocks of the operating system.
 package struct SystemTime: TimeSource {
     // Instants of the standard clocks are opaque, so each process measures from its first use.

@@ -7,6 +7,13 @@ final class EventPath: Sendable {
         var ledger = Ledger()
         /// The encoding errors that were reported, at most ``EventPath/maximumEncodingErrors``.
         var encodingErrors: Set<String> = []
+        /// Of the threads that store events together.
+        var groups: [EventGroup] = []
+
+        /// The group of the current thread.
+        var group: EventGroup? {
+            groups.isEmpty ? nil : groups.first { $0.isOfCurrentThread }
+        }
     }
 
     private static let maximumEncodingErrors = 100
@@ -84,28 +91,49 @@ final class EventPath: Sendable {
 
     // MARK: Entering
 
-    /// - Returns: the event's id, and whether at least one route has stored the event. The id is `id`, unless that is
-    ///   nil or `configure` replaces the event.
+    /// Takes an event of the host.
+    ///
+    /// - Returns: the event's id: `id`, unless that is nil or `configure` replaces the event.
     func track(
         _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
         _ configure: (inout Event) -> Void
-    ) -> (id: EventID, isStored: Bool) {
+    ) -> EventID {
+        let time = environment.time.wallTime()
+        let (isOpen, id, group) = state.withLock { state in
+            state.ledger.tracked += 1
+            return (state.isOpen, id ?? state.ids.next(at: time, random: environment.random), state.group)
+        }
+        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
+        _ = enter(&event, isOpen, group, configure)
+        return event.id
+    }
+
+    /// Takes an event of a plugin, and stores it immediately.
+    ///
+    /// - Returns: whether at least one route has stored it.
+    func store(
+        _ name: String, _ properties: Properties, _ priority: Event.Priority, _ configure: (inout Event) -> Void
+    ) -> Bool {
+        storeGroup()
         let time = environment.time.wallTime()
         let (isOpen, id) = state.withLock { state in
             state.ledger.tracked += 1
-            return (state.isOpen, id ?? state.ids.next(at: time, random: environment.random))
-        }
-        guard isOpen else {
-            let event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-            return (id, proceed(event, in: nil, below: nil, isOpen))
+            return (state.isOpen, state.ids.next(at: time, random: environment.random))
         }
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
+        return enter(&event, isOpen, nil, configure)
+    }
+
+    @inline(__always)
+    private func enter(
+        _ event: inout Event, _ isOpen: Bool, _ group: EventGroup?, _ configure: (inout Event) -> Void
+    ) -> Bool {
+        guard isOpen else { return proceed(event, in: nil, below: nil, isOpen) }
         configure(&event)
         event.chain = chain
         let trace = beginTrace(event)
-        let isStored = pass(&event, through: stages, trace)
-        report(trace)
-        return (event.id, isStored)
+        defer { report(trace) }
+        return pass(&event, through: stages, group, trace)
     }
 
     /// Makes a new event, which enters below a stage of the chain that `event` passes.
@@ -113,6 +141,7 @@ final class EventPath: Sendable {
         _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
         _ configure: (inout Event) -> Void
     ) -> Bool {
+        storeGroup()
         let time = environment.time.wallTime()
         let branch = branch(of: event)
         let (isOpen, id) = state.withLock { state in
@@ -133,6 +162,7 @@ final class EventPath: Sendable {
 
     /// Lets an event continue below the stage that held it.
     func forward(_ event: Event, below index: Int) -> Bool {
+        storeGroup()
         let branch = branch(of: event)
         let isOpen = state.withLock { state in
             if branch == nil { state.ledger.held -= 1 }
@@ -173,9 +203,9 @@ final class EventPath: Sendable {
         let first = branch == nil ? stages : branch?.stages
         let stage = index.map { first?.below($0) } ?? first
         switch (branch, isOpen) {
-        case (nil, true): return pass(&event, through: stage, trace)
+        case (nil, true): return pass(&event, through: stage, nil, trace)
         case (nil, false): return drop(.shutDown, trace)
-        case (let branch?, true): return pass(&event, through: stage, to: branch.route, trace)
+        case (let branch?, true): return pass(&event, through: stage, to: branch.route, nil, trace)
         case (let branch?, false): return drop(.shutDown, from: branch.route, trace)
         }
     }
@@ -183,7 +213,11 @@ final class EventPath: Sendable {
     // MARK: Passing
 
     /// Lets an event pass the rest of the shared processors, and all routes.
-    private func pass(_ event: inout Event, through stage: Stage?, _ trace: TraceRecording?) -> Bool {
+    ///
+    /// - Returns: whether at least one route has stored the event, or its group will store it.
+    private func pass(
+        _ event: inout Event, through stage: Stage?, _ group: EventGroup?, _ trace: TraceRecording?
+    ) -> Bool {
         switch process(&event, stage, trace) {
         case .keep: break
         case .drop(let reason): return drop(reason, trace)
@@ -203,12 +237,12 @@ final class EventPath: Sendable {
                 var own = event
                 own.chain = branch.chain
                 trace?.enter(branch.route, own)
-                if pass(&own, through: stages, to: branch.route, trace) { isStored = true }
+                if pass(&own, through: stages, to: branch.route, group, trace) { isStored = true }
             } else {
                 trace?.willStore()
                 let line = sharedLine ?? encode(event)
                 sharedLine = line
-                if store(line, in: branch.route, isNew: true, trace) { isStored = true }
+                if store(line, in: branch.route, isNew: true, group, trace) { isStored = true }
             }
         }
         return isStored
@@ -216,7 +250,8 @@ final class EventPath: Sendable {
 
     /// Lets an event pass the rest of a route's processors, and stores it.
     private func pass(
-        _ event: inout Event, through stage: Stage?, to route: RouteRuntime, _ trace: TraceRecording?
+        _ event: inout Event, through stage: Stage?, to route: RouteRuntime, _ group: EventGroup?,
+        _ trace: TraceRecording?
     ) -> Bool {
         switch process(&event, stage, trace) {
         case .keep: break
@@ -229,7 +264,7 @@ final class EventPath: Sendable {
         guard !event.name.isEmpty else { return drop(.emptyName, from: route, trace) }
         countSanitizations(of: &event, trace)
         trace?.willStore()
-        return store(encode(event), in: route, isNew: false, trace)
+        return store(encode(event), in: route, isNew: false, group, trace)
     }
 
     @inline(__always)
@@ -239,8 +274,13 @@ final class EventPath: Sendable {
 
     @inline(__always)
     private func store(
-        _ line: Result<EventLine, SluiceError>, in route: RouteRuntime, isNew: Bool, _ trace: TraceRecording?
+        _ line: Result<EventLine, SluiceError>, in route: RouteRuntime, isNew: Bool, _ group: EventGroup?,
+        _ trace: TraceRecording?
     ) -> Bool {
+        if let group, case .success(let line) = line {
+            if group.add(line, to: route, isNew: isNew) { group.store() }
+            return true
+        }
         do throws(SluiceError) {
             try route.append(line, isNew: isNew)
             trace?.didStore(in: route, nil)
@@ -260,6 +300,28 @@ final class EventPath: Sendable {
         } catch {
             return .failure(error)
         }
+    }
+
+    // MARK: Storing together
+
+    /// Stores the events together that the host tracks in `body`.
+    func storingTogether<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // A trace names the route that has stored the event.
+        guard onTrace == nil, state.withLock(\.group) == nil else { return try body() }
+        let group = EventGroup()
+        state.withLock { $0.groups.append(group) }
+        defer {
+            state.withLock { $0.groups.removeAll { $0 === group } }
+            group.store()
+        }
+        return try body()
+    }
+
+    /// Stores the events that wait in the group of this thread, because a later one is about to be stored.
+    private func storeGroup() {
+        state.withLock(\.group)?.store()
     }
 
     // MARK: Tracing
@@ -342,6 +404,7 @@ final class EventPath: Sendable {
     /// track their events. On leaving, they first track their events, from the last line to the first, and then every
     /// processor updates its state.
     func receive(_ signal: Signal) {
+        storeGroup()
         if signal.isLeaving {
             for line in lines.reversed() { line.processor.emit(for: signal) }
             for line in lines { line.processor.update(for: signal) }

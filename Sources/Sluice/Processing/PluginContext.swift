@@ -84,7 +84,7 @@ public final class PluginContext: Sendable {
         let excluded = event.flatMap { place(of: $0)?.path }
         var isStored = false
         for path in paths where path !== excluded {
-            if path.track(name, properties, priority, id: nil, configure).isStored { isStored = true }
+            if path.store(name, properties, priority, configure) { isStored = true }
         }
         return isStored
     }

@@ -28,6 +28,12 @@ public protocol Store: Sendable {
     ///   not stored, and the pipeline counts it.
     func append(_ line: EventLine) throws(SluiceError)
 
+    /// Stores several events, in their order. When this method returns, each of them is as safe as after ``append(_:)``,
+    /// unless its error is returned. The default calls ``append(_:)`` for each.
+    ///
+    /// - Returns: the errors of the events that are not stored, by their index in `lines`.
+    func append(contentsOf lines: [EventLine]) -> [Int: SluiceError]
+
     /// Returns the next events to send: the highest priority first, and the oldest first within a priority.
     ///
     /// - Parameters:
@@ -86,6 +92,18 @@ public protocol Store: Sendable {
 extension Store {
     /// Does nothing.
     public func open(_ observer: StoreObserver) throws(SluiceError) {}
+    /// Calls ``append(_:)`` for each event.
+    public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
+        var errors: [Int: SluiceError] = [:]
+        for (index, line) in lines.enumerated() {
+            do throws(SluiceError) {
+                try append(line)
+            } catch {
+                errors[index] = error
+            }
+        }
+        return errors
+    }
     /// Keeps no dead letters.
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {}
     /// Returns an empty list.
