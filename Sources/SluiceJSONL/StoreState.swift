@@ -170,7 +170,7 @@ struct StoreState {
             unwritten.append(entry)
             if appenders[entry.lane].bufferedBytes >= configuration.bufferBytes { write(&unwritten, &errors) }
         }
-        write(&unwritten, &errors)
+        write(&unwritten, &errors)  // mutant: acknowledge-group-before-writing
         return errors
     }
 
@@ -181,12 +181,13 @@ struct StoreState {
         do throws(FileError) {
             try flush(lane, at: now)
         } catch {
+            // mutant: keep-refused-group
             for entry in entries.reversed() { appenders[lane].removeLast(entry.line) }
             for entry in entries {
                 do throws(SluiceError) {
                     try store(entry.line, entry.priority)
                 } catch {
-                    errors[entry.index] = error
+                    errors[entry.index] = error  // mutant: accept-refused-group
                 }
             }
         }

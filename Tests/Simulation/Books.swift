@@ -93,6 +93,11 @@ final class Books: Sendable {
         state.withLock { $0.records[serial] = record }
     }
 
+    /// The event was not stored after all, or its process died before it could say so.
+    func withdrawn(_ serial: Int) {
+        state.withLock { $0.records[serial] = nil }
+    }
+
     /// The host was told that an event is not kept: it must not come up later, unless its bytes could not be taken back.
     func refused(_ serial: Int, by process: SimulatedProcess) {
         state.withLock { $0.refused[serial] = process }

@@ -8,8 +8,8 @@ struct Inspector: Sendable {
     let settings: Life.Settings
     let books: Books
     let time: VirtualTime
-    /// The priority of the event that is being appended; nil while none is.
-    let incoming = Locked<Event.Priority?>(nil)
+    /// The events that are being appended; empty while none is.
+    let incoming = Locked<[EventLine]>([])
 
     @Sendable func removes(
         _ process: SimulatedProcess, _ path: String, _ file: SimulatedDisk.File, _ disk: inout SimulatedDisk
@@ -45,13 +45,16 @@ struct Inspector: Sendable {
         guard !process.hadFaults else { return }
         let mine = disk.segments(of: process.processID)
         let bytes = mine.reduce(0) { $0 + $1.bytes }
-        // The event that it makes room for is not longer than this. What is buffered counts too, but cannot be seen here.
-        if settings.durability != .buffered, bytes + World.largestEvent <= settings.capacity {
+        let incoming = incoming.withLock(\.self)
+        // The event that it makes room for is not longer than this. What is buffered counts too, but cannot be seen here:
+        // other events of the same call, or any event of a buffered store.
+        let room = max(World.largestEvent, incoming.reduce(0) { $0 + $1.bytes.count + SegmentFile.overhead })
+        if settings.durability != .buffered, bytes + room <= settings.capacity {
             books.violated(
                 "life \(life) evicts \(segment.path) at \(bytes) bytes of \(settings.capacity), lost \(lost)")
         }
-        if let incoming = incoming.withLock({ $0 }), segment.priority > incoming {
-            books.violated("life \(life) evicts \(segment.path) for an event of priority \(incoming)")
+        if let priority = incoming.map(\.priority).max(), segment.priority > priority {
+            books.violated("life \(life) evicts \(segment.path) for an event of priority \(priority)")
         }
         for other in mine where other.path != segment.path && !books.isInFlight(other.serials, in: life) {
             let isWaiting = other.serials.contains { books.record($0).map { !$0.isDone } ?? false }

@@ -60,7 +60,7 @@ final class Life {
     /// - Throws: what ``Pipeline`` throws when the store cannot be opened.
     init(
         _ number: Int, settings: Settings, process: SimulatedProcess, server: SimulatedServer, books: Books,
-        time: VirtualTime, incoming: Locked<Event.Priority?>, seed: UInt64
+        time: VirtualTime, incoming: Locked<[EventLine]>, seed: UInt64
     ) throws {
         self.number = number
         self.settings = settings

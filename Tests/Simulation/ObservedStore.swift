@@ -9,12 +9,12 @@ final class ObservedStore: Store {
     private let process: SimulatedProcess
     private let books: Books
     private let time: any TimeSource
-    private let incoming: Locked<Event.Priority?>
+    private let incoming: Locked<[EventLine]>
 
-    /// - Parameter incoming: takes the priority of the event that is being appended.
+    /// - Parameter incoming: takes the events that are being appended.
     init(
         _ base: JSONLStore, life: Int, durability: JSONLStore.Durability, process: SimulatedProcess, books: Books,
-        time: any TimeSource, incoming: Locked<Event.Priority?>
+        time: any TimeSource, incoming: Locked<[EventLine]>
     ) {
         self.incoming = incoming
         self.base = base
@@ -28,28 +28,34 @@ final class ObservedStore: Store {
     func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
 
     func append(_ line: EventLine) throws(SluiceError) {
-        incoming.withLock { $0 = line.priority }
-        defer { incoming.withLock { $0 = nil } }
+        incoming.withLock { $0 = [line] }
+        defer { incoming.withLock { $0 = [] } }
         do throws(SluiceError) {
             try base.append(line)
         } catch {
-            note(line, error)
+            if let serial = Books.serial(line.bytes), !process.isDead { books.refused(serial, by: process) }
             throw error
         }
-        note(line, nil)
+        acknowledge(line)
     }
 
     func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
-        incoming.withLock { $0 = lines.map(\.priority).max() }
-        defer { incoming.withLock { $0 = nil } }
+        incoming.withLock { $0 = lines }
+        defer { incoming.withLock { $0 = [] } }
+        // Before, because an event can be evicted for a later one of the same call.
+        for line in lines { acknowledge(line) }
         let errors = base.append(contentsOf: lines)
-        for (index, line) in lines.enumerated() { note(line, errors[index]) }
+        for (index, line) in lines.enumerated() {
+            guard let serial = Books.serial(line.bytes) else { continue }
+            if process.isDead || errors[index] != nil { books.withdrawn(serial) }
+            if process.isUnreliable { books.excuse { other, _ in other == serial ? "deleted unnoticed" : nil } }
+            if errors[index] != nil, !process.isDead { books.refused(serial, by: process) }
+        }
         return errors
     }
 
-    private func note(_ line: EventLine, _ error: SluiceError?) {
+    private func acknowledge(_ line: EventLine) {
         guard !process.isDead, let serial = Books.serial(line.bytes) else { return }
-        guard error == nil else { return books.refused(serial, by: process) }
         books.acknowledged(
             serial,
             Books.Record(

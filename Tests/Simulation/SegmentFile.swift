@@ -2,6 +2,9 @@ import Sluice
 
 /// A segment as it lies on the disk, seen without the store's eyes.
 struct SegmentFile {
+    /// The bytes of a line beside the event: `,"crc":"1a2b3c4d"` and a newline.
+    static let overhead = 18
+
     let path: String
     let priority: Event.Priority
     let sequence: UInt64

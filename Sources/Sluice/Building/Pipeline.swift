@@ -95,7 +95,7 @@ public final class Pipeline: EventTracking {
         id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
     ) -> EventID {
-        path.track(name, properties, priority, id: id, configure)
+        path.track(name, properties, priority, id: id, storesTogether: true, configure).id
     }
 
     /// Stores the events that `body` tracks together. Use it for many events at once, such as records of the past: a

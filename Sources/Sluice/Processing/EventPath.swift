@@ -91,49 +91,31 @@ final class EventPath: Sendable {
 
     // MARK: Entering
 
-    /// Takes an event of the host.
+    /// With `storesTogether`, the event may join the group of its thread.
     ///
-    /// - Returns: the event's id: `id`, unless that is nil or `configure` replaces the event.
+    /// - Returns: the event's id, and whether at least one route has stored the event, or its group will store it. The id
+    ///   is `id`, unless that is nil or `configure` replaces the event.
     func track(
         _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
-        _ configure: (inout Event) -> Void
-    ) -> EventID {
+        storesTogether: Bool, _ configure: (inout Event) -> Void
+    ) -> (id: EventID, isStored: Bool) {
+        if !storesTogether { storeGroup() }
         let time = environment.time.wallTime()
         let (isOpen, id, group) = state.withLock { state in
             state.ledger.tracked += 1
             return (state.isOpen, id ?? state.ids.next(at: time, random: environment.random), state.group)
         }
-        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-        _ = enter(&event, isOpen, group, configure)
-        return event.id
-    }
-
-    /// Takes an event of a plugin, and stores it immediately.
-    ///
-    /// - Returns: whether at least one route has stored it.
-    func store(
-        _ name: String, _ properties: Properties, _ priority: Event.Priority, _ configure: (inout Event) -> Void
-    ) -> Bool {
-        storeGroup()
-        let time = environment.time.wallTime()
-        let (isOpen, id) = state.withLock { state in
-            state.ledger.tracked += 1
-            return (state.isOpen, state.ids.next(at: time, random: environment.random))
+        guard isOpen else {
+            let event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
+            return (id, proceed(event, in: nil, below: nil, isOpen))
         }
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-        return enter(&event, isOpen, nil, configure)
-    }
-
-    @inline(__always)
-    private func enter(
-        _ event: inout Event, _ isOpen: Bool, _ group: EventGroup?, _ configure: (inout Event) -> Void
-    ) -> Bool {
-        guard isOpen else { return proceed(event, in: nil, below: nil, isOpen) }
         configure(&event)
         event.chain = chain
         let trace = beginTrace(event)
-        defer { report(trace) }
-        return pass(&event, through: stages, group, trace)
+        let isStored = pass(&event, through: stages, storesTogether ? group : nil, trace)
+        report(trace)
+        return (event.id, isStored)
     }
 
     /// Makes a new event, which enters below a stage of the chain that `event` passes.

@@ -84,7 +84,9 @@ public final class PluginContext: Sendable {
         let excluded = event.flatMap { place(of: $0)?.path }
         var isStored = false
         for path in paths where path !== excluded {
-            if path.store(name, properties, priority, configure) { isStored = true }
+            let (_, isStoredThere) = path.track(
+                name, properties, priority, id: nil, storesTogether: false, configure)
+            if isStoredThere { isStored = true }
         }
         return isStored
     }

@@ -30,8 +30,10 @@ struct HTTPDelivery: Candidate {
         }
         rows = [
             row("curl", "libcurl, NDJSON, \(batch) events a request", .throughput, baseline: nil),
+            row("files", "libcurl, each body read from a file, which is then removed", .throughput, baseline: "curl"),
             row("http", "the same bodies from JSONLStore by HTTPTransport", .throughput, baseline: "curl"),
             row("curl-cpu", "libcurl, processor time", .cpu, baseline: nil),
+            row("files-cpu", "libcurl with files, processor time", .cpu, baseline: "curl-cpu"),
             row("http-cpu", "HTTPTransport, processor time", .cpu, baseline: "curl-cpu"),
             row(
                 "zlib", "zlib's level 1: libcurl with it, less libcurl without", .cpu, baseline: nil, isDifference: true
@@ -48,9 +50,13 @@ struct HTTPDelivery: Candidate {
         guard let curl = try libcurl(events, compresses: false), let zlib = try libcurl(events, compresses: true) else {
             return []
         }
+        guard let files = try libcurl(events, filesIn: folder + "/bodies") else { return [] }
         let plain = try await sluice(events, .ndjson, in: folder + "/plain")
         let gzip = try await sluice(events, .vector, in: folder + "/gzip")
-        return [curl.throughput, plain.throughput, curl.cpu, plain.cpu, zlib.cpu - curl.cpu, gzip.cpu - plain.cpu]
+        return [
+            curl.throughput, files.throughput, plain.throughput, curl.cpu, files.cpu, plain.cpu, zlib.cpu - curl.cpu,
+            gzip.cpu - plain.cpu,
+        ]
     }
 
     private typealias Cost = (throughput: Double, cpu: Double)
@@ -70,6 +76,29 @@ struct HTTPDelivery: Candidate {
         let expected = (events + batch - 1) / batch
         try Failure.unless(pipeline.ledger.routes[0].sendAttempts - sends, is: expected, "requests")
         return cost
+    }
+
+    /// The same as ``libcurl(_:compresses:)``, with the least that a store on disk must do.
+    private func libcurl(_ events: Int, filesIn folder: String) throws -> Cost? {
+        guard let client = benchmarks_curl_create(sink, nil) else { return nil }
+        defer { benchmarks_curl_free(client) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let bodies = repeatElement(bodies, count: HTTPDelivery.repetitions).joined()
+        for (number, body) in bodies.enumerated() {
+            try Data(body).write(to: URL(filePath: "\(folder)/\(number)"))
+        }
+        var buffer = [UInt8](repeating: 0, count: 4 << 20)
+        let (cpu, wall) = (CPUTime(), WallTime())
+        for number in 0..<bodies.count {
+            let path = "\(folder)/\(number)"
+            let file = open(path, O_RDONLY | O_CLOEXEC)
+            let count = read(file, &buffer, buffer.count)
+            close(file)
+            guard count > 0 else { throw Failure("\(path) can't be read: \(String(cString: strerror(errno)))") }
+            try Failure.unless(benchmarks_curl_post(client, buffer, count), is: 204, "as the status")
+            unlink(path)
+        }
+        return (wall.throughput(of: events), cpu.nanoseconds(for: events))
     }
 
     /// Nil if the system has no libcurl.

@@ -33,16 +33,19 @@ enum SluicePipeline {
 
     /// Tracks the sample events, without delivery.
     ///
+    /// - Parameter areTogether: whether they are stored together.
     /// - Returns: the nanoseconds of an event.
     @discardableResult
     static func track(
-        _ events: Int, into pipeline: Pipeline, properties: (Int) -> Properties = { Sample($0).properties }
+        _ events: Int, into pipeline: Pipeline, areTogether: Bool = false,
+        properties: (Int) -> Properties = { Sample($0).properties }
     ) throws -> Double {
         pipeline.pauseDelivery()
         let time = CPUTime()
-        for index in 0..<events {
-            pipeline.track(Sample.event, properties(index))
+        func trackAll() {
+            for index in 0..<events { pipeline.track(Sample.event, properties(index)) }
         }
+        if areTogether { pipeline.trackTogether(trackAll) } else { trackAll() }
         let cost = time.nanoseconds(for: events)
         let ledger = pipeline.ledger
         try Failure.unless(ledger.routes[0].waiting, is: events, "waiting events")

@@ -12,15 +12,17 @@ struct SluiceTrack: Candidate {
 
     let rows: [Row]
     let place: Place
-    var hasStages = true
+    let hasStages: Bool
+    let areTogether: Bool
 
     init(
         _ row: String, _ description: String, label: String? = nil, _ place: Place = .disk(.process),
-        hasStages: Bool = true
+        hasStages: Bool = true, areTogether: Bool = false
     ) {
         rows = [Row(name: row, description: description, label: label)]
         self.place = place
         self.hasStages = hasStages
+        self.areTogether = areTogether
     }
 
     func measure(_ events: Int, in folder: String) async throws -> [Double] {
@@ -32,7 +34,7 @@ struct SluiceTrack: Candidate {
             }
             NullTransport()
         }
-        let cost = try SluicePipeline.track(events, into: pipeline)
+        let cost = try SluicePipeline.track(events, into: pipeline, areTogether: areTogether)
         switch place {
         case .disk(.buffered):
             // The shutdown writes the buffer. Delivery stays paused, so the lines stay.

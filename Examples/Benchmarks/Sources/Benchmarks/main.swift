@@ -42,6 +42,11 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 BareWrite(workload: workload),
                 SluiceTrack("track", "track through six stages into JSONLStore", label: "Sluice, durable"),
                 SluiceTrack("buffered", "the same, buffered", label: "Sluice, buffered", .disk(.buffered)),
+                SluiceTrack(
+                    "together", "the same, durable, all events by trackTogether", label: "Sluice, durable together",
+                    areTogether: true),
+                SluiceTrack(
+                    "together-no-stages", "the same through no stage", hasStages: false, areTogether: true),
                 SluiceTrack("no-stages", "track through no stage into JSONLStore", hasStages: false),
                 SluiceTrack("memory-store", "track through six stages into MemoryStore", .memory),
                 SluiceEncoding(workload: workload),
