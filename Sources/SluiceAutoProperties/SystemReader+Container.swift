@@ -123,11 +123,11 @@ struct ControlGroups {
 
     var runtime: String? {
         for (_, path) in paths {
-            if path.contains("cri-containerd") { return "containerd" }
-            if path.contains("crio-") { return "cri-o" }
-            if path.contains("libpod") { return "podman" }
-            if path.contains("docker") { return "docker" }
-            if path.contains("/lxc") { return "lxc" }
+            if path.contains(text: "cri-containerd") { return "containerd" }
+            if path.contains(text: "crio-") { return "cri-o" }
+            if path.contains(text: "libpod") { return "podman" }
+            if path.contains(text: "docker") { return "docker" }
+            if path.contains(text: "/lxc") { return "lxc" }
         }
         return nil
     }

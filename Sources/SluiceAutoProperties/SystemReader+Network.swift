@@ -12,8 +12,8 @@ extension SystemReader {
         guard let interface = defaultInterface else { return nil }
         let directory = "/sys/class/net/\(interface)"
         let device = file("\(directory)/uevent") ?? ""
-        if device.contains("DEVTYPE=wlan") { return "wifi" }
-        if device.contains("DEVTYPE=wwan") || interface.hasPrefix("ppp") { return "cellular" }
+        if device.contains(text: "DEVTYPE=wlan") { return "wifi" }
+        if device.contains(text: "DEVTYPE=wwan") || interface.hasPrefix("ppp") { return "cellular" }
         // ARPHRD_ETHER: all that behaves like one, also in a container.
         return line("\(directory)/type") == "1" ? "ethernet" : nil
     }

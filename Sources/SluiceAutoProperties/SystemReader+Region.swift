@@ -40,7 +40,7 @@ extension SystemReader {
     }
 
     private func zone(inPath path: Substring) -> String? {
-        guard path.contains("/zoneinfo/") || path.hasPrefix("/") else { return String(path) }
+        guard path.contains(text: "/zoneinfo/") || path.hasPrefix("/") else { return String(path) }
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         guard let root = parts.lastIndex(of: "zoneinfo"), root + 1 < parts.count else { return nil }
         return parts[(root + 1)...].joined(separator: "/")

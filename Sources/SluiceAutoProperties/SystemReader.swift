@@ -54,6 +54,11 @@ func trimmed(_ text: some StringProtocol) -> String? {
     return String(text[first...last])
 }
 
+extension StringProtocol {
+    // The method of Swift's library would add 1 MB of regular expressions to a static binary.
+    func contains(text: String) -> Bool { indices.contains { self[$0...].hasPrefix(text) } }
+}
+
 extension Properties {
     /// Nil leaves the property out.
     init(known properties: KeyValuePairs<String, PropertyValue?>) {

@@ -89,7 +89,8 @@ extension HTTPRequest {
     }
 
     private var pathRange: Range<String.Index> {
-        let host = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let scheme = url.indices.first { url[$0...].hasPrefix("://") }
+        let host = scheme.map { url.index($0, offsetBy: 3) } ?? url.startIndex
         let end = url.firstIndex(of: "?") ?? url.endIndex
         return (url[host..<max(host, end)].firstIndex(of: "/") ?? end)..<end
     }

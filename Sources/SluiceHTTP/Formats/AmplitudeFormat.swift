@@ -76,7 +76,7 @@ struct AmplitudeFormat: WireFormat {
         }
         for (name, property) in Self.topLevel { json[name] = properties[property] }
         json["os_name"] = properties["$os_name"] ?? properties["$os"]
-        json["language"] = properties.string("$locale")?.replacing("_", with: "-")
+        json["language"] = properties.string("$locale").map { String($0.map { $0 == "_" ? "-" : $0 }) }
         if locatesUsers {
             json["ip"] = "$remote"
         } else {

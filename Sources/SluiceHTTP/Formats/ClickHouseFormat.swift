@@ -40,7 +40,7 @@ struct ClickHouseFormat: WireFormat {
     }
 
     private static func quoted(_ identifier: String) -> String {
-        "`" + identifier.replacing("\\", with: "\\\\").replacing("`", with: "\\`") + "`"
+        "`" + identifier.unicodeScalars.map { $0 == "\\" || $0 == "`" ? "\\\($0)" : "\($0)" }.joined() + "`"
     }
 
     /// Reads the header, or a body such as `Code: 27. DB::Exception: …`, which can also follow a status 200.

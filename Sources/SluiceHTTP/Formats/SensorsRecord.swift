@@ -94,7 +94,7 @@ extension PropertyValue {
         switch self {
         case .date(let date):
             let local = Timestamp(milliseconds: date.milliseconds &+ Int64(minutesEast) &* 60_000)
-            return .string(String(local.description.replacing("T", with: " ").dropLast()))
+            return .string(String(local.description.map { $0 == "T" ? " " : $0 }.dropLast()))
         case .array(let array):
             return .array(PropertyArray(array.map { $0.withSensorsDates(minutesEast: minutesEast) }))
         case .string, .int, .double, .bool, .object, .null: return self
