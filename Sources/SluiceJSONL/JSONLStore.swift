@@ -128,8 +128,11 @@ public final class JSONLStore: Store {
         if isDue { synchronizer.start() }
     }
 
-    /// Writes several events with as few writes as possible, and with ``Durability/full`` synchronizes each file once. If a
-    /// write fails, each of its events is tried on its own.
+    /// Writes several events with one write for each segment, and with ``Durability/full`` one synchronization. A segment has up
+    /// to 500 events of one priority.
+    ///
+    /// If a write fails, each of its events is tried on its own. If the file system doesn't even allow to remove what it has
+    /// written of them, a later process may deliver some of them twice.
     ///
     /// - Returns: the errors of the events that are not stored: see ``append(_:)``.
     public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
@@ -303,6 +306,4 @@ extension DropReason {
     /// The file of the event can't be read at present. If it can be read later, the event counts as
     /// ``RouteLedger/recovered`` and is delivered.
     public static let unreadable = DropReason(rawValue: "unreadable")
-    /// In the child of a `fork`: the parent stored the event before, and delivers it.
-    public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")
 }

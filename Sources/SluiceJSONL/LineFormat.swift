@@ -64,7 +64,8 @@ enum LineFormat {
     }
 
     static func append(_ line: ArraySlice<UInt8>, checksum: UInt32, to buffer: inout [UInt8]) {
-        buffer.reserveCapacity(buffer.count + line.count + overhead)
+        // Exactly one line, unless the buffer has to grow with each of many.
+        if buffer.isEmpty { buffer.reserveCapacity(line.count + overhead) }
         buffer.append(contentsOf: line)
         // The comma replaces the brace, which is written again after the checksum.
         buffer[buffer.count - 1] = suffixStart[0]

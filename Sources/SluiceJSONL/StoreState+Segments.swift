@@ -73,8 +73,8 @@ extension StoreState {
 
     /// Makes sure that `size` more bytes fit, if necessary by evicting dead letters and segments.
     mutating func makeRoom(for size: Int, _ priority: Event.Priority) throws(SluiceError) {
+        guard !hasRoom(for: size) else { return }
         let capacity = configuration.capacity
-        guard storedBytes + size > capacity else { return }
         guard size <= capacity else {
             throw SluiceError(
                 .eventTooLarge, "an event of \(size) bytes in a store of \(capacity): raise its capacity")
@@ -89,6 +89,8 @@ extension StoreState {
                 .storageFull, "all \(capacity) bytes hold events that may not make room for this one")
         }
     }
+
+    func hasRoom(for size: Int) -> Bool { storedBytes + size <= configuration.capacity }
 
     /// The size of the open segments and of the buffers.
     var openBytes: Int {

@@ -147,11 +147,12 @@ struct StoreState {
     /// Appends lines, and returns the errors of those that are refused, by their indices.
     mutating func append(_ entries: [Entry]) -> [Int: SluiceError] {
         var errors: [Int: SluiceError] = [:]
-        // The lines in the buffer, all of one priority.
-        var unwritten: [Entry] = []
-        for entry in entries {
-            if let last = unwritten.last, last.lane != entry.lane { write(&unwritten, &errors) }
+        // For each appender, the positions of the lines in its buffer.
+        var unwritten = appenders.map { _ in [Int]() }
+        for (position, entry) in entries.enumerated() {
             do throws(SluiceError) {
+                // Eviction can close a segment, so none of these lines may be in its buffer.
+                if !hasRoom(for: entry.line.size) { for lane in appenders.indices { write(&unwritten[lane]) } }
                 try makeRoom(for: entry.line.size, entry.priority)
                 // Otherwise the buffer can begin with other lines, and is written in large parts anyway.
                 guard !configuration.isBuffered else {
@@ -164,30 +165,29 @@ struct StoreState {
             }
             let now = now
             while !appenders[entry.lane].add(entry.line, at: now, segmentSize) {
-                write(&unwritten, &errors)
+                write(&unwritten[entry.lane])
                 closeWriter(entry.lane)
             }
-            unwritten.append(entry)
-            if appenders[entry.lane].bufferedBytes >= configuration.bufferBytes { write(&unwritten, &errors) }
+            unwritten[entry.lane].append(position)
         }
-        write(&unwritten, &errors)  // mutant: acknowledge-group-before-writing
+        for lane in appenders.indices { write(&unwritten[lane]) }  // mutant: acknowledge-group-before-writing
         return errors
-    }
 
-    /// Writes the buffer, which has these lines. If that fails, each of them is tried on its own.
-    private mutating func write(_ entries: inout [Entry], _ errors: inout [Int: SluiceError]) {
-        guard let lane = entries.first?.lane else { return }
-        defer { entries = [] }
-        do throws(FileError) {
-            try flush(lane, at: now)
-        } catch {
-            // mutant: keep-refused-group
-            for entry in entries.reversed() { appenders[lane].removeLast(entry.line) }
-            for entry in entries {
-                do throws(SluiceError) {
-                    try store(entry.line, entry.priority)
-                } catch {
-                    errors[entry.index] = error  // mutant: accept-refused-group
+        /// Writes a buffer, which has these lines. If that fails, each of them is tried on its own.
+        func write(_ positions: inout [Int]) {
+            guard let lane = positions.first.map({ entries[$0].lane }) else { return }
+            defer { positions.removeAll(keepingCapacity: true) }
+            do throws(FileError) {
+                try flush(lane, at: now)
+            } catch {
+                // mutant: keep-refused-group
+                for position in positions.reversed() { appenders[lane].removeLast(entries[position].line) }
+                for position in positions {
+                    do throws(SluiceError) {
+                        try store(entries[position].line, entries[position].priority)
+                    } catch {
+                        errors[entries[position].index] = error  // mutant: accept-refused-group
+                    }
                 }
             }
         }

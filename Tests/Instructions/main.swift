@@ -106,6 +106,10 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
         precondition(count == 12 * events)
     case "track": track(events, try pipeline(stages: true, disk: true, in: folder))
     case "track-variables": track(events, try pipeline(stages: true, disk: true, in: folder), variables)
+    case "track-together":
+        let pipeline = try pipeline(stages: true, disk: true, in: folder)
+        pipeline.trackTogether { for index in 0..<events { pipeline.track("Purchase", properties(index)) } }
+        precondition(pipeline.ledger.routes[0].waiting == events)
     case "track-memory": track(events, try pipeline(stages: true, disk: false, in: folder))
     case "track-no-stage": track(events, try pipeline(stages: false, disk: true, in: folder))
     case "encode":

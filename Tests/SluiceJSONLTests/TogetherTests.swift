@@ -46,16 +46,22 @@ struct TogetherTests {
         #expect(try store.drain() == texts(0..<100))
     }
 
-    @Test("more than 64 KiB are written in parts, and each segment has its usual size")
-    func manyEventsAreWrittenInParts() throws {
+    @Test("each segment is one write, and has its usual size")
+    func eachSegmentIsOneWrite() throws {
         let store = try opened()
         #expect(store.append(contentsOf: lines(0..<1_200, padding: 200)).isEmpty)
-        // A segment takes 500 events, about 120 KB.
-        #expect(files.calls(.write) == 5)
+        #expect(files.calls(.write) == 3)
         store.expectConservation()
         #expect(try store.nextBatch()?.events.count == 500)
         #expect(try store.nextBatch()?.events.count == 500)
         #expect(try store.nextBatch()?.texts == texts(1_000..<1_200, padding: 200))
+    }
+
+    @Test("priorities that alternate need one write each")
+    func alternatingPrioritiesNeedOneWriteEach() throws {
+        let store = try opened()
+        #expect(store.append(contentsOf: (0..<60).map { EventLine($0, $0 % 2 == 0 ? .critical : .normal) }).isEmpty)
+        #expect(files.calls(.write) == 2)
     }
 
     @Test("priorities may alternate", arguments: [JSONLStore.Durability.process, .buffered, .full])

@@ -95,7 +95,7 @@ public final class Pipeline: EventTracking {
         id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
     ) -> EventID {
-        path.track(name, properties, priority, id: id, storesTogether: true, configure).id
+        path.track(name, properties, priority, id: id, configure).id
     }
 
     /// Stores the events that `body` tracks together. Use it for many events at once, such as records of the past: a
@@ -108,12 +108,15 @@ public final class Pipeline: EventTracking {
     /// ```
     ///
     /// Each event passes the processors when it is tracked. When this method returns, all events are as safe as the
-    /// stores promise, also if `body` throws. Until then, a crash can lose them. Sluice keeps at most 256 KiB of them in
-    /// memory, and stores them earlier if there are more. Events that other threads track in the meantime are stored
-    /// immediately.
+    /// stores promise, also if `body` throws. Until then, a crash can lose them. Sluice keeps at most 256 KiB of lines in
+    /// memory, and stores them earlier if there are more. If the pipeline is shut down before, they are dropped, and counted
+    /// when `body` ends.
     ///
-    /// - Parameter body: Tracks events with this pipeline on the thread that it is called on. Calls inside of `body`
-    ///   belong to the outermost one.
+    /// Events that plugins make, and those of other threads, are stored immediately, and so are all events if the
+    /// pipeline has an `onTrace` closure.
+    ///
+    /// - Parameter body: Tracks events with this pipeline on the thread that it is called on. If it calls this method
+    ///   too, the inner events are stored with the outer ones.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
     @discardableResult

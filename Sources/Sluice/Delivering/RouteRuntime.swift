@@ -157,13 +157,15 @@ final class RouteRuntime: Sendable {
 
     /// Stores events together.
     ///
-    /// - Parameter lines: the events, and whether each of them reaches the route now.
-    func append(contentsOf lines: [(line: EventLine, isNew: Bool)]) {
-        let errors = store.append(contentsOf: lines.map(\.line))
+    /// - Parameters:
+    ///   - lines: the events.
+    ///   - areNew: whether the events reach the route now. Otherwise they were counted before.
+    func append(contentsOf lines: [EventLine], areNew: Bool) {
+        let errors = store.append(contentsOf: lines)
         update { state in
-            for (index, (line, isNew)) in lines.enumerated() {
-                if isNew { state.journal.ledger.received += 1 }
-                if let error = errors[index] {
+            if areNew { state.journal.ledger.received += lines.count }
+            for (index, line) in lines.enumerated() {
+                if !errors.isEmpty, let error = errors[index] {
                     state.journal.refused(error)
                 } else {
                     state.appended(line.priority, at: { environment.time.continuousTime() })

@@ -130,6 +130,9 @@ struct ProcessMutex {
     /// Protects the list, and is not in it. A thread that holds it waits for no other mutex.
     // nonisolated(unsafe): a pointer isn't Sendable, and this one is to a mutex.
     nonisolated(unsafe) private static let guardian: ProcessMutex = {
+        #if canImport(Glibc)
+            _ = lockUntil  // Not during a fork.
+        #endif
         pthread_atfork(
             { ProcessMutex.lockAll() }, { ProcessMutex.unlockAll() },
             {
@@ -145,23 +148,25 @@ struct ProcessMutex {
 
     /// Locks all mutexes in the order of the list.
     ///
-    /// A thread that holds one of them may wait for another one that this thread holds already. Then this thread unlocks all and
-    /// begins again, with the mutex that was missing as the first. So the list gets the order in which the threads
-    /// lock, and this thread waits for each mutex only while others use it.
+    /// A thread that holds one of them may wait for another one that this thread holds already. Then this thread unlocks all,
+    /// moves the mutex that was missing to the front, and begins again. So the list gets the order in which the threads
+    /// lock. A mutex can also be missing because its thread writes to a slow drive, so the patience grows.
     private static func lockAll() {
         fork.lock()
-        while let missing = lockList() {
+        var patience = 1
+        while let missing = lockList(patience) {
             guardian.lock()
             remove(missing)
             insert(missing)
             guardian.unlock()
             unlockList()
+            patience = min(2 * patience, 4_096)
         }
     }
 
-    /// Locks all mutexes and the guardian, or returns the mutex that was missing. Without the guardian, other threads could create
-    /// mutexes.
-    private static func lockList() -> UnsafeMutablePointer<Node>? {
+    /// Locks all mutexes and the guardian, or returns one that wasn't free for `patience` milliseconds. Without the
+    /// guardian, other threads could create mutexes.
+    private static func lockList(_ patience: Int) -> UnsafeMutablePointer<Node>? {
         var newest: UnsafeMutablePointer<Node>?
         while true {
             guardian.lock()
@@ -171,7 +176,7 @@ struct ProcessMutex {
             guardian.unlock()
             var next = first
             while let node = next, node != newest {
-                guard ProcessMutex(node).lockSoon() else { return node }
+                guard ProcessMutex(node).lock(within: patience) else { return node }
                 node.pointee.isHeldByFork = true
                 next = node.pointee.next
             }
@@ -179,14 +184,36 @@ struct ProcessMutex {
         }
     }
 
-    /// Returns whether the mutex is locked. If others hold it longer than usual, it isn't.
-    private func lockSoon() -> Bool {
-        for _ in 0..<10_000 {
+    /// - Returns: whether the mutex is locked.
+    private func lock(within milliseconds: Int) -> Bool {
+        if tryLock() { return true }
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        let nanoseconds = now.tv_nsec + milliseconds % 1_000 * 1_000_000
+        var end = timespec(
+            tv_sec: now.tv_sec + milliseconds / 1_000 + nanoseconds / 1_000_000_000,
+            tv_nsec: nanoseconds % 1_000_000_000)
+        #if canImport(Glibc)
+            // In the queue of the mutex, a thread isn't passed over as often as one that tries again and again.
+            if let lock = ProcessMutex.lockUntil { return lock(primitive, CLOCK_MONOTONIC, &end) == 0 }
+        #endif
+        while (now.tv_sec, now.tv_nsec) < (end.tv_sec, end.tv_nsec) {
             if tryLock() { return true }
             sched_yield()
+            clock_gettime(CLOCK_MONOTONIC, &now)
         }
         return false
     }
+
+    #if canImport(Glibc)
+        private typealias LockUntil =
+            @convention(c) (UnsafeMutablePointer<Primitive>, clockid_t, UnsafePointer<timespec>) -> CInt
+
+        /// Nil before glibc 2.30. `pthread_mutex_timedlock` could wait without end if the wall clock is set back.
+        private static let lockUntil = dlsym(nil, "pthread_mutex_clocklock").map {
+            unsafeBitCast($0, to: LockUntil.self)
+        }
+    #endif
 
     private static func unlockAll(inChild: Bool = false) {
         guardian.unlock(inChild: inChild)

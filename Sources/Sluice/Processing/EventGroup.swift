@@ -1,33 +1,79 @@
 /// The events that one thread stores together, on their way to the stores.
 // @unchecked: only its thread uses it.
 final class EventGroup: @unchecked Sendable {
+    /// The lines for one route, one after the other.
+    private struct Lines {
+        let route: RouteRuntime
+        /// Whether the events reach the route now. Otherwise they were counted before.
+        let areNew: Bool
+        var bytes: [UInt8] = []
+        var ends: [(index: Int, priority: Event.Priority)] = []
+
+        var all: [EventLine] {
+            var start = 0
+            return ends.map { end, priority in
+                defer { start = end }
+                return EventLine(bytes: bytes[start..<end], priority: priority)
+            }
+        }
+    }
+
     /// Bounds the memory, and how much a crash can lose.
     private static let maximumBytes = 262_144
 
-    private let thread = currentThread
     private let processID = CurrentProcess.id
-    private var routes: [(route: RouteRuntime, lines: [(line: EventLine, isNew: Bool)])] = []
+    private var routes: [Lines] = []
     private var bytes = 0
+    /// Above 0 while a plugin makes an event, which learns whether it is stored, or a signal is delivered.
+    private var suspensions = 0
 
     /// The child of a `fork` leaves the group to its parent.
-    var isOfCurrentThread: Bool { thread == currentThread && processID == CurrentProcess.id }
+    var isOfCurrentProcess: Bool { processID == CurrentProcess.id }
 
-    /// - Returns: whether the group is full, and must be stored.
-    func add(_ line: EventLine, to route: RouteRuntime, isNew: Bool) -> Bool {
+    /// Runs `body`. The events that wait are stored before it, and its own are stored one by one, so that all keep their
+    /// order.
+    func suspend<Value>(_ body: () -> Value) -> Value {
+        store()
+        suspensions += 1
+        defer { suspensions -= 1 }
+        return body()
+    }
+
+    /// Takes a line.
+    ///
+    /// - Returns: false if the caller must store the line itself.
+    func take(_ line: EventLine, for route: RouteRuntime, isNew: Bool) -> Bool {
+        guard suspensions == 0 else { return false }
         let index = routes.firstIndex { $0.route === route } ?? routes.endIndex
-        if index == routes.endIndex { routes.append((route, [])) }
-        routes[index].lines.append((line, isNew))
+        if index == routes.endIndex { routes.append(Lines(route: route, areNew: isNew)) }
+        // Copied, so that the next event can be encoded in the same buffer.
+        routes[index].bytes.append(contentsOf: line.bytes)
+        routes[index].ends.append((routes[index].bytes.count, line.priority))
         bytes += line.bytes.count
-        return bytes >= EventGroup.maximumBytes
+        if bytes >= EventGroup.maximumBytes { store() }
+        return true
     }
 
     /// Stores the events. They are counted by their routes.
     func store() {
-        guard processID == CurrentProcess.id else { return }
         // Moved away first: a store can call a closure of the host, which can track events.
-        let full = routes
-        routes = []
         bytes = 0
-        for (route, lines) in full { route.append(contentsOf: lines) }
+        for index in routes.indices where !routes[index].ends.isEmpty {
+            var full = Lines(route: routes[index].route, areNew: routes[index].areNew)
+            swap(&full, &routes[index])
+            if isOfCurrentProcess {
+                full.route.append(contentsOf: full.all, areNew: full.areNew)
+            } else {
+                full.route.count { ledger in
+                    if full.areNew { ledger.received += full.ends.count }
+                    ledger.dropped.add(full.ends.count, .leftToParentProcess)
+                }
+            }
+            // A new buffer of this size would cost more than a tenth of an event.
+            guard routes[index].ends.isEmpty else { continue }
+            full.bytes.removeAll(keepingCapacity: true)
+            full.ends.removeAll(keepingCapacity: true)
+            routes[index] = full
+        }
     }
 }

@@ -7,12 +7,13 @@ final class EventPath: Sendable {
         var ledger = Ledger()
         /// The encoding errors that were reported, at most ``EventPath/maximumEncodingErrors``.
         var encodingErrors: Set<String> = []
-        /// Of the threads that store events together.
-        var groups: [EventGroup] = []
+        /// The threads that store events together.
+        var groups: [UInt: EventGroup] = [:]
 
         /// The group of the current thread.
         var group: EventGroup? {
-            groups.isEmpty ? nil : groups.first { $0.isOfCurrentThread }
+            if groups.isEmpty { return nil }
+            return groups[currentThread].flatMap { $0.isOfCurrentProcess ? $0 : nil }
         }
     }
 
@@ -91,15 +92,12 @@ final class EventPath: Sendable {
 
     // MARK: Entering
 
-    /// With `storesTogether`, the event may join the group of its thread.
-    ///
     /// - Returns: the event's id, and whether at least one route has stored the event, or its group will store it. The id
     ///   is `id`, unless that is nil or `configure` replaces the event.
     func track(
         _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
-        storesTogether: Bool, _ configure: (inout Event) -> Void
+        _ configure: (inout Event) -> Void
     ) -> (id: EventID, isStored: Bool) {
-        if !storesTogether { storeGroup() }
         let time = environment.time.wallTime()
         let (isOpen, id, group) = state.withLock { state in
             state.ledger.tracked += 1
@@ -113,7 +111,7 @@ final class EventPath: Sendable {
         configure(&event)
         event.chain = chain
         let trace = beginTrace(event)
-        let isStored = pass(&event, through: stages, storesTogether ? group : nil, trace)
+        let isStored = pass(&event, through: stages, group, trace)
         report(trace)
         return (event.id, isStored)
     }
@@ -123,7 +121,6 @@ final class EventPath: Sendable {
         _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
         _ configure: (inout Event) -> Void
     ) -> Bool {
-        storeGroup()
         let time = environment.time.wallTime()
         let branch = branch(of: event)
         let (isOpen, id) = state.withLock { state in
@@ -144,7 +141,6 @@ final class EventPath: Sendable {
 
     /// Lets an event continue below the stage that held it.
     func forward(_ event: Event, below index: Int) -> Bool {
-        storeGroup()
         let branch = branch(of: event)
         let isOpen = state.withLock { state in
             if branch == nil { state.ledger.held -= 1 }
@@ -259,10 +255,7 @@ final class EventPath: Sendable {
         _ line: Result<EventLine, SluiceError>, in route: RouteRuntime, isNew: Bool, _ group: EventGroup?,
         _ trace: TraceRecording?
     ) -> Bool {
-        if let group, case .success(let line) = line {
-            if group.add(line, to: route, isNew: isNew) { group.store() }
-            return true
-        }
+        if let group, case .success(let line) = line, group.take(line, for: route, isNew: isNew) { return true }
         do throws(SluiceError) {
             try route.append(line, isNew: isNew)
             trace?.didStore(in: route, nil)
@@ -292,18 +285,19 @@ final class EventPath: Sendable {
     ) throws(Failure) -> Result {
         // A trace names the route that has stored the event.
         guard onTrace == nil, state.withLock(\.group) == nil else { return try body() }
-        let group = EventGroup()
-        state.withLock { $0.groups.append(group) }
+        let (group, thread) = (EventGroup(), currentThread)
+        state.withLock { $0.groups[thread] = group }
         defer {
-            state.withLock { $0.groups.removeAll { $0 === group } }
+            state.withLock { $0.groups[thread] = nil }
             group.store()
         }
         return try body()
     }
 
-    /// Stores the events that wait in the group of this thread, because a later one is about to be stored.
-    private func storeGroup() {
-        state.withLock(\.group)?.store()
+    /// Runs `body`, whose events are stored one by one.
+    func storingOneByOne<Value>(_ body: () -> Value) -> Value {
+        guard let group = state.withLock(\.group) else { return body() }
+        return group.suspend(body)
     }
 
     // MARK: Tracing
@@ -386,13 +380,14 @@ final class EventPath: Sendable {
     /// track their events. On leaving, they first track their events, from the last line to the first, and then every
     /// processor updates its state.
     func receive(_ signal: Signal) {
-        storeGroup()
-        if signal.isLeaving {
-            for line in lines.reversed() { line.processor.emit(for: signal) }
-            for line in lines { line.processor.update(for: signal) }
-        } else {
-            for line in lines { line.processor.update(for: signal) }
-            for line in lines { line.processor.emit(for: signal) }
+        storingOneByOne {
+            if signal.isLeaving {
+                for line in lines.reversed() { line.processor.emit(for: signal) }
+                for line in lines { line.processor.update(for: signal) }
+            } else {
+                for line in lines { line.processor.update(for: signal) }
+                for line in lines { line.processor.emit(for: signal) }
+            }
         }
     }
 

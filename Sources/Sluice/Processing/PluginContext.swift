@@ -84,8 +84,9 @@ public final class PluginContext: Sendable {
         let excluded = event.flatMap { place(of: $0)?.path }
         var isStored = false
         for path in paths where path !== excluded {
-            let (_, isStoredThere) = path.track(
-                name, properties, priority, id: nil, storesTogether: false, configure)
+            let isStoredThere = path.storingOneByOne {
+                path.track(name, properties, priority, id: nil, configure).isStored
+            }
             if isStoredThere { isStored = true }
         }
         return isStored
@@ -109,7 +110,9 @@ public final class PluginContext: Sendable {
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
         guard let (path, index) = place(of: event) else { return false }
-        return path.insert(name, properties, priority, before: event, below: index, configure)
+        return path.storingOneByOne {
+            path.insert(name, properties, priority, before: event, below: index, configure)
+        }
     }
 
     /// Lets an event continue that your processor has held back with ``Disposition/hold``.
@@ -122,7 +125,7 @@ public final class PluginContext: Sendable {
     @discardableResult
     public func forward(_ event: Event) -> Bool {
         guard let (path, index) = place(of: event) else { return false }
-        return path.forward(event, below: index)
+        return path.storingOneByOne { path.forward(event, below: index) }
     }
 
     /// Ends an event that your processor has held back with ``Disposition/hold``.

@@ -126,4 +126,6 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let deleted = DropReason(rawValue: "deleted")
     /// It was stored, and its file was deleted by something else.
     public static let vanished = DropReason(rawValue: "vanished")
+    /// In the child of a `fork`: the parent tracked the event before, and delivers it.
+    public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")
 }

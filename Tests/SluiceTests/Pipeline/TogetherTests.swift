@@ -129,6 +129,44 @@ import Testing
             store.calls == [["a"], ["before b"], ["b"], ["from c"], ["c", "x"], ["d"], ["e"]])
     }
 
+    /// Tracks an event as a host would, while another event is processed and when the app ends.
+    final class Caller: Processor {
+        let pipeline = Locked<Pipeline?>(nil)
+
+        func process(_ event: inout Event) -> Disposition {
+            if ["before b", "from c", "d"].contains(event.name) { call("called for \(event.name)") }
+            return .keep
+        }
+
+        func emit(for signal: Signal) { call("called at the end") }
+
+        private func call(_ name: String) { _ = pipeline.withLock(\.self)?.track(name) }
+    }
+
+    @Test("events that a processor tracks as a host would have the same order as without the closure")
+    func callsOfProcessorsKeepTheirPlace() throws {
+        func names(_ isTogether: Bool) throws -> [String] {
+            let (caller, store) = (Caller(), CallStore())
+            let pipeline = try Pipeline {
+                Inserter()
+                caller
+                store
+                ScriptedTransport()
+            }
+            pipeline.pauseDelivery()
+            caller.pipeline.withLock { $0 = pipeline }
+            defer { caller.pipeline.withLock { $0 = nil } }
+            let all = {
+                self.track("a", "b", "c", "d", "x", "e", in: pipeline)
+                pipeline.signal(.willTerminate)
+                #expect(store.calls.flatMap(\.self).last == "called at the end")
+            }
+            if isTogether { pipeline.trackTogether(all) } else { all() }
+            return store.calls.flatMap(\.self)
+        }
+        #expect(try names(true) == names(false))
+    }
+
     @Test("a signal finds the events of the closure in the store")
     func signalFindsEventsInStore() throws {
         let pipeline = try pipeline()

@@ -98,6 +98,39 @@ import Testing
         }
 
         @Test(
+            "the child of a fork leaves the events that wait in a closure to its parent, and counts them",
+            .disabled(
+                if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+        func childLeavesWaitingEventsToParent() async {
+            await #expect(processExitsWith: .success) {
+                let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
+                let fork = unsafeBitCast(symbol, to: Fork.self)
+                let pipeline = try Pipeline {
+                    MemoryStore()
+                    ScriptedTransport()
+                }
+                pipeline.pauseDelivery()
+                pipeline.track("First")
+                let child = pipeline.trackTogether {
+                    for _ in 0..<3 { pipeline.track("Event") }
+                    let child = fork()
+                    if child == 0 { pipeline.track("Child") }
+                    return child
+                }
+                let ledger = pipeline.ledger
+                let route = ledger.routes[0]
+                if child == 0 {
+                    let isRight = route.stored == 2 && route.dropped == [.leftToParentProcess: 3] && ledger.isBalanced
+                    _exit(isRight ? 0 : 1)
+                }
+                var status: Int32 = 0
+                waitpid(child, &status, 0)
+                try #require(child > 0 && status == 0)
+                #expect(route.stored == 4 && route.dropped.isEmpty && ledger.isBalanced)
+            }
+        }
+
+        @Test(
             "a fork ends while other threads create locks, and the child can use all locks",
             .disabled(
                 if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
