@@ -74,6 +74,17 @@ enum Guides {
         pipeline.track(Purchase(sku: "A-7", amount: 12.5))
     }
 
+    static func manyEvents(
+        _ pipeline: Pipeline, _ requests: [(path: String, time: Timestamp)], _ items: [(sku: String, price: Double)]
+    ) {
+        pipeline.trackTogether {
+            for request in requests {
+                pipeline.track("Request", ["path": request.path]) { $0.time = request.time }
+            }
+        }
+        pipeline.track(contentsOf: items.map { Purchase(sku: $0.sku, amount: $0.price) })
+    }
+
     static func processors(folder: String) throws {
         let identity = Identity(persistedIn: .file(folder + "/state"))
         let pipeline = try Pipeline {
