@@ -80,24 +80,12 @@ let package = Package(
                 .product(name: "SluiceIdentity", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "SluiceStdout", package: "Sluice"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Shop"),
-        .executableTarget(
-            name: "Load",
-            dependencies: [
-                "SluiceHummingbird",
-                .product(name: "Sluice", package: "Sluice"),
-                .product(name: "SluiceIdentity", package: "Sluice"),
-                .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            path: "Load"),
+            path: "Shop"),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

@@ -177,8 +177,9 @@ extension UserIDs {
 
 extension String {
     fileprivate var fits: Bool {
-        // Bytes first: counting the characters of 100 MB would take a while.
-        utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
+        // Bytes first: counting the characters of 100 MB would take a while, and few ids have as many bytes.
+        utf8.count <= UserIDs.maximumLength
+            || utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
     }
 
     /// Whether the text has no visible characters.

@@ -79,14 +79,17 @@ public struct UserScope: Processor {
     private static func values(
         _ distinctID: String?, _ loginID: String?, _ anonymousID: String?, _ properties: Properties
     ) -> Values {
-        var values = Values()
-        if distinctID ?? loginID ?? anonymousID == nil {
-            values = current ?? values
-        } else {
-            let ids = [distinctID, loginID, anonymousID].map { id in id.flatMap { UserIDs.isValid($0) ? $0 : nil } }
-            (values.distinctID, values.loginID, values.anonymousID) = (ids[0], ids[1], ids[2])
-            values.hasInvalidID = ids != [distinctID, loginID, anonymousID]
-            values.properties = current?.properties ?? [:]
+        var values = current ?? Values()
+        if distinctID ?? loginID ?? anonymousID != nil {
+            values.hasInvalidID = false
+            func valid(_ id: String?) -> String? {
+                guard let id, !UserIDs.isValid(id) else { return id }
+                values.hasInvalidID = true
+                return nil
+            }
+            values.distinctID = valid(distinctID)
+            values.loginID = valid(loginID)
+            values.anonymousID = valid(anonymousID)
         }
         values.properties.merge(properties)
         return values

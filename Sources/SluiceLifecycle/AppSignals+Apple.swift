@@ -193,7 +193,7 @@
 
     /// Ends with its last reference.
     // @unchecked: the token is only returned, and the notification center can be called from any thread.
-    private final class Observation: @unchecked Sendable {
+    final class Observation: @unchecked Sendable {
         private let token: any NSObjectProtocol
         private let center: NotificationCenter
 

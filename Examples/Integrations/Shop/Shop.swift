@@ -1,8 +1,10 @@
 // A shop that tracks its requests and purchases. Open http://127.0.0.1:8080/ and watch the events.
 //
 //     swift run Shop [--port 8080] [--store FOLDER|FILE.sqlite] [--to URL] [--deadline SECONDS]
+//     swift run -c release Shop --measure REQUESTS
 //
-// Without --to, events go to standard output. SIGTERM and control-C send the rest within the deadline.
+// Without --to, events go to standard output. SIGTERM and control-C send the rest within the deadline. --measure prints how
+// much tracking adds to the latency of the page, and fails if an event is missing.
 
 import Foundation
 import Hummingbird
@@ -24,6 +26,10 @@ enum Shop {
         let arguments = Array(CommandLine.arguments.dropFirst())
         func option(_ name: String) -> String? {
             arguments.firstIndex(of: name).flatMap { arguments.indices.contains($0 + 1) ? arguments[$0 + 1] : nil }
+        }
+        if let count = option("--measure").flatMap({ Int($0) }), count > 0 {
+            guard try await Load.run(count) else { exit(1) }
+            return
         }
         let logger = Logger(label: "Shop", factory: { StreamLogHandler.standardError(label: $0) })
         let pipeline = try pipeline(storingAt: option("--store") ?? "shop-events", to: option("--to"), logger)
@@ -55,16 +61,19 @@ enum Shop {
         }
     }
 
-    static func router(_ pipeline: Pipeline) -> Router<ShopContext> {
+    /// Returns the pages of the shop. Without a tracker, nothing is tracked.
+    static func router(_ tracker: (any EventTracking)?) -> Router<ShopContext> {
         let router = Router(context: ShopContext.self)
         router.add(middleware: Visitors())
-        router.add(middleware: RequestTracking(by: pipeline) { _, context in context.user })
+        if let tracker {
+            router.add(middleware: RequestTracking(by: tracker) { _, context in context.user })
+        }
         router.get("/") { _, context in Page(user: context.user.loginID) }
         router.post("/buy/:sku") { _, context in
             guard let product = Product.all.first(where: { $0.sku == context.parameters.get("sku") }) else {
                 throw HTTPError(.notFound)
             }
-            pipeline.track("Purchase", ["sku": product.sku, "amount": product.price])
+            tracker?.track("Purchase", ["sku": product.sku, "amount": product.price])
             return Page(user: context.user.loginID, message: "You have bought \(product.name).")
         }
         router.post("/login") { request, context in
@@ -72,7 +81,7 @@ enum Shop {
             let name = try await request.decode(as: Form.self, context: context).name
             let value = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
             UserScope.with(loginID: name, anonymousID: context.user.anonymousID) {
-                _ = pipeline.track("Login")
+                _ = tracker?.track("Login")
             }
             var response = Response(status: .seeOther, headers: [.location: "/"])
             response.setCookie(Cookie(name: "user", value: value, path: "/", sameSite: .lax))

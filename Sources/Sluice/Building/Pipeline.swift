@@ -126,6 +126,11 @@ public final class Pipeline: EventTracking {
         try path.storingTogether(body)
     }
 
+    /// Counts events that were tracked before the pipeline was built, and are lost. For platform adapters.
+    package func drop(_ count: Int, _ reason: DropReason) {
+        path.drop(count, reason)
+    }
+
     // MARK: The host's platform
 
     /// Reports a lifecycle or network change to all processors, then to delivery, which sends waiting events when the

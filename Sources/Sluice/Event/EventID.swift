@@ -113,14 +113,16 @@ package func hexadecimalDigit(_ character: UInt8) -> UInt8? {
 }
 
 /// Creates ids that ascend although the clock counts milliseconds and can be set back.
-struct EventIDGenerator: Sendable {
+package struct EventIDGenerator: Sendable {
     private var millisecond: Int64 = .min
     private var counter: UInt64 = 0
+
+    package init() {}
 
     /// A clock set back by more than this is followed. Otherwise all ids of a day could share one millisecond.
     private static let tolerance: Int64 = 10_000
 
-    mutating func next(at time: Timestamp, random: () -> UInt64) -> EventID {
+    package mutating func next(at time: Timestamp, random: () -> UInt64) -> EventID {
         let now = min(max(time.milliseconds, 0), 1 << 48 - 1)
         if now > millisecond || now < millisecond - EventIDGenerator.tolerance {
             millisecond = now

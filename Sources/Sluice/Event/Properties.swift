@@ -126,8 +126,13 @@ public struct Properties: Sendable {
     ///
     /// - Complexity: O(count × others.count).
     public mutating func merge(_ others: Properties) {
-        others.forEachPair { name, value in self[copy name] = copy value }
-        bounds.sanitizations.formUnion(others.bounds.sanitizations)
+        let sanitizations = bounds.sanitizations.union(others.bounds.sanitizations)
+        if isEmpty {
+            self = others
+        } else {
+            others.forEachPair { name, value in self[copy name] = copy value }
+        }
+        bounds.sanitizations = sanitizations
     }
 
     /// Adds the properties of a literal with variables, as ``merge(_:)-(Properties)`` does.

@@ -168,6 +168,15 @@ final class EventPath: Sendable {
         }
     }
 
+    /// Counts events that have not entered the pipeline.
+    func drop(_ count: Int, _ reason: DropReason) {
+        state.withLock { state in
+            state.ledger.tracked += count
+            state.ledger.dropped.add(count, reason)
+        }
+        report(.dropped, "\(count) events were dropped before the pipeline was built: \(reason.rawValue)")
+    }
+
     private func branch(of event: Event) -> Branch? {
         event.chain == chain ? nil : branches.first { $0.chain == event.chain }
     }

@@ -14,6 +14,7 @@ import UIKit
         Keychain.items = [:]
         Keychain.accessGroups = ["app"]
         Keychain.isLocked = false
+        UIApplication.shared.isProtectedDataAvailable = true
         Keychain.remainingWrites = .max
         for name in ["sluice", "sluice.two"] {
             for item in ["identity", "identity.corrupt"] {
@@ -24,11 +25,11 @@ import UIKit
     }
 
     /// The identity of a new launch.
-    private func launch(accessGroup: String? = nil) -> Identity {
+    func launch(accessGroup: String? = nil) -> Identity {
         Identity(persistedIn: .device(accessGroup: accessGroup))
     }
 
-    private var defaults: Data? { UserDefaults.standard.data(forKey: "sluice.identity") }
+    var defaults: Data? { UserDefaults.standard.data(forKey: "sluice.identity") }
 
     private func removeApp() {
         UserDefaults.standard.removeObject(forKey: "sluice.identity")

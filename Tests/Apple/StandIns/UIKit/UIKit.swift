@@ -13,6 +13,12 @@
     public nonisolated static let willEnterForegroundNotification = Notification.Name("UIApplicationWillForeground")
     public nonisolated static let willTerminateNotification = Notification.Name("UIApplicationWillTerminate")
 
+    public nonisolated static let protectedDataDidBecomeAvailableNotification = Notification.Name(
+        "UIApplicationProtectedDataDidBecomeAvailable")
+
+    /// A test sets this: false while the device is locked.
+    public var isProtectedDataAvailable = true
+
     /// A test sets this.
     public var applicationState = State.inactive
 
