@@ -184,7 +184,9 @@ extension String {
 
     /// Whether the text has no visible characters.
     fileprivate var isBlank: Bool {
-        unicodeScalars.allSatisfy { scalar in
+        // Most ids begin with a visible ASCII character, and Unicode's tables are slow.
+        if let first = utf8.first, (0x21...0x7E).contains(first) { return false }
+        return unicodeScalars.allSatisfy { scalar in
             let properties = scalar.properties
             return properties.isWhitespace || properties.generalCategory == .control
                 || properties.generalCategory == .format

@@ -9,8 +9,8 @@ import SluiceJSONL
 
 /// What tracking adds to the latency of the shop's page.
 ///
-/// Two shops on loopback are the same, but only one tracks its requests, into a `JSONLStore`. Single requests go to one after
-/// the other, in alternating order, so that both see the same machine.
+/// Three shops on loopback are the same, but one doesn't track its requests, and the others store the events with different
+/// durabilities. Single requests go to one after the other, in changing order, so that all see the same machine.
 enum Load {
     private static let warmUp = 500
 
@@ -20,29 +20,36 @@ enum Load {
     static func run(_ count: Int) async throws -> Bool {
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-load-\(UUID().uuidString)")
         defer { do { try FileManager.default.removeItem(at: folder) } catch { print("# \(error)") } }
-        let pipeline = try Pipeline {
-            UserScope()
-            JSONLStore(at: folder.path)
-            NullTransport()
+        func pipeline(_ durability: JSONLStore.Durability) throws -> Pipeline {
+            try Pipeline {
+                UserScope()
+                JSONLStore(at: folder.appending(path: "\(durability)").path, durability: durability)
+                NullTransport()
+            }
         }
+        let pipelines = [nil, try pipeline(.process), try pipeline(.buffered)]
         let latencies = try await withThrowingTaskGroup(of: Void.self) { group in
-            let urls = AsyncStream<(isTracked: Bool, url: String)>.makeStream()
-            for isTracked in [false, true] {
-                let shop = shop(trackedBy: isTracked ? pipeline : nil) { urls.continuation.yield((isTracked, $0)) }
+            let running = AsyncStream<(shop: Int, url: String)>.makeStream()
+            for (index, pipeline) in pipelines.enumerated() {
+                let shop = shop(trackedBy: pipeline) { running.continuation.yield((index, $0)) }
                 group.addTask { try await shop.run() }
             }
-            var shops: [Bool: String] = [:]
-            for await (isTracked, url) in urls.stream {
-                shops[isTracked] = url
-                if shops.count == 2 { break }
+            var urls: [Int: String] = [:]
+            for await (shop, url) in running.stream {
+                urls[shop] = url
+                if urls.count == pipelines.count { break }
             }
             defer { group.cancelAll() }
-            return try await measure(shops, count)
+            return try await measure(urls, count)
         }
-        let ledger = await pipeline.shutdown()
         report(latencies)
-        print("requests \(count + warmUp), events \(ledger.tracked), delivered \(ledger.routes[0].delivered)")
-        return ledger.isBalanced && ledger.routes[0].delivered == count + warmUp
+        var isComplete = true
+        for pipeline in pipelines {
+            guard let ledger = await pipeline?.shutdown() else { continue }
+            print("requests \(count + warmUp), events \(ledger.tracked), delivered \(ledger.routes[0].delivered)")
+            isComplete = isComplete && ledger.isBalanced && ledger.routes[0].delivered == count + warmUp
+        }
+        return isComplete
     }
 
     private static func shop(
@@ -56,31 +63,33 @@ enum Load {
             logger: logger)
     }
 
-    /// Returns the latencies of both shops in microseconds, ascending, without those of the first requests.
-    private static func measure(_ shops: [Bool: String], _ count: Int) async throws -> [Bool: [Double]] {
-        var latencies: [Bool: [Double]] = [:]
+    /// Returns the latencies of each shop in microseconds, ascending, without those of the first requests.
+    private static func measure(_ urls: [Int: String], _ count: Int) async throws -> [[Double]] {
+        var latencies = urls.keys.sorted().map { _ in [Double]() }
         for number in 0..<(warmUp + count) {
-            for isTracked in number.isMultiple(of: 2) ? [false, true] : [true, false] {
-                var request = HTTPClientRequest(url: shops[isTracked] ?? "")
+            for place in latencies.indices {
+                let shop = (place + number) % latencies.count
+                var request = HTTPClientRequest(url: urls[shop] ?? "")
                 request.headers = ["Cookie": "visitor=visitor-\(number % 100)"]
                 let start = ContinuousClock.now
                 let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
                 _ = try await response.body.collect(upTo: 1_000_000)
-                if number >= warmUp {
-                    latencies[isTracked, default: []].append((ContinuousClock.now - start) / .microseconds(1))
-                }
+                if number >= warmUp { latencies[shop].append((ContinuousClock.now - start) / .microseconds(1)) }
             }
         }
-        return latencies.mapValues { $0.sorted() }
+        return latencies.map { $0.sorted() }
     }
 
-    private static func report(_ latencies: [Bool: [Double]]) {
-        guard let plain = latencies[false], let tracked = latencies[true] else { return }
-        print("latency             without       with   ratio")
+    private static func report(_ latencies: [[Double]]) {
+        print("latency of      no event       .process             .buffered")
         func row(_ name: String, _ value: ([Double]) -> Double) {
-            let (without, with) = (value(plain), value(tracked))
-            print(name.padding(toLength: 16, withPad: " ", startingAt: 0), terminator: "")
-            print(String(format: "%8.1f µs %8.1f µs %7.3f", without, with, with / without))
+            let values = latencies.map(value)
+            print(name.padding(toLength: 13, withPad: " ", startingAt: 0), terminator: "")
+            print(String(format: "%8.1f µs", values[0]), terminator: "")
+            for value in values.dropFirst() {
+                print(String(format: "  %8.1f µs %7.3f", value, value / values[0]), terminator: "")
+            }
+            print()
         }
         for percent in [50, 90, 99] { row("percentile \(percent)") { $0[($0.count - 1) * percent / 100] } }
         row("mean") { $0.reduce(0, +) / Double($0.count) }
