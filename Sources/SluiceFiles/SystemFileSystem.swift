@@ -15,6 +15,7 @@ package struct SystemFileSystem: FileSystem {
     package var maximumFileBytes: Int
 
     package init() {
+        occupyStandardDescriptors()
         var limit = rlimit()
         #if canImport(Glibc)
             let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
@@ -33,11 +34,13 @@ package struct SystemFileSystem: FileSystem {
         if options.contains(.create) { flags |= O_CREAT }
         if options.contains(.exclusive) { flags |= O_EXCL }
         if options.contains(.directory) { flags |= O_DIRECTORY }
-        occupyStandardDescriptors()
         let file = try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) }
         guard file <= STDERR_FILENO else { return FileDescriptor(rawValue: file) }
-        // There is no /dev/null, or the host has just closed this standard descriptor.
-        defer { _ = close(file) }
+        // The host has closed this standard descriptor meanwhile, or there is no /dev/null.
+        defer {
+            _ = close(file)
+            occupyStandardDescriptors()
+        }
         return FileDescriptor(rawValue: try checked { fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) })
     }
 

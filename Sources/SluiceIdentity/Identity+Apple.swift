@@ -27,8 +27,9 @@
         /// that is launched creates the id. The other apps adopt a change at their next launch, or before their next
         /// change. On macOS, an access group needs the data protection keychain, and so a signed app.
         ///
-        /// Before the first unlock after a restart neither place can be read: building the pipeline then throws, and
-        /// you can try again later.
+        /// Before the first unlock after a restart neither place can be read. Building a pipeline with an ``Identity``
+        /// then throws, but to other plugins the user defaults look empty, as at the first launch. If the system can
+        /// launch your app at that time, build the pipeline with `DeferredPipeline` of SluiceLifecycle.
         ///
         /// Call this method on the main thread, because only the main thread can read the vendor's id.
         ///

@@ -177,7 +177,7 @@ extension UserIDs {
 
 extension String {
     fileprivate var fits: Bool {
-        // Bytes first: counting the characters of 100 MB would take a while, and few ids have as many bytes.
+        // Bytes first: counting the characters of 100 MB would take a while. Most ids have few bytes and need no count.
         utf8.count <= UserIDs.maximumLength
             || utf8.count <= 4 * UserIDs.maximumLength && unicodeScalars.count <= UserIDs.maximumLength
     }

@@ -3,88 +3,120 @@
     public import Sluice
     import UIKit
 
-    /// Keeps events in memory until the device is unlocked for the first time after a restart, and builds your pipeline
-    /// then.
+    /// Builds your pipeline as soon as the device has been unlocked after its restart, and keeps earlier events in memory.
     ///
-    /// The system can launch an app before that, for example for a call. Files and the keychain can't be read yet, so a
-    /// pipeline with a store on disk or with an identity can't be built. If this can happen to your app, build the pipeline
-    /// with this object:
+    /// The system can launch an app before the first unlock, for example for a call. Files, user defaults and the keychain
+    /// can't be read then: a store on disk can't be opened, and the user and the consent are unknown. If this can happen to
+    /// your app, build the pipeline with this object:
     ///
     /// ```swift
-    /// let analytics = try DeferredPipeline {
+    /// let analytics = try DeferredPipeline(onFailure: { error in logger.error("\(error)") }) {
+    ///     let identity = Identity(persistedIn: .device())
     ///     let pipeline = try Pipeline {
-    ///         Identity(persistedIn: .device())
+    ///         identity
     ///         JSONLStore(at: queueDirectory)
     ///         HTTPTransport(to: collector)
     ///     }
-    ///     signals = AppSignals(to: pipeline)
+    ///     (self.identity, signals) = (identity, AppSignals(to: pipeline))
     ///     return pipeline
     /// }
     /// analytics.track("Call", ["kind": "video"])
     /// ```
     ///
-    /// Nearly always the pipeline is built immediately, and this object passes each event to it. Otherwise it keeps the
-    /// events with their ids and times. After the unlock it tracks them in the pipeline, in their order and before later
-    /// ones. They pass the processors then, and get the user and the consent that the device has stored. If the process
-    /// ends before the unlock, the events are lost, because nothing can be written.
+    /// In most launches, the pipeline is built immediately, and this object only passes events to it. Before the first
+    /// unlock it keeps the events with their ids and times. After the unlock it builds the pipeline and tracks them there,
+    /// in their order. Plugins process them at that time, so a session or a rate limit is that of the unlock, and events of
+    /// plugins, such as `$AppInstall`, can come first. If the process ends before the unlock, the kept events are lost,
+    /// because nothing can be written.
     public final class DeferredPipeline: EventTracking {
-        private struct State {
-            var pipeline: Pipeline?
-            /// Whether events go directly to the pipeline, because those before them have been passed to it.
-            var isReady = false
-            var ids = EventIDGenerator()
-            var events: [Event] = []
-            var dropped = 0
-            var observation: Observation?
+        private enum Phase {
+            case waiting
+            /// A thread passes the events that were kept to the pipeline.
+            case draining(Pipeline, by: ObjectIdentifier)
+            case ready(Pipeline)
         }
 
-        private let state = Locked(State())
-        private let capacity: Int
-        private let environment: PipelineEnvironment
-        private let onFailure: @MainActor @Sendable (any Error) -> Void
-        private let build: @MainActor @Sendable () throws -> Pipeline
+        private struct State {
+            var phase = Phase.waiting
+            var ids = EventIDGenerator()
+            var events: [Event] = []
+            var bytes = 0
+            var dropped = 0
 
-        /// Builds the pipeline, now or after the unlock.
+            /// The pipeline, if an event of this thread goes directly to it.
+            var destination: Pipeline? {
+                switch phase {
+                case .waiting: nil
+                // A closure of the host that is called for each of these events may track another one.
+                case .draining(let pipeline, let thread): ObjectIdentifier(Thread.current) == thread ? pipeline : nil
+                case .ready(let pipeline): pipeline
+                }
+            }
+        }
+
+        /// Other threads can track while events are drained. After this many rounds, they no longer wait for their turn.
+        private static let maximumRounds = 10
+
+        private let state = Locked(State())
+        private let maximumBytes: Int
+        private let environment: PipelineEnvironment
+        @MainActor private var build: (@MainActor () throws -> Pipeline)?
+        @MainActor private var onFailure: (@MainActor (any Error) -> Void)?
+        @MainActor private var observations: [Observation] = []
+
+        /// Builds the pipeline, now or after the first unlock.
         ///
         /// - Parameters:
-        ///   - capacity: The most events to keep in memory: 1,000 by default. Later ones are dropped, and the pipeline's
-        ///     ledger counts them as ``DropReason/storeFull``.
+        ///   - maximumBytes: The size of the events, as JSON, to keep in memory. Further events are dropped, and the
+        ///     pipeline's ledger counts them as ``Sluice/DropReason/beforeUnlock``.
         ///   - environment: The clock and the random numbers for the times and ids of these events.
         ///   - center: The center where the app's notifications are posted.
-        ///   - onFailure: Called if the pipeline can't be built after an unlock either. The next unlock tries again.
-        ///   - build: Builds the pipeline. It can be called several times, so create the store and the transport in it.
-        /// - Throws: The error of `build` if it fails although the device is unlocked.
+        ///   - onFailure: Called with the error if `build` throws after the unlock. The events stay, and `build` is called
+        ///     again when the device is unlocked or the app becomes active the next time.
+        ///   - build: Builds the pipeline. Create everything in it: the plugins, the store and the transport.
+        /// - Throws: The error of `build` if the device was unlocked before, and
+        ///   ``Sluice/SluiceError/Code/invalidArgument`` if `maximumBytes` is not positive.
         @available(iOSApplicationExtension, unavailable)
         @available(tvOSApplicationExtension, unavailable)
         @available(visionOSApplicationExtension, unavailable)
         @MainActor public init(
-            capacity: Int = 1_000,
+            holdingUpTo maximumBytes: Int = 1_048_576,
             environment: PipelineEnvironment = PipelineEnvironment(),
             from center: NotificationCenter = .default,
-            onFailure: @escaping @MainActor @Sendable (any Error) -> Void = { _ in },
-            _ build: @escaping @MainActor @Sendable () throws -> Pipeline
+            onFailure: @escaping @MainActor (any Error) -> Void,
+            _ build: @escaping @MainActor () throws -> Pipeline
         ) throws {
-            self.capacity = capacity
+            guard maximumBytes > 0 else {
+                throw SluiceError(.invalidArgument, "maximumBytes must be 1 or more, and is \(maximumBytes)")
+            }
+            self.maximumBytes = maximumBytes
             self.environment = environment
-            self.onFailure = onFailure
-            self.build = build
-            do {
-                use(try build())
-            } catch {
-                // A locked device was perhaps unlocked before, and the error has another cause. The next unlock reports it.
-                guard !UIApplication.shared.isProtectedDataAvailable else { throw error }
-                let unlock = UIApplication.protectedDataDidBecomeAvailableNotification
-                let observation = Observation(of: unlock, center) { [weak self] in
-                    MainActor.assumeIsolated { self?.retry() }
+            // A locked device has no protected data, also after its first unlock. Only before that, the vendor's id is
+            // unknown.
+            if UIApplication.shared.isProtectedDataAvailable || UIDevice.current.identifierForVendor != nil {
+                let pipeline = try build()
+                state.withLock { $0.phase = .ready(pipeline) }
+            } else {
+                (self.build, self.onFailure) = (build, onFailure)
+                let changes = [
+                    UIApplication.protectedDataDidBecomeAvailableNotification,
+                    UIApplication.didBecomeActiveNotification,
+                ]
+                observations = changes.map { name in
+                    Observation(of: name, center) { [weak self] in MainActor.assumeIsolated { self?.start() } }
                 }
-                state.withLock { $0.observation = observation }
             }
         }
 
-        /// The pipeline; nil until it is built.
-        public var pipeline: Pipeline? { state.withLock { $0.pipeline } }
+        /// The pipeline; nil until it is built and has the events that were kept.
+        public var pipeline: Pipeline? {
+            state.withLock { state in
+                if case .ready(let pipeline) = state.phase { pipeline } else { nil }
+            }
+        }
 
-        /// Tracks an event in the pipeline, or keeps it until there is one. See ``Pipeline/track(_:_:priority:id:configure:)``.
+        /// Tracks an event in the pipeline, or keeps it until there is one. See
+        /// ``Sluice/Pipeline/track(_:_:priority:id:configure:)``.
         ///
         /// - Parameters:
         ///   - name: The event's name.
@@ -98,23 +130,18 @@
             _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal, id: EventID? = nil,
             configure: (inout Event) -> Void = { _ in }
         ) -> EventID {
-            if let pipeline = readyPipeline {
+            if let pipeline = state.withLock(\.destination) {
                 return pipeline.track(name, properties, priority: priority, id: id, configure: configure)
             }
             let time = environment.time.wallTime()
             let id = id ?? state.withLock { $0.ids.next(at: time, random: environment.random) }
             var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
             configure(&event)
-            let pipeline = state.withLock { state -> Pipeline? in
-                if state.isReady { return state.pipeline }
-                if state.events.count < capacity { state.events.append(event) } else { state.dropped += 1 }
-                return nil
-            }
-            pipeline?.track(event)
+            keep(event)?.track(event)
             return event.id
         }
 
-        /// Stores the events that `body` tracks together if there is a pipeline. See ``Pipeline/trackTogether(_:)``.
+        /// Stores the events that `body` tracks together if there is a pipeline. See ``Sluice/Pipeline/trackTogether(_:)``.
         ///
         /// - Parameter body: Tracks the events on the thread that it is called on.
         /// - Returns: The result of `body`.
@@ -123,38 +150,63 @@
         public func trackTogether<Result, Failure: Error>(
             _ body: () throws(Failure) -> Result
         ) throws(Failure) -> Result {
-            guard let pipeline = readyPipeline else { return try body() }
+            guard let pipeline = state.withLock(\.destination) else { return try body() }
             return try pipeline.trackTogether(body)
         }
 
-        private var readyPipeline: Pipeline? { state.withLock { $0.isReady ? $0.pipeline : nil } }
-
-        @MainActor private func retry() {
-            do {
-                use(try build())
+        /// Keeps or drops an event.
+        ///
+        /// - Returns: the pipeline if it takes the event instead.
+        private func keep(_ event: Event) -> Pipeline? {
+            let size: Int
+            do throws(SluiceError) {
+                size = try EventLine(event, limit: maximumBytes).bytes.count
             } catch {
-                onFailure(error)
+                size = maximumBytes + 1
+            }
+            return state.withLock { state in
+                if let pipeline = state.destination { return pipeline }
+                switch state.phase {
+                case .waiting where state.bytes + size > maximumBytes: state.dropped += 1
+                case .waiting, .draining, .ready:
+                    state.events.append(event)
+                    state.bytes += size
+                }
+                return nil
             }
         }
 
-        /// Passes the events to the pipeline until none is left.
-        private func use(_ pipeline: Pipeline) {
-            state.withLock { state in
-                state.pipeline = pipeline
-                state.observation = nil
+        /// Builds the pipeline, unless that has succeeded or is going on.
+        @MainActor private func start() {
+            guard UIApplication.shared.isProtectedDataAvailable, let build else { return }
+            self.build = nil
+            do {
+                drain(into: try build())
+                (onFailure, observations) = (nil, [])
+            } catch {
+                self.build = build
+                onFailure?(error)
             }
-            while true {
-                let (events, dropped) = state.withLock { state in
-                    defer { (state.events, state.dropped) = ([], 0) }
-                    state.isReady = state.events.isEmpty
-                    return (state.events, state.dropped)
+        }
+
+        @MainActor private func drain(into pipeline: Pipeline) {
+            let dropped = state.withLock { state in
+                state.phase = .draining(pipeline, by: ObjectIdentifier(Thread.current))
+                return state.dropped
+            }
+            for round in 1...DeferredPipeline.maximumRounds {
+                let events = state.withLock { state in
+                    let isLast = state.events.isEmpty || round == DeferredPipeline.maximumRounds
+                    if isLast { state.phase = .ready(pipeline) }
+                    defer { state.events = [] }
+                    return state.events
                 }
-                if dropped > 0 { pipeline.drop(dropped, .storeFull) }
-                if events.isEmpty { return }
+                if events.isEmpty { break }
                 pipeline.trackTogether {
                     for event in events { pipeline.track(event) }
                 }
             }
+            if dropped > 0 { pipeline.drop(dropped, .beforeUnlock) }
         }
     }
 
@@ -163,5 +215,10 @@
         fileprivate func track(_ event: Event) {
             track(event.name, priority: event.priority, id: event.id) { $0 = event }
         }
+    }
+
+    extension DropReason {
+        /// It was tracked before the first unlock, when the memory of a ``DeferredPipeline`` was full.
+        public static let beforeUnlock = DropReason(rawValue: "beforeUnlock")
     }
 #endif

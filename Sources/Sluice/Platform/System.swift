@@ -9,8 +9,7 @@
 #endif
 
 /// Opens standard input, output and error if the host was started without them, or has closed them. Otherwise a file or a
-/// socket of ours could get one of these numbers, and everything that the host prints would go there. Call this before each
-/// opening.
+/// socket of ours could get one of these numbers, and everything that the host prints would go there.
 ///
 /// Input can't be read then, and output can't be written, so a later use fails as before.
 package func occupyStandardDescriptors() {

@@ -174,7 +174,7 @@ final class EventPath: Sendable {
             state.ledger.tracked += count
             state.ledger.dropped.add(count, reason)
         }
-        report(.dropped, "\(count) events were dropped before the pipeline was built: \(reason.rawValue)")
+        report(.dropped, "events from before the pipeline was built are dropped: \(count) (\(reason.rawValue))")
     }
 
     private func branch(of event: Event) -> Branch? {

@@ -7,13 +7,17 @@ import SluiceTesting
 import Testing
 import UIKit
 
-/// A launch before the first unlock. In the suite that uses the same stand-in for the keychain.
+/// A launch before the first unlock. In the suite that uses the same stand-ins for the keychain and the device.
 extension DeviceIdentityTests {
-    /// Neither the keychain nor the user defaults can be read. The latter look empty.
-    private func lock() {
+    private static var vendorID: UUID?
+
+    /// The device has been restarted. Neither the keychain nor the user defaults can be read; the latter look empty.
+    private func restartDevice() {
         Keychain.isLocked = true
         UserDefaults.standard.set(defaults, forKey: "locked")
         UserDefaults.standard.removeObject(forKey: "sluice.identity")
+        Self.vendorID = UIDevice.current.identifierForVendor
+        UIDevice.current.identifierForVendor = nil
         UIApplication.shared.isProtectedDataAvailable = false
     }
 
@@ -23,8 +27,21 @@ extension DeviceIdentityTests {
             UserDefaults.standard.set(data, forKey: "sluice.identity")
         }
         UserDefaults.standard.removeObject(forKey: "locked")
+        UIDevice.current.identifierForVendor = Self.vendorID
         UIApplication.shared.isProtectedDataAvailable = true
         center.post(name: UIApplication.protectedDataDidBecomeAvailableNotification, object: nil)
+    }
+
+    /// A deferred pipeline that must not fail, into a store.
+    private func deferred(
+        holdingUpTo maximumBytes: Int = 1_048_576, into store: RecordingStore, _ center: NotificationCenter
+    ) throws -> DeferredPipeline {
+        try DeferredPipeline(holdingUpTo: maximumBytes, from: center, onFailure: { Issue.record($0) }) {
+            try Pipeline {
+                store
+                NullTransport()
+            }
+        }
     }
 
     @Test("events of a launch before the first unlock get the stored user, and keep their order, ids and times")
@@ -37,13 +54,13 @@ extension DeviceIdentityTests {
         }
         try identity.login("customer-42")
         #expect(earlier.ledger.tracked == 1)  // Its $SignUp.
-        lock()
-        let (center, time) = (NotificationCenter(), VirtualTime())
-        var store = RecordingStore()
+        restartDevice()
+        let (center, store, time) = (NotificationCenter(), RecordingStore(), VirtualTime())
         let environment = PipelineEnvironment(time: time)
-        let analytics = try DeferredPipeline(environment: environment, from: center) {
-            store = RecordingStore()
-            return try Pipeline(environment: environment) {
+        let analytics = try DeferredPipeline(
+            environment: environment, from: center, onFailure: { Issue.record($0) }
+        ) {
+            try Pipeline(environment: environment) {
                 Identity(persistedIn: .device())
                 store
                 NullTransport()
@@ -73,11 +90,12 @@ extension DeviceIdentityTests {
         #expect(ledger.tracked == 4 && ledger.dropped.isEmpty && ledger.isBalanced)
     }
 
-    @Test("an unlocked device builds the pipeline immediately")
-    func unlockedDeviceBuildsImmediately() throws {
+    @Test("nothing is built before the first unlock, because user defaults look empty and don't fail")
+    func nothingIsBuiltBeforeUnlock() throws {
+        restartDevice()
         let (center, store) = (NotificationCenter(), RecordingStore())
         var builds = 0
-        let analytics = try DeferredPipeline(from: center) {
+        let analytics = try DeferredPipeline(from: center, onFailure: { Issue.record($0) }) {
             builds += 1
             return try Pipeline {
                 store
@@ -85,27 +103,38 @@ extension DeviceIdentityTests {
             }
         }
         analytics.track("A")
-        #expect(store.events.map(\.name) == ["A"])
+        // The app can be active above the lock screen.
+        center.post(name: UIApplication.didBecomeActiveNotification, object: nil)
+        #expect(builds == 0)
+        unlock(center)
         unlock(center)
         #expect(builds == 1 && store.events.count == 1)
     }
 
-    @Test("an error on an unlocked device is thrown")
-    func errorOnUnlockedDeviceIsThrown() {
+    @Test("a device that was unlocked before builds the pipeline immediately, or throws", arguments: [true, false])
+    func unlockedDeviceBuildsImmediately(isLockedAgain: Bool) throws {
+        UIApplication.shared.isProtectedDataAvailable = !isLockedAgain
+        let (center, store) = (NotificationCenter(), RecordingStore())
+        let analytics = try deferred(into: store, center)
+        analytics.track("A")
+        #expect(store.events.map(\.name) == ["A"] && analytics.pipeline != nil)
         #expect(throws: SluiceError.self) {
-            try DeferredPipeline { throw SluiceError(.invalidArgument, "no") }
+            try DeferredPipeline(onFailure: { Issue.record($0) }) { throw SluiceError(.invalidArgument, "no") }
         }
+        #expect(throws: SluiceError.self) { try deferred(holdingUpTo: 0, into: store, center) }
     }
 
-    @Test("an error after the unlock is reported, and the next unlock tries again with the same events")
+    @Test("an error after the unlock is reported, and the next unlock or activity tries again with the same events")
     func errorAfterUnlockIsReported() throws {
-        lock()
+        restartDevice()
         let (center, store) = (NotificationCenter(), RecordingStore())
-        var errors: [any Error] = []
+        var errors: [String?] = []
         var builds = 0
-        let analytics = try DeferredPipeline(from: center, onFailure: { errors.append($0) }) {
+        let analytics = try DeferredPipeline(
+            from: center, onFailure: { errors.append(($0 as? SluiceError)?.message) }
+        ) {
             builds += 1
-            if builds < 4 { throw SluiceError(.storageUnavailable, "attempt \(builds)") }
+            if builds < 3 { throw SluiceError(.storageUnavailable, "attempt \(builds)") }
             return try Pipeline {
                 store
                 NullTransport()
@@ -114,62 +143,73 @@ extension DeviceIdentityTests {
         analytics.track("A")
         unlock(center)
         unlock(center)
-        #expect(errors.map { ($0 as? SluiceError)?.message } == ["attempt 2", "attempt 3"])
+        #expect(errors == ["attempt 1", "attempt 2"])
         #expect(analytics.pipeline == nil && store.events.isEmpty)
-        unlock(center)
+        center.post(name: UIApplication.didBecomeActiveNotification, object: nil)
         #expect(store.events.map(\.name) == ["A"] && errors.count == 2)
         unlock(center)
-        #expect(builds == 4)
+        #expect(builds == 3)
     }
 
-    @Test("events above the capacity are counted by the pipeline's ledger and reported")
-    func eventsAboveCapacityAreCounted() throws {
-        lock()
+    @Test("events that don't fit into the memory are counted by the pipeline's ledger, and reported once")
+    func eventsAboveLimitAreCounted() throws {
+        restartDevice()
         let (center, store) = (NotificationCenter(), RecordingStore())
         let messages = Locked<[String]>([])
-        let analytics = try DeferredPipeline(capacity: 3, from: center) {
-            if Keychain.isLocked { throw SluiceError(.storageUnavailable, "locked") }
-            return try Pipeline(onDiagnostic: { message in messages.withLock { $0.append(message.message) } }) {
+        let analytics = try DeferredPipeline(
+            holdingUpTo: 380, from: center, onFailure: { Issue.record($0) }
+        ) {
+            try Pipeline(onDiagnostic: { message in messages.withLock { $0.append(message.message) } }) {
                 store
                 NullTransport()
             }
         }
+        analytics.track("E", ["text": .string(String(repeating: "x", count: 500))])
         for number in 0..<5 { analytics.track("E", ["n": .int(Int64(number))]) }
         unlock(center)
         #expect(store.events.compactMap { $0.properties["n"] } == [0, 1, 2])
         let ledger = try #require(analytics.pipeline).ledger
-        #expect(ledger.tracked == 5 && ledger.dropped == [.storeFull: 2] && ledger.isBalanced)
-        #expect(messages.withLock { $0 } == ["2 events were dropped before the pipeline was built: storeFull"])
+        #expect(ledger.tracked == 6 && ledger.dropped == [.beforeUnlock: 3] && ledger.isBalanced)
+        #expect(
+            messages.withLock { $0 } == ["events from before the pipeline was built are dropped: 3 (beforeUnlock)"])
     }
 
     @Test("an unlock while an event is being made keeps the event")
     func unlockWhileEventIsMade() throws {
-        lock()
+        restartDevice()
         let (center, store) = (NotificationCenter(), RecordingStore())
-        let analytics = try DeferredPipeline(from: center) {
-            if Keychain.isLocked { throw SluiceError(.storageUnavailable, "locked") }
-            return try Pipeline {
-                store
-                NullTransport()
-            }
-        }
+        let analytics = try deferred(into: store, center)
         analytics.track("A")
         analytics.track("B") { _ in unlock(center) }
         #expect(store.events.map(\.name) == ["A", "B"])
     }
 
+    @Test("a closure that gets the traces can track, also while the events are passed on")
+    func traceClosureCanTrack() throws {
+        restartDevice()
+        let (center, store) = (NotificationCenter(), RecordingStore())
+        let holder = Locked<DeferredPipeline?>(nil)
+        let analytics = try DeferredPipeline(from: center, onFailure: { Issue.record($0) }) {
+            try Pipeline(onTrace: { trace in
+                _ = holder.withLock(\.self)?.track("Seen")
+            }) {
+                store
+                NullTransport()
+            }
+        }
+        holder.withLock { $0 = analytics }
+        for _ in 0..<3 { analytics.track("A") }
+        unlock(center)
+        #expect(store.events.map(\.name) == ["A", "Seen", "A", "Seen", "A", "Seen"])
+        holder.withLock { $0 = nil }
+    }
+
     @Test("threads that track during the unlock lose nothing, and each thread's events keep their order")
     func threadsDuringUnlockLoseNothing() async throws {
         for _ in 0..<50 {
-            lock()
+            restartDevice()
             let (center, store) = (NotificationCenter(), RecordingStore())
-            let analytics = try DeferredPipeline(capacity: .max, from: center) {
-                if Keychain.isLocked { throw SluiceError(.storageUnavailable, "locked") }
-                return try Pipeline {
-                    store
-                    NullTransport()
-                }
-            }
+            let analytics = try deferred(into: store, center)
             let started = Locked(0)
             await withTaskGroup(of: Void.self) { group in
                 for thread in 0..<4 {
@@ -190,18 +230,32 @@ extension DeviceIdentityTests {
         }
     }
 
-    @Test("a deferred pipeline that is released before the unlock builds nothing")
-    func releasedBeforeUnlockBuildsNothing() throws {
-        lock()
-        let center = NotificationCenter()
-        var builds = 0
-        var analytics: DeferredPipeline? = try DeferredPipeline(from: center) {
-            builds += 1
-            throw SluiceError(.storageUnavailable, "locked")
+    @Test("a deferred pipeline that is released before the unlock builds nothing, and after it keeps no closure")
+    func closuresAreReleased() throws {
+        final class Owner {}
+        for isUnlocked in [false, true] {
+            restartDevice()
+            let (center, store) = (NotificationCenter(), RecordingStore())
+            weak var weakOwner: Owner?
+            var builds = 0
+            var analytics: DeferredPipeline?
+            do {
+                let owner = Owner()
+                weakOwner = owner
+                analytics = try DeferredPipeline(from: center, onFailure: { _ in _ = owner }) {
+                    builds += 1
+                    _ = owner
+                    return try Pipeline {
+                        store
+                        NullTransport()
+                    }
+                }
+            }
+            #expect(weakOwner != nil)
+            if !isUnlocked { analytics = nil }
+            unlock(center)
+            #expect(weakOwner == nil && builds == (isUnlocked ? 1 : 0))
+            withExtendedLifetime(analytics) {}
         }
-        analytics?.track("A")
-        analytics = nil
-        unlock(center)
-        #expect(builds == 1)
     }
 }

@@ -22,11 +22,13 @@ enum SluicePipeline {
     /// Six stages and a store on disk.
     static func onDisk(
         in folder: String, durability: JSONLStore.Durability = .process, capacity: Int = .max,
-        delivery: DeliveryPolicy = .standard, to transport: any Transport = NullTransport()
+        delivery: DeliveryPolicy = .standard, environment: PipelineEnvironment = PipelineEnvironment(),
+        to transport: any Transport = NullTransport()
     ) throws -> Pipeline {
-        try Pipeline(delivery: delivery) {
+        try Pipeline(delivery: delivery, environment: environment) {
             sixStages(stateIn: folder)
-            JSONLStore(at: folder + "/events", durability: durability, capacity: capacity)
+            JSONLStore(
+                at: folder + "/events", durability: durability, capacity: capacity, environment: environment)
             transport
         }
     }

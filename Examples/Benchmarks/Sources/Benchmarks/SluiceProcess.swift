@@ -26,7 +26,9 @@ struct SluiceSystemCalls: Candidate {
 
     func measure(_ events: Int, in folder: String) throws -> [Double] {
         #if os(Linux)
-            let pipeline = try SluicePipeline.onDisk(in: folder)
+            // strace makes each call about 100 times slower. What happens once per millisecond must not seem more frequent.
+            let environment = PipelineEnvironment(time: SlowTime(factor: 100))
+            let pipeline = try SluicePipeline.onDisk(in: folder, environment: environment)
             pipeline.pauseDelivery()
             for index in 0..<100 { pipeline.track(Sample.event, Sample(index).properties) }
             let output = folder + "/calls"
@@ -63,6 +65,22 @@ struct SluiceSystemCalls: Candidate {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         return status.contains("TracerPid:") && !status.contains("TracerPid:\t0\n")
     }
+}
+
+/// The clocks of the system, but a second takes longer.
+private struct SlowTime: TimeSource {
+    let factor: Int
+    private let system = PipelineEnvironment.systemTime
+    private let start = PipelineEnvironment.systemTime.wallTime().milliseconds
+
+    init(factor: Int) { self.factor = factor }
+
+    func wallTime() -> Timestamp {
+        Timestamp(milliseconds: start + (system.wallTime().milliseconds - start) / Int64(factor))
+    }
+    func suspendingTime() -> Duration { system.suspendingTime() / factor }
+    func continuousTime() -> Duration { system.continuousTime() / factor }
+    func sleep(until deadline: Duration) async throws { try await system.sleep(until: deadline * factor) }
 }
 
 /// Wake-ups of all threads of a pipeline in which nothing waits, beyond those of the process without it.
