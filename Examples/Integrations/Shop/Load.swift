@@ -75,7 +75,13 @@ enum Load {
         for number in 0..<(warmUp + count) {
             for shop in orders[number % orders.count] {
                 var request = HTTPClientRequest(url: urls[shop] ?? "")
-                request.headers = ["Cookie": "visitor=visitor-\(number % 100)"]
+                // The headers of a browser.
+                request.headers = [
+                    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+                    "Accept-Language": "en-US,en;q=0.5",
+                    "Cookie": "visitor=visitor-\(number % 100)",
+                ]
                 let start = ContinuousClock.now
                 let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
                 _ = try await response.body.collect(upTo: 1_000_000)
