@@ -31,6 +31,11 @@ let signals = ProcessSignals(to: pipeline, deadline: .seconds(3)) { number in
     end.finish()
 }
 for number in 1...3 { pipeline.track("Request", ["number": number]) }
-if !isWaiting { kill(getpid(), SIGTERM) }
+if isWaiting {
+    let note = "# waiting for control-C\n"
+    _ = write(STDERR_FILENO, note, note.utf8.count)
+} else {
+    kill(getpid(), SIGTERM)
+}
 for await number in ended { print("# ended by signal \(number), with \(pipeline.ledger.routes[0].waiting) waiting") }
 withExtendedLifetime(signals) {}
