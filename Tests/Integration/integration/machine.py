@@ -40,6 +40,7 @@ class Machine:
         self._requests = None
         self._program = None
         self._processes = []
+        self._ports = set()
         self._is_kept = False
 
     def __enter__(self):
@@ -141,16 +142,21 @@ class Machine:
         with open(output, errors="replace") as file:
             raise Impossible(f"{name} does not start: {file.read()[-2_000:]}")
 
-    @staticmethod
-    def free_ports(count):
-        """Free ports of the loopback interface."""
-        probes = [socket.socket() for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        ports = [probe.getsockname()[1] for probe in probes]
-        for probe in probes:
-            probe.close()
-        return ports
+    def free_ports(self, count):
+        """Free ports of the loopback interface, each given once, that no connection gets as its own."""
+        # A port that the system selects could become that of a connection before the server listens.
+        with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+            first, last = map(int, file.read().split())
+        candidates = set(range(1_024, 65_536)) - set(range(first, last + 1)) - self._ports
+        ports = []
+        for port in random.sample(sorted(candidates), len(candidates)):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) != 0:
+                    ports.append(port)
+            if len(ports) == count:
+                self._ports.update(ports)
+                return ports
+        raise Impossible("too few ports are free")
 
     @staticmethod
     def need(tool, package):
