@@ -112,9 +112,12 @@ extension HTTPFormat {
     /// anonymous one, is the `userId`. An event without any id of a person has its own id as `anonymousId`.
     public static func segment(writeKey: String) -> HTTPFormat { HTTPFormat(SegmentFormat(writeKey: writeKey)) }
 
-    /// Calls for RudderStack, in Segment's format. The URL is that of your data plane. For servers before 1.4, turn off gzip
-    /// in the transport's configuration.
-    public static func rudderStack(writeKey: String) -> HTTPFormat { segment(writeKey: writeKey) }
+    /// Calls for RudderStack, in Segment's format. Each event has its `originalTimestamp` and `sentAt`, by which RudderStack
+    /// corrects the times of a wrong clock. The URL is that of your data plane. For servers before 1.4, turn off gzip in the
+    /// transport's configuration.
+    public static func rudderStack(writeKey: String) -> HTTPFormat {
+        HTTPFormat(SegmentFormat(writeKey: writeKey, isRudderStack: true))
+    }
 
     /// Events for PostHog. The URL is `https://us.i.posthog.com`, that of the EU, or your own server. While the project's
     /// quota is used up, PostHog drops events with status 200: the route goes on hold instead.

@@ -226,7 +226,8 @@ def loki(case, text, events):
 
 def kafka(case, text, events):
     records = strict(text)["records"]
-    same(records, [{"key": event.get("distinct_id"), "value": event} for event in events])
+    keys = [{"key": event["distinct_id"]} if "distinct_id" in event else {} for event in events]
+    same(records, [key | {"value": event} for key, event in zip(keys, events)])
 
 
 def kafka_v3(case, text, events):
@@ -243,8 +244,8 @@ def kafka_v3(case, text, events):
 
 def mixpanel(case, text, events):
     for row, event in together(strict(text), events):
-        person = any(name in event for name in ("distinct_id", "login_id", "anonymous_id"))
-        own = {"time": event["time"], "distinct_id": any_id(event) if person else "", "$insert_id": event["id"], "ip": 0}
+        device = "$device:" + event["anonymous_id"] if "anonymous_id" in event else ""
+        own = {"time": event["time"], "distinct_id": user(event) or device, "$insert_id": event["id"], "ip": 0}
         own |= {"$device_id": event["anonymous_id"]} if "anonymous_id" in event else {}
         own |= {"$user_id": user(event)} if user(event) else {}
         given = {("properties." + name if name in own else name): value for name, value in event["properties"].items()}

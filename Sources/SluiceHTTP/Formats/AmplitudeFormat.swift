@@ -34,6 +34,7 @@ struct AmplitudeFormat: WireFormat {
         case 200...299:
             return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
         case 400:
+            if isKeyInvalid(response) { return .all(.hold("Amplitude refuses the API key")) }
             let keys = [
                 "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
                 "silenced_events",
@@ -41,11 +42,9 @@ struct AmplitudeFormat: WireFormat {
             guard let refused = indices(keys, in: response, below: count) else { break }
             return .each((0..<count).map { refused.contains($0) ? .rejected("Amplitude refused the event") : rest })
         case 429:
-            guard let throttled = indices(["throttled_events"], in: response, below: count) else { break }
-            // Amplitude measures over 30 s.
-            let reason = "Amplitude throttles the event's user or device"
-            let later = Verdict.retry(after: response.retryAfter ?? .seconds(30), reason: reason)
-            return .each((0..<count).map { throttled.contains($0) ? later : rest })
+            let throttled = throttled(batch, by: response)
+            guard throttled.contains(where: { $0 != nil }) else { break }
+            return .each(throttled.map { $0 ?? rest })
         default: break
         }
         return .all(response.verdict)
@@ -56,6 +55,40 @@ struct AmplitudeFormat: WireFormat {
         let lists = keys.compactMap { response.jsonObject?[$0] }
         let indices = PropertyValue.array(PropertyArray(lists)).eventIndices(below: count)
         return indices?.isEmpty == false ? indices : nil
+    }
+
+    /// - Returns: For each event, a retry if its user or device is throttled.
+    private func throttled(_ batch: Batch, by response: HTTPResponse) -> [Verdict?] {
+        let indices = indices(["throttled_events"], in: response, below: batch.events.count) ?? []
+        let members = response.jsonObject ?? [:]
+        func names(_ key: String) -> Set<String> { Set(members[key]?.asObject?.map(\.name) ?? []) }
+        let (users, devices) = (names("throttled_users"), names("throttled_devices"))
+        let (dailyUsers, dailyDevices) = (names("exceeded_daily_quota_users"), names("exceeded_daily_quota_devices"))
+        // Amplitude measures over 30 s, and the quota of a day in steps of an hour.
+        let soon = Verdict.retry(
+            after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the event's user or device")
+        let late = Verdict.retry(
+            after: .seconds(3_600), reason: "the event's user or device has used up Amplitude's quota of a day")
+        return batch.events.enumerated().map { index, line in
+            let (user, device): (String?, String?)
+            do {
+                let event = try line.event()
+                (user, device) = (event.userID, event.deviceID)
+            } catch {
+                (user, device) = (nil, nil)  // Such a line was not sent.
+            }
+            func isAmong(_ users: Set<String>, _ devices: Set<String>) -> Bool {
+                user.map(users.contains) == true || device.map(devices.contains) == true
+            }
+            if isAmong(dailyUsers, dailyDevices) { return late }
+            return indices.contains(index) || isAmong(users, devices) ? soon : nil
+        }
+    }
+
+    private func isKeyInvalid(_ response: HTTPResponse) -> Bool {
+        let object = response.jsonObject ?? [:]
+        let isInvalid = object.string("error")?.hasPrefix("Invalid API key") == true
+        return isInvalid || object.string("missing_field") == "api_key"
     }
 
     private func write(_ event: Event, to json: inout JSONWriter) {

@@ -52,14 +52,21 @@ struct ClickHouseFormat: WireFormat {
         return Int(String(decoding: digits, as: UTF8.self))
     }
 
+    private func hasTooManyPartitions(_ response: HTTPResponse) -> Bool {
+        let message = Array("Too many partitions".utf8)
+        return response.body.prefix(200).indices.contains { response.body[$0...].starts(with: message) }
+    }
+
     private func verdict(of code: Int, _ response: HTTPResponse) -> Verdict {
         switch code {
         // A value can't be parsed, or has another type than its column. One bad row fails the whole insert.
-        case 6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 376, 469, 691:
+        case 6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 128, 130, 131, 321, 349, 376, 407, 441, 467, 469, 691:
             .split("ClickHouse could not read a row (code \(code))")
         // The table, columns, database, statement, settings or rights.
-        case 16, 60, 62, 81, 115, 164, 192, 193, 194, 497, 516:
+        case 16, 60, 62, 81, 115, 164, 192, 193, 194, 195, 291, 497, 516:
             .hold("ClickHouse refuses every insert (code \(code)); check the table and the rights")
+        // The same code means too many parts, which the server merges after a while.
+        case 252 where hasTooManyPartitions(response): .tooLarge
         // Overload, timeouts, memory, network, replicas, and unknown codes.
         default: .retry(after: response.retryAfter, reason: "ClickHouse could not insert (code \(code))")
         }

@@ -15,8 +15,9 @@ struct KafkaFormat: WireFormat {
         var writer = batch.makeWriter()
         try writer.object {
             try $0.array("records", batch.events) { json, line in
-                let key = try line.field("distinct_id") ?? .null
+                let key = try line.field("distinct_id")
                 json.object {
+                    // Redpanda would store a null as the text "null".
                     $0["key"] = key
                     $0.raw("value", line.bytes)
                 }
@@ -25,20 +26,36 @@ struct KafkaFormat: WireFormat {
         request.body = writer.bytes
     }
 
+    /// Confluent's proxy and Karapace return a result for each record, in order, and Redpanda one for each partition.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
-        guard let offsets = response.jsonObject?["offsets"]?.asArray, offsets.count == batch.events.count else {
-            return .all(.retry(after: nil))
-        }
         let later = Verdict.retry(after: response.retryAfter)
-        return .results(
-            offsets.map { offset in
-                guard let offset = offset.asObject else { return later }
-                return switch offset["error_code"] {
-                case nil, .some(.null): offset["offset"]?.asInt == nil ? later : .accepted
-                case .some(.int(1)): .rejected("Kafka refused the record")
-                default: later
-                }
-            })
+        let count = batch.events.count
+        guard let offsets = response.jsonObject?["offsets"]?.asArray, (1...count).contains(offsets.count) else {
+            return .all(later)
+        }
+        let results = offsets.map { Self.verdict(of: $0, later: later) }
+        // As many results as records can still be those of partitions, in another order.
+        let arePartitions = Set(offsets.compactMap { $0.asObject?["partition"]?.asInt }).count == results.count
+        if results.count == count, count == 1 || !arePartitions { return .results(results) }
+        guard arePartitions else { return .all(later) }
+        if results.allSatisfy({ $0 == .accepted }) { return .all(.accepted) }
+        return .all(results.contains(Self.refusal) ? .split("Kafka refused a record") : later)
+    }
+
+    private static let refusal = Verdict.rejected("Kafka refused the record")
+
+    private static func verdict(of result: PropertyValue, later: Verdict) -> Verdict {
+        guard let result = result.asObject else { return later }
+        switch result["error_code"] {
+        case nil, .some(.null): return result["offset"]?.asInt == nil ? later : .accepted
+        // Karapace has this code for its own timeouts too.
+        case .some(.int(1)):
+            let reason = result.string("error") ?? ""
+            return reason.hasPrefix("timed out") || reason == "Publish message cancelled" ? later : refusal
+        // Redpanda's codes are Kafka's: a record or a list of records that is too large, or an invalid record.
+        case .some(.int(10)), .some(.int(18)), .some(.int(87)): return refusal
+        default: return later
+        }
     }
 }

@@ -97,13 +97,13 @@ struct MixpanelFormat: WireFormat {
         json.object("properties") {
             $0["time"] = .int(event.time.milliseconds)
             // Mixpanel counts all events with an empty id for nobody.
-            $0["distinct_id"] = event.distinctID ?? event.loginID ?? event.anonymousID ?? ""
+            $0["distinct_id"] = personID(of: event) ?? ""
             $0["$insert_id"] = event.id.description
             $0["$device_id"] = event.anonymousID
             $0["$user_id"] = event.userID
             switch verb {
             case .signUp(let anonymousID):
-                $0["$anon_distinct_id"] = anonymousID
+                $0["$anon_distinct_id"] = Self.devicePrefix + anonymousID
                 $0["$identified_id"] = event.userID
             case .alias(let id): $0["alias"] = id
             default: break
@@ -117,6 +117,14 @@ struct MixpanelFormat: WireFormat {
                 $0[ownName ?? property.outerName(beside: names, in: event.properties)] = property.value
             }
         }
+    }
+
+    /// Mixpanel's SDKs write it before the id of an anonymous person. Projects with Simplified ID Merge make the same id of
+    /// `$device_id`, and those with Original ID Merge take it from the `distinct_id`.
+    private static let devicePrefix = "$device:"
+
+    private func personID(of event: Event) -> String? {
+        event.userID ?? event.anonymousID.map { Self.devicePrefix + $0 }
     }
 
     /// The names of Mixpanel's SDKs for automatic properties.
@@ -166,7 +174,7 @@ struct MixpanelFormat: WireFormat {
         case .track, .signUp, .alias, .screen: operations = []
         }
         if record["$group_key"] == nil {
-            record["$distinct_id"] = .string(event.anyDistinctID)
+            record["$distinct_id"] = .string(personID(of: event) ?? event.id.description)
             record["$device_id"] = event.anonymousID.map { .string($0) }
             record["$user_id"] = event.userID.map { .string($0) }
         }

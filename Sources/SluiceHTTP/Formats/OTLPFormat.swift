@@ -41,6 +41,8 @@ struct OTLPFormat: WireFormat {
     /// events, so that the counts are right.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
+        // Loki's endpoint returns 204.
+        if response.isComplete, response.body.isEmpty { return .all(.accepted) }
         guard let object = response.jsonObject else { return .all(.retry(after: nil)) }
         let partial: Properties
         switch object["partialSuccess"] {

@@ -3,6 +3,8 @@ import Sluice
 /// `/v1/batch` of Segment, RudderStack and compatible servers. The event's id is the `messageId`.
 struct SegmentFormat: WireFormat {
     let writeKey: String
+    /// Whether each event has its own times, which RudderStack corrects by. It takes a `timestamp` as it is.
+    var isRudderStack = false
 
     var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: 400_000) }
     var maximumBodyBytes: Int { 500_000 }
@@ -19,7 +21,11 @@ struct SegmentFormat: WireFormat {
             try json.object {
                 try $0.array("batch", batch.events) { json, line in
                     let event = try line.event()
-                    json.object { Self.write(event, to: &$0) }
+                    json.object {
+                        Self.write(event, to: &$0)
+                        $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
+                        if isRudderStack { $0["sentAt"] = sendTime }
+                    }
                 }
                 $0["sentAt"] = sendTime
             }
@@ -64,7 +70,6 @@ struct SegmentFormat: WireFormat {
             json.object("properties", event.properties(without: SegmentContext.properties))
         }
         json.object("context") { SegmentContext.write(event, verb, to: &$0) }
-        json["timestamp"] = event.time.description
     }
 
     private static func type(of verb: Verb) -> String {

@@ -38,8 +38,18 @@ struct SensorsRecord {
             }
         case .alias, .group, .screen: break
         }
+        if type != "track_id_unbind" { addOwnIdentities(of: event) }
+        // Otherwise the distinct id would be that of an anonymous person.
+        if item == nil, event.loginID == nil, event.userID != nil { properties["$is_login_id"] = true }
         let offset = event.properties["$utc_offset"]?.asInt ?? 0
         properties = properties.flattened.withSensorsDates(minutesEast: offset)
+    }
+
+    /// Sensors joins the ids that one record lists.
+    private mutating func addOwnIdentities(of event: Event) {
+        guard identities != nil else { return }
+        identities?["$identity_login_id"] = event.userID.map { .string($0) }
+        identities?["$identity_anonymous_id"] = event.anonymousID.map { .string($0) }
     }
 
     private mutating func become(_ type: String, _ properties: Properties) {

@@ -95,7 +95,7 @@ enum ExpectedBodies {
         """#
 
     static let kafka = #"""
-        {"records":[{"key":"u/1","value":\#(lines[0])},{"key":null,"value":\#(lines[1])},\#
+        {"records":[{"key":"u/1","value":\#(lines[0])},{"value":\#(lines[1])},\#
         {"key":"a2","value":\#(lines[2])}]}
         """#
 
@@ -114,7 +114,7 @@ enum ExpectedBodies {
         "$insert_id":"\#(ids[0])","$device_id":"a1","$user_id":"u/1","ip":0,\#
         \#(properties.dropFirst().replacing(#","time":"#, with: #","properties.time":"#))},\#
         {"event":"Bare","properties":{"time":1767225600000,"distinct_id":"","$insert_id":"\#(ids[1])","ip":0}},\#
-        {"event":"Seen","properties":{"time":1767225601000,"distinct_id":"a2","$insert_id":"\#(ids[2])",\#
+        {"event":"Seen","properties":{"time":1767225601000,"distinct_id":"$device:a2","$insert_id":"\#(ids[2])",\#
         "$device_id":"a2","ip":0,"n":1}}]
         """#
 

@@ -162,8 +162,21 @@ struct FormatVerdictTests {
                 == [nil, .seconds(7), nil])
         #expect(try verdicts("amplitude", 429, #"{"throttled_events":[1]}"#) == [.zero, .seconds(30), .zero])
         #expect(try verdicts("amplitude", 429, #"{"throttled_events":[0]}"#, later) == [.seconds(7), .zero, .zero])
-        for body in ["", "{}", #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#, #"{"throttled_events":1.5}"#]
-        {
+        // The events of `Batch.allKinds()`: of u/1 and a1, of its own id as a device, and of a2.
+        let hour = Duration.seconds(3_600)
+        #expect(try verdicts("amplitude", 429, #"{"throttled_users":{"u/1":12}}"#) == [.seconds(30), .zero, .zero])
+        #expect(
+            try verdicts("amplitude", 429, #"{"throttled_devices":{"a2":9,"x":1},"throttled_events":[1]}"#)
+                == [.zero, .seconds(30), .seconds(30)])
+        #expect(
+            try verdicts("amplitude", 429, #"{"throttled_events":[0,1],"exceeded_daily_quota_users":{"u/1":1}}"#)
+                == [hour, .seconds(30), .zero])
+        #expect(
+            try verdicts("amplitude", 429, #"{"exceeded_daily_quota_devices":{"a2":2}}"#) == [.zero, .zero, hour])
+        for body in [
+            "", "{}", #"{"throttled_users":{"another":1}}"#, #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#,
+            #"{"throttled_events":1.5}"#,
+        ] {
             #expect(try ResponseRow("amplitude", 429, body, .retry).verdicts() == .all(.retry(after: nil)))
         }
     }

@@ -35,8 +35,19 @@ enum ResponseTables {
             ResponseRow("clickHouse", 429, .retry), ResponseRow("clickHouse", 502, .retry),
             ResponseRow("clickHouse", 400, headers: exception(123_456), .retry),
         ]
-        + [26, 27, 53, 117, 131, 469, 691].map { ResponseRow("clickHouse", 400, headers: exception($0), .refused) }
-        + [16, 60, 62, 81, 115, 516].map { ResponseRow("clickHouse", 404, headers: exception($0), .hold) }
+        + [
+            ResponseRow(
+                "clickHouse", 500, "Code: 252. DB::Exception: Too many partitions for single INSERT block",
+                headers: exception(252), .tooLarge),
+            ResponseRow(
+                "clickHouseLegacy", 500,
+                "Code: 252, e.displayText() = DB::Exception: Too many partitions for single INSERT block",
+                headers: name, .tooLarge),
+        ]
+        + [25, 26, 27, 53, 117, 128, 130, 131, 321, 407, 441, 467, 469, 691].map {
+            ResponseRow("clickHouse", 400, headers: exception($0), .refused)
+        }
+        + [16, 60, 62, 81, 115, 195, 291, 516].map { ResponseRow("clickHouse", 404, headers: exception($0), .hold) }
         + [159, 202, 209, 210, 241, 242, 252, 999].map {
             ResponseRow("clickHouse", 500, headers: exception($0), .retry)
         }
@@ -98,7 +109,8 @@ enum ResponseTables {
         ResponseRow("otlp", 200, #"{"partialSuccess":[]}"#, .retry),
         ResponseRow("otlp", 200, #"{"partialSuccess":"1"}"#, .retry),
         ResponseRow("otlp", 200, #"{"partialSuccess":false}"#, .retry),
-        ResponseRow("otlp", 200, "", .retry), ResponseRow("otlp", 400, .refused), ResponseRow("otlp", 401, .hold),
+        ResponseRow("otlp", 200, "", .accepted), ResponseRow("otlp", 204, "", .accepted),
+        ResponseRow("otlp", 200, "<html>", .retry), ResponseRow("otlp", 400, .refused), ResponseRow("otlp", 401, .hold),
         ResponseRow("otlp", 413, .tooLarge), ResponseRow("otlp", 429, .retry), ResponseRow("otlp", 502, .retry),
         ResponseRow("otlp", 503, .retry), ResponseRow("otlp", 504, .retry), ResponseRow("otlp", 500, .retry),
     ]
@@ -181,6 +193,9 @@ enum ResponseTables {
     static let amplitude: [ResponseRow] = [
         ResponseRow("amplitude", 200, #"{"code":200,"events_ingested":3}"#, .accepted),
         ResponseRow("amplitude", 200, "OK", .retry),
+        ResponseRow("amplitude", 400, #"{"code":400,"error":"Invalid API key: k"}"#, .hold),
+        ResponseRow("amplitude", 400, #"{"error":"Request missing required field","missing_field":"api_key"}"#, .hold),
+        ResponseRow("amplitude", 400, #"{"error":"Request missing required field","missing_field":"time"}"#, .refused),
         ResponseRow(
             "amplitude", 400, #"{"code":400,"events_with_invalid_fields":{"time":[1]}}"#, .retry, .rejected, .retry),
         ResponseRow("amplitude", 400, #"{"events_with_missing_fields":{"event_type":[2]}}"#, .retry, .retry, .rejected),
@@ -200,13 +215,33 @@ enum ResponseTables {
 
     static let taken = #"{"partition":0,"offset":1,"error_code":null,"error":null}"#
 
+    static func partition(_ number: Int, error: Int? = nil) -> String {
+        #"{"partition":\#(number),"offset":\#(error == nil ? 7 : -1)"# + (error.map { ",\"error_code\":\($0)" } ?? "")
+            + "}"
+    }
+
     static let kafka: [ResponseRow] = [
         ResponseRow("kafka", 200, offsets(taken, taken, taken), .accepted),
         ResponseRow(
             "kafka", 200, offsets(taken, #"{"error_code":1}"#, #"{"error_code":2}"#), .accepted, .rejected, .retry),
         ResponseRow("kafka", 200, offsets(#"{"error_code":1}"#, #"{"error_code":1}"#, #"{"error_code":1}"#), .rejected),
         ResponseRow("kafka", 200, offsets(taken, #"{"error_code":50003}"#, "{}"), .accepted, .retry, .retry),
-        ResponseRow("kafka", 200, offsets(taken), .retry), ResponseRow("kafka", 200, "{}", .retry),
+        ResponseRow("kafka", 200, "{}", .retry), ResponseRow("kafka", 200, offsets(), .retry),
+        // Karapace.
+        ResponseRow(
+            "kafka", 200,
+            offsets(
+                #"{"error_code":1,"error":"timed out waiting to publish message"}"#, #"{"offset":-1,"partition":0}"#,
+                #"{"error_code":1,"error":"Publish message cancelled"}"#), .retry, .accepted, .retry),
+        // Redpanda, which has a result for each partition.
+        ResponseRow("kafka", 200, offsets(partition(3)), .accepted),
+        ResponseRow("kafka", 200, offsets(partition(3), partition(1)), .accepted),
+        ResponseRow("kafka", 200, offsets(partition(2), partition(3), partition(1)), .accepted),
+        ResponseRow("kafka", 200, offsets(partition(3), partition(1, error: 10)), .refused),
+        ResponseRow("kafka", 200, offsets(partition(2), partition(3), partition(1, error: 87)), .refused),
+        ResponseRow("kafka", 200, offsets(partition(2), partition(3), partition(1, error: 6)), .retry),
+        ResponseRow("kafka", 200, offsets(partition(3, error: 29)), .retry),
+        ResponseRow("kafka", 200, offsets(taken, taken), .retry),
         ResponseRow("kafka", 404, .hold), ResponseRow("kafka", 422, .refused), ResponseRow("kafka", 500, .retry),
     ]
 

@@ -89,13 +89,45 @@ struct SensorsRecordTests {
         }
         #expect(
             records.dropFirst().dropLast() == [
-                #"{"type":"track_id_bind","event":"$BindID","distinct_id":"a-1","identities":{"crm":"7","mobile":"+49"},"properties":{}}"#,
+                #"{"type":"track_id_bind","event":"$BindID","distinct_id":"a-1","identities":{"crm":"7","mobile":"+49","$identity_anonymous_id":"a-1"},"properties":{}}"#,
                 #"{"type":"track_id_unbind","event":"$UnbindID","distinct_id":"a-1","identities":{"crm":"7"},"properties":{}}"#,
             ])
         #expect(
             records.last
-                == #"{"type":"track","event":"Seen","distinct_id":"a-1","identities":{"mobile":"+49"},"properties":{"n":1}}"#
+                == #"{"type":"track","event":"Seen","distinct_id":"a-1","identities":{"mobile":"+49","$identity_anonymous_id":"a-1"},"properties":{"n":1}}"#
         )
+        // Sensors joins the ids that one record lists, so a single one would be joined with nothing.
+        let first = try await self.records { identity, _ in
+            try identity.login("u-1")
+            try identity.bind("crm", "7")
+        }
+        #expect(
+            first.last
+                == #"{"type":"track_id_bind","event":"$BindID","distinct_id":"u-1","identities":{"crm":"7","$identity_login_id":"u-1","$identity_anonymous_id":"a-1"},"properties":{}}"#
+        )
+    }
+
+    @Test(
+        "the distinct id of a server's event is marked as a login id",
+        arguments: [
+            ("Seen", #""properties":{"n":1,"$is_login_id":true}"#),
+            ("$ProfileDelete", #""properties":{"$is_login_id":true}"#),
+            ("$ItemSet", #""properties":{"price":9}"#),
+        ])
+    func serverEventHasLoginID(name: String, properties: String) throws {
+        func text(_ distinctID: String?, _ anonymousID: String?, _ loginID: String?) throws -> String {
+            var event = Event(id: EventID(high: 1, low: 2), name: name, time: Timestamp(milliseconds: 0))
+            (event.distinctID, event.anonymousID, event.loginID) = (distinctID, anonymousID, loginID)
+            event.properties =
+                name == "$ItemSet" ? ["$item_type": "book", "$item_id": "b-7", "$item": ["price": 9]] : ["n": 1]
+            var writer = try Batch(id: 1, events: [EventLine(event)]).makeWriter()
+            writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+        #expect(try text("u-1", nil, nil).hasSuffix(properties + "}"))
+        for ids in [("u-1", "a-1", "u-1"), ("a-1", "a-1", nil), (nil, nil, nil)] as [(String?, String?, String?)] {
+            #expect(try !text(ids.0, ids.1, ids.2).contains("$is_login_id"))
+        }
     }
 
     @Test("aliases and screens are tracks")

@@ -106,7 +106,7 @@ struct VerbTests {
 
     private static func engage(_ operation: String, user: String? = "u-1") -> String {
         #"""
-        {"$token":"k","$distinct_id":"\#(user ?? "a-1")","$device_id":"a-1",\#
+        {"$token":"k","$distinct_id":"\#(user ?? "$device:a-1")","$device_id":"a-1",\#
         \#(user.map { #""$user_id":"\#($0)","# } ?? "")"$time":1767225600123,\#(operation)}
         """#
     }
@@ -124,7 +124,7 @@ struct VerbTests {
             event, at: "amplitude", Self.amplitude("$identify", #""user_properties":{"$set":{"plan":"free"}}"#))
         try Self.expect(
             event, at: "mixpanel",
-            Self.mixpanel("$identify", #","$anon_distinct_id":"a-1","$identified_id":"u-1","plan":"free""#))
+            Self.mixpanel("$identify", #","$anon_distinct_id":"$device:a-1","$identified_id":"u-1","plan":"free""#))
     }
 
     @Test("an alias")
@@ -423,6 +423,20 @@ struct VerbTests {
         let properties: Properties = ["time": 1, "properties.time": 2, "other": 3]
         let names = properties.map { $0.outerName(beside: ["time"], in: properties) }
         #expect(names == ["properties.properties.time", "properties.time", "other"])
+    }
+
+    @Test("RudderStack gets the times by which it corrects each event, and no corrected time")
+    func rudderStackTimes() throws {
+        var request = HTTPRequest(url: "https://h", sendTime: Timestamp(milliseconds: 1_767_225_660_000))
+        try HTTPFormat.rudderStack(writeKey: "k").wire.encode(.allKinds(), into: &request)
+        let body = try #require(try JSONReader.value(of: request.body).asObject)
+        let calls = try #require(body["batch"]?.asArray).map { $0.asObject ?? [:] }
+        #expect(
+            calls.map { $0["originalTimestamp"] } == [
+                "2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.000Z",
+            ])
+        #expect(calls.allSatisfy { $0["sentAt"] == "2026-01-01T00:01:00.000Z" && $0["timestamp"] == nil })
+        #expect(calls.map { $0["type"] } == ["track", "track", "track"])
     }
 
     @Test("Segment's context has the automatic properties")

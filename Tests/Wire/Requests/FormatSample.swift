@@ -33,6 +33,9 @@ struct FormatSample: Sendable {
             name: "segment", format: .segment(writeKey: "key"), url: "https://api.segment.io",
             answer: { _ in .json(#"{"success":true}"#) }),
         FormatSample(
+            name: "rudderStack", format: .rudderStack(writeKey: "key"), url: "https://plane.example",
+            answer: { _ in HTTPResponse(status: 200, body: Array("OK".utf8)) }),
+        FormatSample(
             name: "postHog", format: .postHog(apiKey: "key"), url: "https://us.i.posthog.com",
             answer: { _ in .json(#"{"status":1}"#) }),
         FormatSample(

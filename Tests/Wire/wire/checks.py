@@ -7,6 +7,7 @@ CHECKS = {
     "clickHouse": lines.clickhouse, "clickHouseLegacy": lines.clickhouse_legacy,
     "elasticsearch": lines.elasticsearch, "otlp": otlp.check, "loki": lines.loki, "kafka": lines.kafka,
     "kafkaV3": lines.kafka_v3, "datadog": lines.datadog, "sensors": sensors.check, "segment": vendors.segment,
+    "rudderStack": vendors.rudderstack,
     "postHog": vendors.posthog, "amplitude": vendors.amplitude, "mixpanel": vendors.mixpanel,
     "mixpanelAccount": vendors.mixpanel_account,
 }

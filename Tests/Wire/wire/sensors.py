@@ -93,6 +93,15 @@ def compare(findings, row, event):
     if kind in BINDINGS.values():
         others = expected.get("identities", {}) if kind == "track_id_bind" else {}
         expected["identities"] = others | {source["$id_kind"]: source["$id_value"]}
+    # The documents of the vendor's SDKs: the ids that one record lists are joined, so those of the record itself are there
+    # too, except when one is taken away.
+    if "identities" in expected and kind != "track_id_unbind":
+        ids = {"$identity_login_id": event.user, "$identity_anonymous_id": event.anonymous}
+        expected["identities"] = {name: id for name, id in expected["identities"].items() if name not in ids} | {
+            name: id for name, id in ids.items() if id is not None}
+    # The vendor's SDKs for servers: a distinct id that isn't a device's.
+    if not kind.startswith("item") and event.login is None and event.user is not None:
+        properties = properties | {"$is_login_id": True}
 
     lib = row.pop("lib", {})
     findings.expect(lib.pop("$lib", None) == "Sluice" and lib.pop("$lib_method", None) == "code", "lib", lib)

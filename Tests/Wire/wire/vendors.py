@@ -126,17 +126,30 @@ SEGMENT_MOVABLE = SEGMENT_FIELDS.keys() | {"$network_type", "$lib", "$lib_versio
 SEGMENT_DOCUMENTED = ("$ProfileSetOnce", "$ProfileIncrement", "$ProfileAppend", "$ProfileUnset", "$ProfileDelete")
 
 
-def segment(record, findings):
-    request = only(record, findings, "https://api.segment.io", "/v1/batch")
+def segment(record, findings, base="https://api.segment.io", change=lambda row: row):
+    request = only(record, findings, base, "/v1/batch")
     if not request:
         return
     findings.expect(request.headers.get("authorization") == basic("key"), "the key", request.headers)
     body = parse(request.text)
     findings.expect(len(request.body) <= 500_000, "more than 500 KB", len(request.body))
     findings.expect(body.get("sentAt") == request.sent_at, "sentAt", body.get("sentAt"))
+    body["batch"] = [change(row) for row in body["batch"]]
     validate(findings, "segment", body)
     for row, event in by_id(findings, body["batch"], lambda row: row.get("messageId"), record, SEGMENT_DOCUMENTED):
         segment_record(findings, row, event)
+
+
+def rudderstack(record, findings):
+    """Segment's format with the times by which RudderStack's server corrects each event. It takes a `timestamp` as it is."""
+    sent_at = record.requests[0].sent_at if record.requests else None
+
+    def change(row):
+        findings.expect("timestamp" not in row, "a timestamp", row)
+        findings.expect(row.pop("sentAt", None) == sent_at, "sentAt of an event", row)
+        return row | {"timestamp": row.pop("originalTimestamp", None)}
+
+    segment(record, findings, "https://plane.example", change)
 
 
 def segment_record(findings, row, event):
@@ -453,6 +466,11 @@ def mixpanel(record, findings, project=None):
         mixpanel_groups(findings, rows["/groups"], groups)
 
 
+def mixpanel_person(event):
+    """As the vendor's SDKs write it: an anonymous person's id is that of the device, with a prefix."""
+    return event.user or (event.anonymous and "$device:" + event.anonymous)
+
+
 def mixpanel_event(findings, row, event):
     verb, found = event.verb, row.get("properties", {})
     name = {"$SignUp": "$identify", "$Alias": "$create_alias"}.get(verb, event.name)
@@ -460,9 +478,8 @@ def mixpanel_event(findings, row, event):
     findings.expect(is_named, f"the event's name of {verb}", row.get("event"))
     own = {"time": event.time, "$insert_id": event.id}
     findings.expect(found.get("time") == event.time, "the time", (found.get("time"), event.time))
-    ids = {event.person, event.login, event.anonymous and "$device:" + event.anonymous} - {None} or {""}
-    findings.expect(found.get("distinct_id") in ids, "distinct_id", (found.get("distinct_id"), event.line))
-    own["distinct_id"] = found.get("distinct_id")
+    own["distinct_id"] = mixpanel_person(event) or ""
+    findings.expect(found.get("distinct_id") == own["distinct_id"], "distinct_id", (found.get("distinct_id"), event.line))
     if event.anonymous is not None:
         own["$device_id"] = event.anonymous
     if event.user is not None:
@@ -474,8 +491,8 @@ def mixpanel_event(findings, row, event):
     if verb == "$SignUp":
         anonymous = source.pop("$original_id")
         verbs = {"$identified_id": event.login, "$original_id": anonymous}
-        verbs |= {"$anon_id": anonymous, "$anon_distinct_id": anonymous}
-        is_joined = row.get("event") != "$identify" or anonymous in (found.get("$anon_id"), found.get("$anon_distinct_id"))
+        verbs |= {"$anon_distinct_id": "$device:" + anonymous}
+        is_joined = row.get("event") != "$identify" or found.get("$anon_distinct_id") == "$device:" + anonymous
         findings.expect(is_joined, "the anonymous id of $identify", (found, event.line))
     elif verb == "$Alias":
         alias = source.pop("$alias")
@@ -499,9 +516,9 @@ def mixpanel_profiles(findings, rows, events):
     """The changes of profiles, in order. A sign-up may set its properties, too."""
     rows = list(rows)
     for event in events:
-        ids = {event.person, event.login, event.anonymous and "$device:" + event.anonymous} - {None}
+        id = mixpanel_person(event) or event.id
         taken = []
-        while rows and rows[0].get("$distinct_id") in ids and rows[0].get("$time", event.time) == event.time:
+        while rows and rows[0].get("$distinct_id") == id and rows[0].get("$time", event.time) == event.time:
             # Only lists that are appended may need several changes.
             if taken and event.verb != "$ProfileAppend":
                 break
