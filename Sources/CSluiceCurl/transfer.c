@@ -63,6 +63,20 @@ static bool announces_chunks(const char *line, size_t count) {
     return false;
 }
 
+/// Whether a `Content-Length` is no number that fits into 64 bits. libcurl then reads until the connection is closed, so a
+/// body that broke off would look complete.
+static bool has_invalid_length(const char *line, size_t count) {
+    static const char name[] = "content-length:";
+    size_t start = sizeof name - 1;
+    if (count < start || strncasecmp(line, name, start) != 0) return false;
+    while (start < count && (line[start] == ' ' || line[start] == '\t')) start += 1;
+    size_t end = start;
+    while (end < count && is_digit(line[end])) end += 1;
+    size_t digits = end - start;
+    while (end < count && strchr(" \t\r\n", line[end]) != NULL && line[end] != 0) end += 1;
+    return digits < 1 || digits > 18 || end < count;
+}
+
 /// The connection is kept only after a 2xx that followed the whole request. Bytes that arrive later could otherwise be
 /// taken for the response to the next request.
 static void forbid_reuse(sluice_transfer *transfer, bool forbids) {
@@ -91,6 +105,7 @@ static size_t receive_head(const char *bytes, size_t size, size_t count, void *c
     }
     if (!append(&transfer->head, bytes, count)) return refuse(transfer, memory_is_short);
     if (announces_chunks(bytes, count)) transfer->is_chunked = true;
+    if (has_invalid_length(bytes, count)) return refuse(transfer, "the response's Content-Length is invalid");
     bool is_empty_line = (count == 1 && bytes[0] == '\n') || (count == 2 && bytes[0] == '\r' && bytes[1] == '\n');
     if (is_empty_line) transfer->head_is_complete = true;
     return count;

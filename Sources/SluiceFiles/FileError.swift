@@ -24,6 +24,7 @@ package struct FileError: Error, Sendable, Hashable {
     package static let accessDenied = FileError(EACCES)
     package static let notPermitted = FileError(EPERM)
     package static let readOnly = FileError(EROFS)
+    package static let badDescriptor = FileError(EBADF)
     package static let noSpace = FileError(ENOSPC)
     package static let fileTooLarge = FileError(EFBIG)
     package static let quotaExceeded = FileError(EDQUOT)

@@ -7,7 +7,8 @@ package protocol FileSystem: Sendable {
     /// Opens a file. A file that is created gets the permissions `mode`, before the umask.
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor
 
-    /// Closes a descriptor. It is gone even if the system returns an error.
+    /// Closes a descriptor, unless its number is that of another file by now. It is gone even if the system returns an
+    /// error.
     func closeFile(_ file: FileDescriptor)
 
     /// Writes once, and returns how many bytes were written: perhaps not all.
@@ -19,8 +20,12 @@ package protocol FileSystem: Sendable {
     /// Returns when the contents, and as much of the metadata as it takes to read them, survive a loss of power.
     func synchronize(_ file: FileDescriptor) throws(FileError)
 
+    /// Cuts a file off, unless someone else has closed it.
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError)
 
+    /// The status of an open file.
+    ///
+    /// - Throws: ``FileError/badDescriptor`` if someone else has closed it.
     func status(of file: FileDescriptor) throws(FileError) -> FileStatus
 
     /// The status of a path; for a symbolic link, of the link itself.
@@ -64,9 +69,17 @@ extension FileSystem {
 }
 
 /// An open file of a ``FileSystem``.
-package struct FileDescriptor: RawRepresentable, Sendable, Hashable {
+package struct FileDescriptor: Sendable, Hashable {
     package let rawValue: CInt
-    package init(rawValue: CInt) { self.rawValue = rawValue }
+    /// The device and the inode. A host that has closed our descriptor can have another file under its number.
+    let device: UInt64
+    let inode: UInt64
+
+    package init(rawValue: CInt, device: UInt64 = 0, inode: UInt64 = 0) {
+        self.rawValue = rawValue
+        self.device = device
+        self.inode = inode
+    }
 }
 
 /// How a file is opened. Descriptors are always closed in a program that this process starts (`O_CLOEXEC`), and a

@@ -35,18 +35,39 @@ package struct SystemFileSystem: FileSystem {
         if options.contains(.exclusive) { flags |= O_EXCL }
         if options.contains(.directory) { flags |= O_DIRECTORY }
         let file = try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) }
-        guard file <= STDERR_FILENO else { return FileDescriptor(rawValue: file) }
+        guard file <= STDERR_FILENO else { return try identified(file) }
         // The host has closed this standard descriptor meanwhile, or there is no /dev/null.
         defer {
             _ = close(file)
             occupyStandardDescriptors()
         }
-        return FileDescriptor(rawValue: try checked { fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) })
+        return try identified(try checked { fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) })
+    }
+
+    private func identified(_ file: CInt) throws(FileError) -> FileDescriptor {
+        do throws(FileError) {
+            let status = try systemStatus(file)
+            return FileDescriptor(rawValue: file, device: status.device, inode: status.inode)
+        } catch {
+            _ = close(file)
+            throw error
+        }
     }
 
     package func closeFile(_ file: FileDescriptor) {
+        // A daemon closes all descriptors that it has inherited, and opens files of its own. These must not be closed.
+        guard isOpen(file) else { return }
         // Not again after EINTR: the number may belong to another thread's file by then.
         _ = close(file.rawValue)
+    }
+
+    private func isOpen(_ file: FileDescriptor) -> Bool {
+        do throws(FileError) {
+            _ = try status(of: file)
+            return true
+        } catch {
+            return error != .badDescriptor
+        }
     }
 
     package func read(
@@ -74,13 +95,14 @@ package struct SystemFileSystem: FileSystem {
     }
 
     package func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {
+        _ = try status(of: file)
         _ = try checked { ftruncate(file.rawValue, off_t(size)) }
     }
 
     package func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
-        var status = stat()
-        _ = try checked { fstat(file.rawValue, &status) }
-        return FileStatus(status)
+        let status = try systemStatus(file.rawValue)
+        guard status.device == file.device, status.inode == file.inode else { throw .badDescriptor }
+        return status
     }
 
     package func status(of path: String) throws(FileError) -> FileStatus {
@@ -133,7 +155,9 @@ package struct SystemFileSystem: FileSystem {
         }
     }
 
-    package func unlock(_ file: FileDescriptor) { flock(file.rawValue, LOCK_UN) }
+    package func unlock(_ file: FileDescriptor) {
+        if isOpen(file) { flock(file.rawValue, LOCK_UN) }
+    }
 
     /// Waits for a millisecond, or until a signal arrives.
     package static func pause() {
@@ -161,6 +185,12 @@ private func systemRead(_ file: CInt, _ buffer: UnsafeMutableRawPointer?, _ coun
 }
 
 private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }
+
+private func systemStatus(_ file: CInt) throws(FileError) -> FileStatus {
+    var status = stat()
+    _ = try checked { fstat(file, &status) }
+    return FileStatus(status)
+}
 
 private func systemRename(_ path: String, _ newPath: String) -> CInt { rename(path, newPath) }
 

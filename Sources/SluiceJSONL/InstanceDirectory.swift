@@ -75,6 +75,10 @@ final class InstanceDirectory {
 
     private static func lockFile(in directory: String, files: any FileSystem) throws(FileError) -> OpenFile? {
         let path = "\(directory)/\(lockName)"
+        // The directory is locked, so no process of this store uses something else of this name.
+        if let found = try files.statusIfPresent(of: path), found.kind != .file {
+            if found.kind == .directory { try files.removeDirectory(path) } else { try files.removeFile(path) }
+        }
         let lock = try OpenFile(path, [.write, .create], in: files)
         guard try lock.status().kind == .file else { throw .invalidArgument }
         guard try lock.lock() else { return nil }
@@ -85,7 +89,7 @@ final class InstanceDirectory {
         return lock
     }
 
-    /// Whether someone has deleted the directory's contents. It is called after every write and checks again after 1 ms.
+    /// Whether someone has deleted the directory's contents, or closed its files. It is called after every write and checks again after 1 ms.
     ///
     /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished. Only
     /// a test's clock stands still between two writes, so the check is then made.
@@ -99,8 +103,8 @@ final class InstanceDirectory {
             // mutant: ignore-deleted-directory
             return try lock.status().links == 0
         } catch {
-            // The write succeeded, which is better evidence.
-            return false
+            // Otherwise the write succeeded, which is better evidence.
+            return error == .badDescriptor
         }
     }
 
@@ -145,7 +149,13 @@ final class InstanceDirectory {
         var listing = Listing()
         for text in try files.list(path) where text != InstanceDirectory.lockName {
             if text == InstanceDirectory.rejectedName {
-                listing.deadLetters = try deadLetters()
+                do throws(FileError) {
+                    listing.deadLetters = try deadLetters(largest: largest)
+                } catch {
+                    if error.isPassing { throw error }
+                    // The events in the segments must not wait for it.
+                    if error != .noSuchFile { listing.foreign.append(text) }
+                }
                 continue
             }
             guard let name = SegmentName(text) else {
@@ -169,14 +179,14 @@ final class InstanceDirectory {
     }
 
     /// Lists the files of dead letters, and removes new versions of them that were never completed.
-    private func deadLetters() throws(FileError) -> [(sequence: UInt64, bytes: Int)] {
+    private func deadLetters(largest: Int) throws(FileError) -> [(sequence: UInt64, bytes: Int)] {
         var found: [(sequence: UInt64, bytes: Int)] = []
         for name in try files.list(rejectedPath) {
             let path = "\(rejectedPath)/\(name)"
             if name.hasSuffix(DeadLetterFile.incompleteSuffix) { files.discardFile(path) }
             guard let sequence = DeadLetterFile.sequence(of: name) else { continue }
             let status = try files.status(of: path)
-            guard status.kind == .file, status.owner == files.userID else { continue }
+            guard status.kind == .file, status.owner == files.userID, status.size <= largest else { continue }
             found.append((sequence, status.size))
         }
         return found

@@ -113,6 +113,22 @@ struct FramingTests {
         #expect(server.received.all.map(\.connection) == [0, 0, 0, 0, 0])
     }
 
+    #if !canImport(Darwin)
+        @Test(
+            "a length that isn't a number of bytes is a failure, because the body can break off unnoticed",
+            arguments: ["99999999999999999999999", "-1", "2x", "", "2, 2"])
+        func invalidLengthFails(length: String) async throws {
+            let server = try Server { connection in
+                _ = try connection.readRequest()
+                try connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n{}")
+            }
+            let transport = try openTransport(to: server.url)
+            let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
+            let reasons = ["the response's Content-Length is invalid", "Weird server reply"]
+            #expect(reasons.map { "the HTTP request failed: \($0)" }.contains(error?.message))
+        }
+    #endif
+
     @Test(
         "a success before the whole request was sent is a failure",
         arguments: [

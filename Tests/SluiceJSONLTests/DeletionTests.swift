@@ -41,6 +41,45 @@ struct DeletionTests {
         store.expectConservation()
     }
 
+    #if os(Linux)
+        @Test(
+            "a host that has closed our files keeps its own ones under their numbers, and loses no event after a millisecond",
+            arguments: [JSONLStore.Durability.process, .full, .interval(milliseconds: 100)])
+        func replacedDescriptorsAreNotUsed(durability: JSONLStore.Durability) throws {
+            let store = try TestedStore.opened(
+                JSONLStore(at: root, durability: durability, environment: time.environment))
+            try store.append(EventLine(0))
+            try store.append(EventLine(1, .critical))
+            // As if the host had closed them, and had opened files of its own.
+            let numbers = try SystemFileSystem().list("/proc/self/fd").compactMap { CInt($0) }.filter { number in
+                var bytes = [CChar](repeating: 0, count: 4_096)
+                let count = readlink("/proc/self/fd/\(number)", &bytes, bytes.count)
+                return count > 0 && String(decoding: bytes[..<count].map(UInt8.init), as: UTF8.self).hasPrefix(root)
+            }
+            try #require(numbers.count >= 4)
+            for number in numbers {
+                let own = open("\(directory.path)/own-\(number)", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+                try #require(own > 0 && write(own, "own\n", 4) == 4 && dup2(own, number) == number)
+                close(own)
+            }
+            defer { for number in numbers { close(number) } }
+            time.advance(by: .milliseconds(1))
+            for number in 2..<100 { try store.append(EventLine(number)) }
+            #expect(store.dropped.isEmpty && store.notes.count == 1)
+            #expect(try store.drain() == texts([1], .critical) + texts([0]) + texts(2..<100))
+            store.store.close()
+            // The write that came before the check.
+            let strangers = try numbers.map { try directory.read("own-\($0)") }.filter { $0 != Array("own\n".utf8) }
+            #expect(strangers.count == 1)
+            for number in numbers {
+                var (held, named) = (stat(), stat())
+                #expect(fstat(number, &held) == 0 && stat("\(directory.path)/own-\(number)", &named) == 0)
+                #expect(held.st_ino == named.st_ino)
+            }
+            #expect(try TestedStore.opened(JSONLStore(at: root)).drain() == [])
+        }
+    #endif
+
     @Test("a deleted directory of this process alone is created again beside the others")
     func deletedOwnDirectoryIsCreatedAgain() throws {
         let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))

@@ -274,6 +274,35 @@ struct RecoveryTests {
         #expect(store.notes.count == 1)
     }
 
+    @Test(
+        "an entry that can't be used keeps no event from being delivered",
+        arguments: [
+            ("rejected", "file"), ("rejected", "fifo"), ("rejected", "link"), ("rejected", "giant"), ("lock", "fifo"),
+            ("lock", "link"), ("lock", "directory"),
+        ])
+    func unusableEntryStrandsNoEvents(name: String, kind: String) throws {
+        try directory.leave([EventLine(0)])
+        let home = try #require(try SystemFileSystem().list(directory.path).first)
+        let path = "\(directory.path)/\(home)/\(name)"
+        if name == "lock" { try SystemFileSystem().removeFile(path) }
+        switch kind {
+        case "file": try directory.write([1], to: "\(home)/\(name)")
+        case "fifo": try #require(mkfifo(path, 0o600) == 0)
+        case "link": try #require(symlink(directory.path, path) == 0)
+        case "directory": try SystemFileSystem().makeDirectory(path, mode: 0o700)
+        default:
+            try SystemFileSystem().makeDirectory(path, mode: 0o700)
+            let letters = try OpenFile(
+                path + "/0000000000000009.jsonl", [.write, .create], in: SystemFileSystem())
+            try letters.truncate(to: 1 << 40)
+        }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try store.drain() == texts([0]))
+        #expect(store.notes.count == (name == "rejected" && kind != "giant" ? 1 : 0))
+        store.store.close()
+        #expect(try TestedStore.opened(JSONLStore(at: directory.path)).drain() == [])
+    }
+
     @Test("files that are foreign or of a later version are left alone and reported once")
     func foreignFilesAreReportedOnce() throws {
         try directory.leave([EventLine(0)])

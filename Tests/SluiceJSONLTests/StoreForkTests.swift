@@ -65,5 +65,53 @@ import Testing
                 #expect(try await delivered() == ["Parent"])
             }
         }
+
+        #if os(Linux)
+            @Test(
+                "a child that closes all descriptors, as a daemon does, keeps the files that it opens then",
+                .disabled(
+                    if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+            func daemonKeepsItsFiles() async {
+                await #expect(processExitsWith: .success) {
+                    let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
+                    let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
+                    let directory = try TemporaryDirectory()
+                    let pipeline = try Pipeline {
+                        JSONLStore(at: directory.path)
+                        ScriptedTransport()
+                    }
+                    pipeline.pauseDelivery()
+                    pipeline.track("Parent")
+                    let child = fork()
+                    if child == 0 {
+                        alarm(60)
+                        for descriptor in 3..<1_024 { close(Int32(descriptor)) }
+                        let own = (0..<30).map { open("\(directory.path)/own-\($0)", O_RDWR | O_CREAT, 0o600) }
+                        pipeline.track("Child")
+                        var changed: Int32 = 0
+                        for (number, descriptor) in own.enumerated() {
+                            var (held, named) = (stat(), stat())
+                            let isOwn =
+                                fstat(descriptor, &held) == 0 && stat("\(directory.path)/own-\(number)", &named) == 0
+                                && held.st_ino == named.st_ino && held.st_size == 0
+                            if !isOwn { changed += 1 }
+                        }
+                        _exit(changed)
+                    }
+                    try #require(child > 0)
+                    var status: Int32 = 0
+                    try #require(waitpid(child, &status, 0) == child)
+                    #expect(status == 0)
+                    await pipeline.shutdown(deadline: .zero)
+                    let transport = ScriptedTransport()
+                    let next = try Pipeline {
+                        JSONLStore(at: directory.path)
+                        transport
+                    }
+                    await next.shutdown(deadline: .seconds(10))
+                    #expect(try Set(transport.accepted().map(\.name)) == ["Parent", "Child"])
+                }
+            }
+        #endif
     }
 #endif
