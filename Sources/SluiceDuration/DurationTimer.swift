@@ -167,7 +167,8 @@ public final class DurationTimer: Processor {
     public func update(for signal: Signal) {
         let now = measure.now(context)
         switch signal {
-        case .launched(.passive), .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
+        case .launched(.passive): table.withLock { $0.launchInBackground() }
+        case .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
         case .launched(.foreground), .willResignActive, .willTerminate, .connectivity: break
         }

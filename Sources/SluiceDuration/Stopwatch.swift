@@ -29,6 +29,11 @@ struct Stopwatch {
         phase = .running(since: now)
     }
 
+    mutating func launchInBackground() {
+        counted = .zero
+        if case .running = phase { phase = .inBackground }
+    }
+
     mutating func enterBackground(at now: Duration) {
         if case .running = phase { stop(as: .inBackground, at: now) }
     }

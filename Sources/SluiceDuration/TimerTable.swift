@@ -68,6 +68,11 @@ struct TimerTable {
         if latest[timer.name] == id { timers[id]?.hasToken = false } else { remove(id) }
     }
 
+    /// The process has been in the background since its start, also if that is known only now.
+    mutating func launchInBackground() {
+        for id in timers.keys { timers[id]?.watch.launchInBackground() }
+    }
+
     mutating func enterBackground(at now: Duration) {
         for id in timers.keys { timers[id]?.watch.enterBackground(at: now) }
     }

@@ -54,8 +54,9 @@
         @available(visionOSApplicationExtension, unavailable)
         package convenience init(to pipeline: Pipeline, from center: NotificationCenter, time: any TimeSource) {
             let launch = LaunchReport(to: pipeline, time: time)
+            let stays = BackgroundStays()
             self.init(pipeline, center, Platform.notifications, launch) { pipeline in
-                AppSignals.enterBackground(pipeline, BackgroundTask(pipeline))
+                stays.begin(pipeline, BackgroundTask(pipeline))
             }
             if Platform.isInBackground {
                 launch.reportLater { Platform.isInBackground ? .passive : .foreground }
@@ -80,8 +81,9 @@
                 from center: NotificationCenter = .default
             ) {
                 let report = LaunchReport(to: pipeline, time: PipelineEnvironment.systemTime)
+                let stays = BackgroundStays()
                 self.init(pipeline, center, Platform.extensionNotifications, report) { pipeline in
-                    AppSignals.enterBackground(pipeline, ExpiringActivity(pipeline))
+                    stays.begin(pipeline, ExpiringActivity(pipeline))
                 }
                 report.report(launch)
                 if launch == .foreground { pipeline.signal(.didBecomeActive) }
@@ -113,8 +115,17 @@
                 network = NetworkObservation(pipeline)
             #endif
         }
+    }
 
-        private static func enterBackground(_ pipeline: Pipeline, _ time: some BackgroundTime) {
+    /// The stays of the process in the background, one after another.
+    @MainActor
+    private final class BackgroundStays {
+        private var time: (any BackgroundTime)?
+
+        func begin(_ pipeline: Pipeline, _ time: some BackgroundTime) {
+            // The flush of an earlier stay may still be going on. Its end must not end the time of this one.
+            self.time?.end()
+            self.time = time
             time.begin()
             pipeline.signal(.didEnterBackground)
             Task {

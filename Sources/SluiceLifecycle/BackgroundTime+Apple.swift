@@ -36,15 +36,17 @@
                 task = UIApplication.shared.beginBackgroundTask(withName: "sluice") {
                     MainActor.assumeIsolated { self.expire() }
                 }
+                guard task != .invalid else { return }
+                // While the app leaves the foreground, and under a debugger, it is the greatest number. Assume the time that
+                // the system has given since iOS 13: an app that isn't suspended then goes on a few seconds later.
                 let time = UIApplication.shared.backgroundTimeRemaining
-                // In the foreground, and under a debugger, it is the greatest number.
-                if task != .invalid, time < 86_400 { pipeline?.expectSuspension(in: .seconds(max(0, time))) }
+                pipeline?.expectSuspension(in: .seconds(time < 86_400 ? max(0, time) : 30))
             }
 
             func end() {
                 guard task != .invalid else { return }
-                // If the app is woken again, for example by a push message, it gets new time.
-                pipeline?.expectSuspension(in: nil)
+                // The system may suspend the process now. If it doesn't, delivery continues a few seconds later.
+                if UIApplication.shared.applicationState == .background { pipeline?.expectSuspension(in: .zero) }
                 giveBack()
             }
 

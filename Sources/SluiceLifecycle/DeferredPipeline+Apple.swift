@@ -28,6 +28,9 @@
     /// in their order. Plugins process them at that time, so a session or a rate limit is that of the unlock, and events of
     /// plugins, such as `$AppInstall`, can come first. If the process ends before the unlock, the kept events are lost,
     /// because nothing can be written.
+    @available(iOSApplicationExtension, unavailable)
+    @available(tvOSApplicationExtension, unavailable)
+    @available(visionOSApplicationExtension, unavailable)
     public final class DeferredPipeline: EventTracking {
         private enum Phase {
             case waiting
@@ -42,6 +45,8 @@
             var events: [Event] = []
             var bytes = 0
             var dropped = 0
+            /// Whether an event has looked for an unlock, and the answer is pending.
+            var isChecking = false
 
             /// The pipeline, if an event of this thread goes directly to it.
             var destination: Pipeline? {
@@ -62,6 +67,7 @@
         private let environment: PipelineEnvironment
         @MainActor private var build: (@MainActor () throws -> Pipeline)?
         @MainActor private var onFailure: (@MainActor (any Error) -> Void)?
+        @MainActor private var hasFailed = false
         @MainActor private var observations: [Observation] = []
 
         /// Builds the pipeline, now or after the first unlock.
@@ -76,9 +82,6 @@
         ///   - build: Builds the pipeline. Create everything in it: the plugins, the store and the transport.
         /// - Throws: The error of `build` if the device was unlocked before, and
         ///   ``Sluice/SluiceError/Code/invalidArgument`` if `maximumBytes` is not positive.
-        @available(iOSApplicationExtension, unavailable)
-        @available(tvOSApplicationExtension, unavailable)
-        @available(visionOSApplicationExtension, unavailable)
         @MainActor public init(
             holdingUpTo maximumBytes: Int = 1_048_576,
             environment: PipelineEnvironment = PipelineEnvironment(),
@@ -91,9 +94,7 @@
             }
             self.maximumBytes = maximumBytes
             self.environment = environment
-            // A locked device has no protected data, also after its first unlock. Only before that, the vendor's id is
-            // unknown.
-            if UIApplication.shared.isProtectedDataAvailable || UIDevice.current.identifierForVendor != nil {
+            if DeferredPipeline.wasUnlocked {
                 let pipeline = try build()
                 state.withLock { $0.phase = .ready(pipeline) }
             } else {
@@ -106,6 +107,11 @@
                     Observation(of: name, center) { [weak self] in MainActor.assumeIsolated { self?.start() } }
                 }
             }
+        }
+
+        // A locked device has no protected data, also after its first unlock. Only before that, the vendor's id is unknown.
+        @MainActor private static var wasUnlocked: Bool {
+            UIApplication.shared.isProtectedDataAvailable || UIDevice.current.identifierForVendor != nil
         }
 
         /// The pipeline; nil until it is built and has the events that were kept.
@@ -164,27 +170,39 @@
             } catch {
                 size = maximumBytes + 1
             }
-            return state.withLock { state in
-                if let pipeline = state.destination { return pipeline }
+            let (pipeline, mustCheck): (Pipeline?, Bool) = state.withLock { state in
+                if let pipeline = state.destination { return (pipeline, false) }
                 switch state.phase {
                 case .waiting where state.bytes + size > maximumBytes: state.dropped += 1
                 case .waiting, .draining, .ready:
                     state.events.append(event)
                     state.bytes += size
                 }
-                return nil
+                defer { state.isChecking = true }
+                return (nil, !state.isChecking)
             }
+            // Nothing reports an unlock during which the process was suspended.
+            if mustCheck { Task { @MainActor [weak self] in self?.check() } }
+            return pipeline
+        }
+
+        /// Looks for an unlock, unless `build` has failed: notifications repeat it then.
+        @MainActor private func check() {
+            if hasFailed { return }
+            state.withLock { $0.isChecking = false }
+            start()
         }
 
         /// Builds the pipeline, unless that has succeeded or is going on.
         @MainActor private func start() {
-            guard UIApplication.shared.isProtectedDataAvailable, let build else { return }
+            guard DeferredPipeline.wasUnlocked, let build else { return }
             self.build = nil
             do {
                 drain(into: try build())
                 (onFailure, observations) = (nil, [])
             } catch {
                 self.build = build
+                hasFailed = true
                 onFailure?(error)
             }
         }

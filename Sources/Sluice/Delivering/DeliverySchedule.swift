@@ -163,11 +163,13 @@ struct DeliverySchedule: Sendable {
             (suspension, isSuspended) = (nil, false)
             return
         }
-        if time <= .zero { isSuspended = true }
         let end = now + max(.zero, time)
         let margin = min(DeliverySchedule.minimumBackgroundTime, max(.zero, time) / 3)
         suspension = end - margin..<end + DeliverySchedule.suspensionGrace
     }
+
+    /// Notes that requests are cancelled because of the suspension.
+    mutating func cancelledSends() { isSuspended = true }
 
     /// Drains until nothing waits or the earliest deadline is reached.
     mutating func stopRequested(deadline: Duration) {

@@ -197,6 +197,7 @@ final class RouteRuntime: Sendable {
 
     /// Cancels the requests in flight. Their batches stay in the store, and are sent again by other workers.
     func cancelSends() {
+        change { $0.cancelledSends() }
         cancelTasks(replacedBy: [])
     }
 

@@ -216,6 +216,50 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
+    @Test("an unknown background time counts as 30 s, because it isn't known when the app leaves the foreground")
+    func unknownTimeIsLittle() async throws {
+        UIApplication.shared.applicationState = .background
+        defer { UIApplication.shared.applicationState = .inactive }
+        let (pipeline, transport) = try hangingPipeline()
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        pipeline.track("A")
+        pipeline.track("B")
+        post(UIApplication.didEnterBackgroundNotification)
+        await transport.waitForSends(1)
+        time.advance(by: .seconds(21))
+        transport.release(.all(.accepted))
+        await settle { UIApplication.shared.backgroundTasks.isEmpty }
+        // The process may be suspended now, so that no batch is started in the next 10 s.
+        await pipeline.flush()
+        #expect(try transport.accepted().map(\.name) == ["A"])
+        time.advance(by: .seconds(10))
+        await pipeline.flush()
+        #expect(try transport.accepted().map(\.name) == ["A", "B"])
+        withExtendedLifetime(app) {}
+    }
+
+    @Test("the end of an earlier stay in the background neither ends nor prolongs the time of the next one")
+    func staysHaveTimesOfTheirOwn() async throws {
+        let (pipeline, transport) = try hangingPipeline()
+        let app = AppSignals(to: pipeline, from: center, time: time)
+        pipeline.track("A")
+        pipeline.track("B")
+        post(UIApplication.didEnterBackgroundNotification)
+        await transport.waitForSends(1)
+        post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
+        UIApplication.shared.applicationState = .background
+        defer { UIApplication.shared.applicationState = .inactive }
+        post(UIApplication.didEnterBackgroundNotification)
+        // The first stay has given its time back.
+        #expect(UIApplication.shared.backgroundTasks.count == 1)
+        time.advance(by: .seconds(21))
+        transport.release(.all(.accepted))
+        await settle { UIApplication.shared.backgroundTasks.isEmpty }
+        await pipeline.flush()
+        #expect(try transport.accepted().map(\.name) == ["A"])
+        withExtendedLifetime(app) {}
+    }
+
     @Test("the background time is given back when it is almost over, and the rest is sent later")
     func littleTimeStartsNoBatch() async throws {
         UIApplication.shared.backgroundTimeRemaining = 30
@@ -228,8 +272,9 @@ import UIKit
         await transport.waitForSends(1)
         time.advance(by: .seconds(21))
         transport.release(.all(.accepted))
-        // The flush ends without another batch; BackgroundTests counts them. Later the app may have other time.
+        // The flush ends without another batch; BackgroundTests counts them.
         await settle { UIApplication.shared.backgroundTasks.isEmpty }
+        post(UIApplication.willEnterForegroundNotification)
         await pipeline.flush()
         #expect(try transport.accepted().map(\.name) == ["A", "B"])
         withExtendedLifetime(app) {}

@@ -111,6 +111,42 @@ extension DeviceIdentityTests {
         #expect(builds == 1 && store.events.count == 1)
     }
 
+    @Test("an unlock while the process was suspended is noticed by the next event, also if the device is locked again")
+    func missedUnlockIsNoticed() async throws {
+        restartDevice()
+        let (center, store) = (NotificationCenter(), RecordingStore())
+        let analytics = try deferred(into: store, center)
+        analytics.track("A")
+        await Task.yield()
+        #expect(analytics.pipeline == nil)
+        unlock(NotificationCenter())  // Nobody is told.
+        UIApplication.shared.isProtectedDataAvailable = false
+        analytics.track("B")
+        while analytics.pipeline == nil { await Task.yield() }
+        UIApplication.shared.isProtectedDataAvailable = true
+        #expect(store.events.map(\.name) == ["A", "B"])
+    }
+
+    @Test("a pipeline that can't be built is tried again by notifications, and not by each event")
+    func failedBuildIsNotRepeatedByEvents() async throws {
+        restartDevice()
+        let center = NotificationCenter()
+        var failures = 0
+        let analytics = try DeferredPipeline(from: center, onFailure: { _ in failures += 1 }) {
+            throw SluiceError(.storageUnavailable, "no directory")
+        }
+        analytics.track("A")
+        unlock(center)
+        #expect(failures == 1)
+        for number in 0..<20 {
+            analytics.track("B", ["n": .int(number)])
+            await Task.yield()
+        }
+        #expect(failures == 1)
+        center.post(name: UIApplication.didBecomeActiveNotification, object: nil)
+        #expect(failures == 2)
+    }
+
     @Test("a device that was unlocked before builds the pipeline immediately, or throws", arguments: [true, false])
     func unlockedDeviceBuildsImmediately(isLockedAgain: Bool) throws {
         UIApplication.shared.isProtectedDataAvailable = !isLockedAgain

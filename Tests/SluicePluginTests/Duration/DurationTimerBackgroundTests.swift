@@ -108,6 +108,24 @@ struct DurationTimerBackgroundTests {
         #expect(await test.events().map { $0.properties["$event_duration"] } == [5_000.0])
     }
 
+    @Test("time before a passive launch is recognized doesn't count, also that of a timer that was paused")
+    func timeBeforePassiveLaunchDoesNotCount() async {
+        timers.start("A")
+        timers.start("B")
+        time.advance(by: .seconds(2))
+        timers.pause("B")
+        // The process was suspended while the device was in use.
+        time.advance(by: .seconds(3_600))
+        test.pipeline.signal(.launched(.passive))
+        time.advance(by: .seconds(3))
+        test.pipeline.signal(.didBecomeActive)
+        timers.resume("B")
+        time.advance(by: .seconds(5))
+        timers.end("A")
+        timers.end("B")
+        #expect(await test.events().map { $0.properties["$event_duration"] } == [5_000.0, 5_000.0])
+    }
+
     @Test("other signals do not touch timers")
     func otherSignalsChangeNothing() async {
         let others: [Signal] = [

@@ -30,6 +30,19 @@ import Testing
         #expect(try bench.transport.accepted().map(\.name) == ["Event 0", "Event 1", "Event 2"])
     }
 
+    @Test("a request that a suspension has cancelled is repeated without a back-off when the app is active")
+    func cancelledRequestIsRepeatedAtOnce() async throws {
+        let bench = try Bench(ScriptedTransport([.hang]))
+        bench.track(3)
+        async let flush = bench.pipeline.flush()
+        await bench.transport.waitForSends(1)
+        bench.pipeline.suspendDelivery()
+        _ = await flush
+        bench.pipeline.expectSuspension(in: nil)
+        // Time stands still.
+        await bench.transport.waitForSends(2)
+    }
+
     @Test("each of many suspensions cancels its request, and the events are sent once in the end")
     func everySuspensionCancelsRequest() async throws {
         // As real transports do, it sends nothing in a cancelled task.

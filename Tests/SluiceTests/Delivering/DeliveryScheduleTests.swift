@@ -21,6 +21,8 @@ import Testing
         case stop(deadline: Int)
         /// Background time, or nil for its end.
         case suspension(in: Int?, at: Int)
+        /// Requests are cancelled because the background time is over.
+        case cancel
         case answer(Effect, at: Int, random: UInt64 = half)
         /// A look at the store that finds it empty.
         case foundEmpty(at: Int)
@@ -55,6 +57,7 @@ import Testing
             case .stop(let deadline): schedule.stopRequested(deadline: .seconds(deadline))
             case .suspension(let seconds, let now):
                 schedule.expectSuspension(in: seconds.map { .seconds($0) }, at: .seconds(now))
+            case .cancel: schedule.cancelledSends()
             case .answer(let effect, let now, let random):
                 schedule.record(effect, at: .seconds(now), random)
             case .foundEmpty(let now): _ = schedule.decision(at: .seconds(now), .init())
@@ -204,8 +207,13 @@ import Testing
         Row("the process was resumed", [.flush, .suspension(in: 0, at: 7)], at: 17, .send),
         Row("the app is active again", [.flush, .suspension(in: 0, at: 7), .suspension(in: nil, at: 8)], at: 8, .send),
         Row(
-            "and retries", [.flush, .suspension(in: 0, at: 7), .answer(failed, at: 7), .suspension(in: nil, at: 7)],
+            "and retries requests that were cancelled",
+            [.flush, .suspension(in: 0, at: 7), .cancel, .answer(failed, at: 7), .suspension(in: nil, at: 7)],
             at: 7, .send),
+        Row(
+            "but not requests that failed",
+            [.flush, .answer(failed, at: 7), .suspension(in: 0, at: 7), .suspension(in: nil, at: 7)],
+            at: 7, .wait(until: .milliseconds(7_550))),
         Row(
             "a failure of the receiver keeps its back-off",
             [.flush, .suspension(in: 30, at: 0), .answer(failed, at: 1), .suspension(in: nil, at: 1)], at: 1,
