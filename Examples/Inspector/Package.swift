@@ -47,6 +47,7 @@ let package = Package(
                 "Inspector", "StoreFiles",
                 .product(name: "Sluice", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

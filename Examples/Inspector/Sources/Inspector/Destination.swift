@@ -1,4 +1,5 @@
 import ArgumentParser
+import Sluice
 import SluiceHTTP
 
 /// A backend to which events are replayed.
@@ -16,7 +17,7 @@ struct Destination: Sendable {
         "amplitude:KEY", "sensors",
     ]
 
-    /// - Throws: A `ValidationError` if the format or a header can't be understood.
+    /// - Throws: A `ValidationError` if the URL, the format or a header is invalid.
     init(url: String, format: String, headers: [String]) throws {
         let parts = format.split(separator: ":", maxSplits: 1).map(String.init)
         let argument = parts.count == 2 ? parts[1] : nil
@@ -48,5 +49,16 @@ struct Destination: Sendable {
         self.url = url
         self.headers = fields
         formatName = parts[0]
+        do throws(SluiceError) {
+            // Without this, a pipeline would notice it after its store has taken over directories.
+            try transport().open()
+        } catch {
+            guard error.code == .invalidArgument else { throw error }
+            throw ValidationError(error.message)
+        }
+    }
+
+    func transport() -> HTTPTransport {
+        HTTPTransport(to: url, format: format, headers: headers)
     }
 }

@@ -8,7 +8,7 @@ struct Replay: AsyncParsableCommand {
         abstract: "Sends the events of a folder to a backend, and removes those that arrived.",
         discussion: """
             Sends waiting events and dead letters, with the retries, splits and dead letters of Sluice's delivery. Refuses \
-            a folder that a running process uses. Exits with 1 if events remain.
+            a folder that a running process uses. Exits with 1 if events remain or are lost.
             """)
 
     @OptionGroup var store: FolderArgument
@@ -28,9 +28,14 @@ struct Replay: AsyncParsableCommand {
     @Option(help: "Send only the dead letters whose reason contains this text. Includes --dead-letters.")
     var reason: String?
 
+    func validate() throws {
+        _ = try destination()
+    }
+
+    private func destination() throws -> Destination { try Destination(url: to, format: format, headers: header) }
+
     func run() async throws {
-        let destination = try Destination(url: to, format: format, headers: header)
-        let replayer = Replayer(folder: try store.folder(), destination: destination) { Terminal.note($0) }
+        let replayer = Replayer(folder: try store.folder(), destination: try destination()) { Terminal.note($0) }
         let result: Replayer.Result
         if deadLetters || reason != nil {
             let reason = reason
@@ -39,6 +44,6 @@ struct Replay: AsyncParsableCommand {
             result = try await replayer.replayAll()
         }
         Terminal.note(result.description)
-        guard result.remaining == 0 else { throw ExitCode.failure }
+        guard result.isComplete else { throw ExitCode.failure }
     }
 }

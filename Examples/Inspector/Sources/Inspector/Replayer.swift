@@ -13,8 +13,24 @@ struct Replayer: Sendable {
         var rejected = 0
         /// The selected events that are still in the folder.
         var remaining = 0
+        /// The remaining ones in directories that the store didn't take over.
+        var unreached = 0
+        /// The events that were lost, by reason, such as damaged lines.
+        var dropped: [DropReason: Int] = [:]
 
-        var description: String { "\(delivered) delivered, \(rejected) rejected, \(remaining) remain" }
+        /// Whether each selected event was delivered.
+        var isComplete: Bool { remaining == 0 && dropped.isEmpty }
+
+        var description: String {
+            let counts = ["\(delivered) delivered", "\(rejected) rejected", "\(remaining) remain"]
+            let lost = dropped.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($1) lost (\($0.rawValue))" }
+            let advice =
+                unreached == 0
+                ? ""
+                : "; \(unreached) of them were not tried, because a store takes over a few directories at a time: run sluice "
+                    + "replay without --dead-letters and --reason to send them, and the waiting events too"
+            return (counts + lost).joined(separator: ", ") + advice
+        }
     }
 
     let folder: StoreFolder
@@ -25,17 +41,22 @@ struct Replayer: Sendable {
     private static let policy = DeliveryPolicy(batch: BatchSize(events: 500, bytes: 1_048_576))
     private static let largestEvent = 1 << 29
 
-    /// Sends all waiting events, and all dead letters once.
+    /// Sends all waiting events, then each dead letter of the time before once.
+    ///
+    /// If the backend fails with the waiting events, the dead letters stay untouched.
     func replayAll() async throws -> Result {
-        let start = PipelineEnvironment.systemTime.wallTime()
-        let pipeline = try makePipeline(try makeStore())
-        let total = try StoreStatistics(of: folder, at: start)
-        try await withProgress(of: pipeline, total: total.waiting + total.deadLetters) {
+        let now = PipelineEnvironment.systemTime.wallTime()
+        var earlier: Set<EventID> = []
+        _ = DeadLetterList(of: try folder.processes()) { _, letter in
+            if let id = letter.event?.id { earlier.insert(id) }
+        }
+        let store = try makeStore()
+        let total = try StoreStatistics(of: folder, at: now).waiting
+        let pipeline = try makePipeline(store)
+        await withProgress(of: pipeline, total: total) {
             var done = 0
             while true {
-                // Letters of this run are not replayed again. More of the earlier ones can come with each pass, because
-                // the store takes over a few directories at a time.
-                try await pipeline.replay { $0.date < start }
+                // The store can take over more directories with each pass.
                 await pipeline.flush()
                 let route = pipeline.ledger.routes[0]
                 if route.delivered + route.rejected == done { break }
@@ -43,20 +64,28 @@ struct Replayer: Sendable {
             }
         }
         let route = await pipeline.shutdown().routes[0]
-        let rest = try StoreStatistics(of: folder, at: start)
-        return Result(
-            delivered: route.delivered, rejected: route.rejected, remaining: rest.waiting + rest.deadLetters)
+        var result = Result(delivered: route.delivered, rejected: route.rejected, dropped: route.dropped)
+        if route.waiting == 0 {
+            let letters = try await replayDeadLetters { [earlier] _, id in id.map { earlier.contains($0) } ?? false }
+            result.delivered += letters.delivered
+            result.rejected += letters.rejected
+        }
+        let rest = try StoreStatistics(of: folder, at: now)
+        result.remaining = rest.waiting + rest.deadLetters
+        return result
     }
 
     /// Sends dead letters, and leaves the waiting events alone.
     ///
     /// A second pipeline in memory sends them, a batch at a time. Delivered ones are then removed from the folder. So a
-    /// replay that is interrupted loses none of them, and may send a batch twice.
+    /// replay that fails or is interrupted loses none of them, and may send a batch twice.
     func replayDeadLetters(where isMatch: @Sendable (_ reason: String, _ id: EventID?) -> Bool) async throws -> Result {
-        var result = try await sendDeadLetters(where: isMatch)
+        var (result, reached) = try await sendDeadLetters(where: isMatch)
         // Also those in directories that the store didn't take over: it takes a few at a time.
         let list = try DeadLetterList(of: folder.processes()) { _, letter in
-            if isMatch(letter.reason, letter.event?.id) { result.remaining += 1 }
+            guard isMatch(letter.reason, letter.event?.id) else { return }
+            result.remaining += 1
+            if let id = letter.event?.id, !reached.contains(id) { result.unreached += 1 }
         }
         for problem in list.problems { report("\(problem)") }
         return result
@@ -64,7 +93,7 @@ struct Replayer: Sendable {
 
     private func sendDeadLetters(
         where isMatch: @Sendable (_ reason: String, _ id: EventID?) -> Bool
-    ) async throws -> Result {
+    ) async throws -> (Result, reached: Set<EventID>) {
         let store = try makeStore()
         let report = report
         try store.open(
@@ -73,48 +102,56 @@ struct Replayer: Sendable {
                 report(note)
             })
         defer { store.close() }
-        var letters = try store.deadLetters().filter { isMatch($0.reason, $0.line.id) }[...]
-        let total = letters.count
-        let pipeline = try makePipeline(MemoryStore(capacity: 1 << 32))
+        let selected = try store.deadLetters().filter { isMatch($0.reason, $0.line.id) }
+        let letters = selected.filter(isReadable)
+        let memory = try makeMemoryStore(of: letters)
+        var unsent = Array(zip(try memory.deadLetters().map(\.id), letters))[...]
+        let lastUnsent = unsent.last?.0 ?? 0
+        let pipeline = try makePipeline(memory)
         var result = Result()
-        try await withProgress(of: pipeline, total: total) {
-            while !letters.isEmpty {
-                let batch = letters.prefix(Replayer.policy.batch.events)
-                let tracked = track(batch, in: pipeline)
+        try await withProgress(of: pipeline, total: letters.count) {
+            while !unsent.isEmpty {
+                let batch = Dictionary(uniqueKeysWithValues: unsent.prefix(Replayer.policy.batch.events))
+                unsent = unsent.dropFirst(batch.count)
+                try await pipeline.replay { batch[$0.id] != nil }
                 let pass = await pipeline.flush()
-                let refused = Set(try await pipeline.deadLetters().compactMap(\.line.id))
+                // A letter that is rejected again has a new number.
+                let refused = Set(try await pipeline.deadLetters().filter { $0.id > lastUnsent }.compactMap(\.line.id))
                 result.rejected += refused.count
                 guard pass.isComplete else { break }
-                try await pipeline.discard()
-                let delivered = batch.filter { letter in
-                    letter.line.id.map { tracked.contains($0) && !refused.contains($0) } ?? false
-                }
+                try await pipeline.discard { $0.id > lastUnsent }
+                let delivered = batch.values.filter { letter in letter.line.id.map { !refused.contains($0) } ?? false }
                 result.delivered += try store.discardDeadLetters(Set(delivered.map(\.id)))
-                letters = letters.dropFirst(batch.count)
             }
         }
         await pipeline.shutdown(deadline: .zero)
-        return result
+        return (result, Set(selected.compactMap(\.line.id)))
     }
 
-    /// Tracks events with their own ids and times. Returns the ids.
-    private func track(_ letters: ArraySlice<DeadLetter>, in pipeline: Pipeline) -> Set<EventID> {
-        var ids: Set<EventID> = []
-        for letter in letters {
-            do throws(SluiceError) {
-                let event = try letter.event()
-                pipeline.track(event.name, event.properties, priority: event.priority, id: event.id) { new in
-                    new.time = event.time
-                    new.distinctID = event.distinctID
-                    new.anonymousID = event.anonymousID
-                    new.loginID = event.loginID
-                }
-                ids.insert(event.id)
-            } catch {
-                report("a dead letter stays, because its event can't be read: \(error)")
-            }
+    private func isReadable(_ letter: DeadLetter) -> Bool {
+        do throws(SluiceError) {
+            _ = try letter.event()
+            return true
+        } catch {
+            report("a dead letter stays, because its event can't be read: \(error)")
+            return false
         }
-        return ids
+    }
+
+    /// Returns a store that has these dead letters, in their order.
+    ///
+    /// A pipeline that replays them sends their lines as they are. `track` would drop or change an event that exceeds its
+    /// limits.
+    private func makeMemoryStore(of letters: [DeadLetter]) throws -> MemoryStore {
+        let store = MemoryStore(capacity: .max)
+        for letter in letters {
+            try store.append(letter.line)
+            guard let batch = try store.nextBatch(BatchSize(events: 1, bytes: 1)) else { continue }
+            // Without its place in a row of refusals, for which the pipeline would replay it on its own.
+            store.reject([DeadLetter(line: letter.line, reason: letter.reason, date: letter.date)], in: batch.id)
+            try store.settle(batch.id)
+        }
+        return store
     }
 
     /// - Throws: A ``FolderInUse`` if a process uses the folder.
@@ -134,12 +171,12 @@ struct Replayer: Sendable {
             delivery: Replayer.policy, maximumEventBytes: Replayer.largestEvent, onDiagnostic: { report("\($0)") }
         ) {
             store
-            HTTPTransport(to: destination.url, format: destination.format, headers: destination.headers)
+            destination.transport()
         }
     }
 
     /// Reports the counts twice per second until `body` returns.
-    private func withProgress(of pipeline: Pipeline, total: Int, _ body: () async throws -> Void) async throws {
+    private func withProgress(of pipeline: Pipeline, total: Int, _ body: () async throws -> Void) async rethrows {
         let report = report
         let progress = Task {
             var last = 0

@@ -28,14 +28,18 @@ struct Serve: AsyncParsableCommand {
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be 0 to 65535") }
         guard (to == nil) == (format == nil) else { throw ValidationError("--to and --format belong together") }
+        _ = try destination()
+    }
+
+    private func destination() throws -> Destination? {
+        guard let to, let format else { return nil }
+        return try Destination(url: to, format: format, headers: header)
     }
 
     func run() async throws {
-        var destination: Destination?
-        if let to, let format { destination = try Destination(url: to, format: format, headers: header) }
         let rules = AccessRules.random()
         let server = InspectorServer(
-            folder: try store.folder(), destination: destination, port: port, rules: rules)
+            folder: try store.folder(), destination: try destination(), port: port, rules: rules)
         try await server.run { Terminal.write("http://127.0.0.1:\($0)/?token=\(rules.token)\n") }
     }
 }

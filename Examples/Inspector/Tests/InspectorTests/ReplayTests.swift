@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Sluice
 import SluiceJSONL
@@ -8,11 +9,12 @@ import Testing
 
 extension TestFolder {
     /// Stores events, rejects them, and ends the host.
-    func writeDeadLetters(_ events: [Event], reason: String = "HTTP 400") throws {
+    func writeDeadLetters(
+        _ events: [Event], reason: String = "HTTP 400", date: Timestamp = Timestamp(milliseconds: 1_767_225_600_000)
+    ) throws {
         let store = try openStore()
         for event in events { try store.append(EventLine(event)) }
         while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 1_000_000)) {
-            let date = Timestamp(milliseconds: 1_767_225_600_000)
             store.reject(batch.events.map { DeadLetter(line: $0, reason: reason, date: date) }, in: batch.id)
             try store.settle(batch.id)
         }
@@ -91,6 +93,8 @@ struct ReplayTests {
             let result = try await folder.replayer(to: url).replayDeadLetters { _, _ in true }
             #expect((1..<8).contains(result.delivered))
             #expect(result.remaining == 8 - result.delivered)
+            #expect(result.unreached == result.remaining)
+            #expect(result.description.contains("without --dead-letters"))
         }
     }
 
@@ -138,6 +142,64 @@ struct ReplayTests {
         #expect(try folder.counts().reduce(0, +) == 2)
     }
 
+    @Test("Dead letters are sent byte for byte, also those that track would drop or change")
+    func replaysUnusualDeadLetters() async throws {
+        let folder = try TestFolder()
+        let long = String(repeating: "x", count: 3_000)
+        var events: [Event] = [.sample(1, ""), .sample(2, long), .sample(3), .sample(4), .sample(5)]
+        events[2].loginID = long
+        events[3].time = Timestamp(milliseconds: .max)
+        events[4].properties = Properties([Property(long, .string("value"))])
+        try folder.writeDeadLetters(events)
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let result = try await folder.replayer(to: url).replayDeadLetters { _, _ in true }
+            #expect(result.delivered == events.count)
+            #expect(Set(await collector.lines) == (try lines(events)))
+        }
+        #expect(try folder.counts() == [0, 0])
+    }
+
+    @Test("Dead letters stay dead letters, with their reasons, if the backend fails", arguments: [true, false])
+    func keepsDeadLettersOfFailure(hasWaiting: Bool) async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1)])
+        if hasWaiting { try folder.write([.sample(2)]) }
+        try await withCollector(status: { _ in 500 }) { url, _ in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(!result.isComplete)
+        }
+        #expect(try folder.counts() == [hasWaiting ? 1 : 0, 1])
+        var reasons: [String] = []
+        _ = DeadLetterList(of: try StoreFolder(folder.path).processes()) { reasons.append($1.reason) }
+        #expect(reasons == ["HTTP 400"])
+    }
+
+    @Test("Each dead letter of a whole folder is sent once, whatever its date is")
+    func replaysDeadLettersOfFuture() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1)], date: Timestamp(milliseconds: 32_503_680_000_000))
+        try folder.writeDeadLetters([.sample(2, "Bad")])
+        try folder.write([.sample(3, "Bad")])
+        try await withCollector(status: { $0.contains("Bad") ? 400 : 200 }) { url, _ in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.delivered == 1)
+            #expect(result.rejected == 2)
+            #expect(result.remaining == 2)
+        }
+    }
+
+    @Test("Damaged lines of a whole folder count as lost")
+    func countsDamagedLines() async throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1), .sample(2)])
+        try edit(try #require(try folder.process().segments.first).path) { $0[20] ^= 1 }
+        try await withCollector(status: { _ in 200 }) { url, _ in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.description == "1 delivered, 0 rejected, 0 remain, 1 lost (corrupt)")
+            #expect(!result.isComplete)
+        }
+    }
+
     @Test("A folder that a running process uses is refused")
     func refusesRunningProcess() async throws {
         let folder = try TestFolder()
@@ -157,8 +219,22 @@ struct ReplayTests {
             _ = try Destination(url: "http://127.0.0.1/", format: format, headers: [])
         }
         for format in ["", "xml", "ndjson:x", "clickhouse", "kafka:"] {
-            #expect(throws: (any Error).self) { try Destination(url: "", format: format, headers: []) }
+            #expect(throws: (any Error).self) { try Destination(url: "http://[::1]/", format: format, headers: []) }
         }
-        #expect(try Destination(url: "", format: "segment:secret", headers: []).formatName == "segment")
+        #expect(
+            try Destination(url: "http://[::1]/", format: "segment:secret", headers: []).formatName == "segment")
+    }
+
+    @Test("An invalid URL or header is noticed before anything is opened")
+    func refusesInvalidDestinations() {
+        for command in ["replay", "serve"] {
+            for (url, header) in [("collector.example", "A: b"), ("http://127.0.0.1/", "A b: c")] {
+                #expect(throws: (any Error).self) {
+                    try SluiceCommand.parseAsRoot([
+                        command, "/no/such", "--to", url, "--format", "ndjson", "--header", header,
+                    ])
+                }
+            }
+        }
     }
 }
