@@ -19,7 +19,7 @@ struct Stats: AsyncParsableCommand {
     func run() async throws {
         let now = PipelineEnvironment.systemTime.wallTime()
         let statistics = try StoreStatistics(of: store.folder(), at: now)
-        Terminal.write(StatisticsReport(statistics: statistics, capacity: capacity).text)
+        StatisticsReport(statistics: statistics, capacity: capacity, output: Terminal.write).write()
         for problem in statistics.problems { Terminal.note("\(problem)") }
         guard statistics.problems.isEmpty else { throw ExitCode.failure }
     }
@@ -29,25 +29,30 @@ struct Stats: AsyncParsableCommand {
 struct StatisticsReport {
     let statistics: StoreStatistics
     let capacity: Int
+    /// Called with each row, because the names of events take much memory.
+    let output: (String) -> Void
 
-    var text: String {
-        var text = table([
+    /// The longest text of a name.
+    private static let longestName = 100
+
+    func write() {
+        table([
             ["waiting", "\(statistics.waiting)", size(statistics.waitingBytes)],
             ["dead letters", "\(statistics.deadLetters)", size(statistics.deadLetterBytes)],
             ["damaged lines", "\(statistics.damaged)"],
         ])
-        if statistics.encrypted > 0 { text += table([["encrypted", "\(statistics.encrypted)"]]) }
-        if let oldest = statistics.oldest { text += "oldest waiting event: \(oldest)\n" }
-        text += section(
+        if statistics.encrypted > 0 { table([["encrypted", "\(statistics.encrypted)"]]) }
+        if let oldest = statistics.oldest { output("oldest waiting event: \(oldest)\n") }
+        section(
             ["event", "waiting", "dead letters"],
-            statistics.names.map { [Terminal.printable($0.name), "\($0.count.waiting)", "\($0.count.deadLetters)"] })
-        text += section(
+            statistics.names.map { [displayed($0.name), "\($0.count.waiting)", "\($0.count.deadLetters)"] })
+        section(
             ["priority", "waiting"],
             [Event.Priority.critical, .normal].map { ["\($0)", "\(statistics.priorities[$0] ?? 0)"] })
-        text += section(
+        section(
             ["age", "waiting"],
             zip(StoreStatistics.ageLimits, statistics.ages).map { [$0.name, "\($1)"] })
-        text += section(
+        section(
             ["process", "state", "waiting", "dead letters", "bytes", "of \(size(capacity))"],
             statistics.processes.map { process in
                 [
@@ -55,23 +60,29 @@ struct StatisticsReport {
                     "\(process.deadLetters)", "\(process.bytes)", "\(process.bytes * 100 / capacity) %",
                 ]
             })
-        return text
     }
 
-    private func section(_ header: [String], _ rows: [[String]]) -> String {
-        rows.isEmpty ? "" : "\n" + table([header] + rows)
+    private func displayed(_ name: String) -> String {
+        Terminal.printable(Terminal.beginning(of: name, characters: StatisticsReport.longestName))
+    }
+
+    private func section(_ header: [String], _ rows: [[String]]) {
+        if rows.isEmpty { return }
+        output("\n")
+        table([header] + rows)
     }
 
     /// Aligns the first column to the left, and numbers to the right.
-    private func table(_ rows: [[String]]) -> String {
+    private func table(_ rows: [[String]]) {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
-        return rows.map { row in
-            row.enumerated().map { column, cell in
+        for row in rows {
+            let cells = row.enumerated().map { column, cell in
                 let padding = String(repeating: " ", count: widths[column] - cell.count)
                 return column == 0 ? cell + padding : padding + cell
-            }.joined(separator: "  ") + "\n"
-        }.joined()
+            }
+            output(cells.joined(separator: "  ") + "\n")
+        }
     }
 
     private func size(_ bytes: Int) -> String {

@@ -4,25 +4,86 @@ import Foundation
 enum Terminal {
     /// Whether to print colors: on a terminal, unless the variable NO_COLOR is set.
     static var isColored: Bool {
-        isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+        isTerminal && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
     }
 
+    /// Whether standard output is a terminal, which obeys control characters.
+    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// The status of a program that ended because nobody reads its output: that of a shell for SIGPIPE.
+    private static let brokenPipeStatus: Int32 = 141
+
+    /// Without this, a reader of standard error that ends would end a replay.
+    private static let ignoresBrokenPipes: Void = {
+        signal(SIGPIPE, SIG_IGN)
+    }()
+
+    /// Writes to standard output. Ends the command if that fails.
     static func write(_ text: String) {
-        FileHandle.standardOutput.write(Data(text.utf8))
+        do throws(WriteFailure) {
+            try write(text, to: STDOUT_FILENO)
+        } catch {
+            if error.isBrokenPipe { exit(brokenPipeStatus) }
+            note("the output can't be written: \(error)")
+            exit(EXIT_FAILURE)
+        }
     }
 
     /// Writes a line to standard error.
     static func note(_ text: String) {
-        FileHandle.standardError.write(Data((printable(text) + "\n").utf8))
+        do throws(WriteFailure) {
+            try write(printable(text) + "\n", to: STDERR_FILENO)
+        } catch {
+            // There is no other place for messages, and a replay continues without them.
+        }
+    }
+
+    /// Writes all of a text. Waits if the file doesn't block and is full.
+    static func write(_ text: String, to descriptor: Int32) throws(WriteFailure) {
+        _ = ignoresBrokenPipes
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&request, 1, -1)
+            } else if errno != EINTR {
+                throw WriteFailure(code: errno)
+            }
+        }
+    }
+
+    /// Returns the beginning of a text, with "…" if that isn't all of it.
+    static func beginning(of text: String, characters: Int) -> String {
+        // A character can have any number of combining marks.
+        let scalars = text.unicodeScalars.prefix(characters * 4)
+        let beginning = String(String.UnicodeScalarView(scalars)).prefix(characters)
+        return beginning.utf8.count < text.utf8.count ? beginning + "…" : text
     }
 
     /// Escapes the characters that control a terminal or reverse the direction of its text: an event can contain any.
     static func printable(_ text: String) -> String {
+        escaping(text) { "\\u{\(String($0.value, radix: 16))}" }
+    }
+
+    /// Escapes the same characters in JSON, which keeps its meaning: they can only be part of strings.
+    static func printableJSON(_ text: String) -> String {
+        escaping(text) { scalar in
+            String(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        }
+    }
+
+    private static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
         guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if isUnprintable(scalar) {
-                result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+                result.append(contentsOf: escape(scalar).unicodeScalars)
             } else {
                 result.append(scalar)
             }
@@ -37,6 +98,21 @@ enum Terminal {
         default: return false
         }
     }
+}
+
+/// A failed write to a file descriptor.
+struct WriteFailure: Error, CustomStringConvertible {
+    let code: Int32
+
+    /// Whether the reader has ended.
+    var isBrokenPipe: Bool { code == EPIPE }
+
+    var description: String { String(cString: strerror(code)) }
+}
+
+/// `Terminal.write` hides the function of the system.
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
 }
 
 /// The colors of a line.

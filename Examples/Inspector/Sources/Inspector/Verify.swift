@@ -10,7 +10,10 @@ struct Verify: AsyncParsableCommand {
     @OptionGroup var store: FolderArgument
 
     func run() async throws {
-        let result = try Verification(of: store.folder()) { Terminal.write("\($0)\n") }
+        let result = try Verification(of: store.folder()) {
+            // A file can have any name.
+            Terminal.write(Terminal.printable("\($0)") + "\n")
+        }
         for problem in result.problems { Terminal.note("\(problem)") }
         Terminal.write("\(result.files) files, \(result.lines) good lines, \(result.damaged) damaged lines\n")
         guard result.isClean else { throw ExitCode.failure }

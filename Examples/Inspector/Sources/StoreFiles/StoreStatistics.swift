@@ -41,10 +41,12 @@ package struct StoreStatistics {
 
     /// By the name in JSON, because decoding it for each event takes long.
     private var byName: [ArraySlice<UInt8>: NameCount] = [:]
+    private var nameBytes = 0
     private let now: Timestamp
 
     /// Bounds the memory if a host puts variables into names.
     private static let mostNames = 10_000
+    private static let mostNameBytes = 1_048_576
 
     /// Reads the whole folder, one block at a time.
     ///
@@ -134,7 +136,9 @@ package struct StoreStatistics {
             return
         }
         count(header) { $0.waiting += 1 }
-        let age = (now.milliseconds - header.time.milliseconds) / 1_000
+        // An event can have any time.
+        let (difference, overflows) = now.milliseconds.subtractingReportingOverflow(header.time.milliseconds)
+        let age = (overflows ? .max : difference) / 1_000
         if let index = StoreStatistics.ageLimits.firstIndex(where: { age < $0.seconds }) { ages[index] += 1 }
         oldest = min(oldest ?? header.time, header.time)
     }
@@ -142,7 +146,10 @@ package struct StoreStatistics {
     private mutating func count(_ header: EventHeader, _ add: (inout NameCount) -> Void) {
         if byName[header.name] != nil {
             add(&byName[header.name, default: NameCount()])
-        } else if byName.count < StoreStatistics.mostNames {
+        } else if byName.count < StoreStatistics.mostNames,
+            nameBytes + header.name.count <= StoreStatistics.mostNameBytes
+        {
+            nameBytes += header.name.count
             // A slice would keep the whole block.
             add(&byName[Array(header.name)[...], default: NameCount()])
         } else {

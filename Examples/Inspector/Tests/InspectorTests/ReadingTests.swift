@@ -3,6 +3,7 @@ import Sluice
 import SluiceJSONL
 import Testing
 
+@testable import Inspector
 @testable import StoreFiles
 
 @Suite("Reading a folder")
@@ -31,6 +32,34 @@ struct ReadingTests {
         #expect(statistics.ages == [1, 0, 3, 0, 0])
         #expect(statistics.oldest == Timestamp(milliseconds: 1_767_225_600_000))
         #expect(statistics.processes.map(\.isRunning) == [false])
+    }
+
+    @Test("An event of any time has an age", arguments: [Int64.min, .min + 1, -1, .max])
+    func countsExtremeTimes(milliseconds: Int64) throws {
+        let folder = try TestFolder()
+        let event = Event(
+            id: EventID(high: 0, low: 1), name: "E", time: Timestamp(milliseconds: milliseconds), priority: .normal,
+            properties: [:])
+        try folder.write([event])
+        let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
+        #expect(statistics.ages == (milliseconds < 0 ? [0, 0, 0, 0, 1] : [1, 0, 0, 0, 0]))
+        #expect(statistics.oldest == event.time)
+    }
+
+    @Test("The memory for names is bounded, and long names are cut")
+    func boundsNames() throws {
+        let folder = try TestFolder()
+        let long = String(repeating: "n", count: 1_000)
+        try folder.write((0..<2_000).map { .sample($0, "\($0)\(long)") })
+        let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
+        #expect(statistics.names.reduce(0) { $0 + $1.name.utf8.count } < 1_100_000)
+        #expect(statistics.names.reduce(0) { $0 + $1.count.waiting } == 2_000)
+        #expect(statistics.names.first?.name == "(other names)")
+        var rows: [String] = []
+        StatisticsReport(statistics: statistics, capacity: 1) { rows.append($0) }.write()
+        #expect(rows.count > 1_000)
+        #expect(rows.allSatisfy { $0.utf8.count < 200 })
+        #expect(rows.contains { $0.contains("n…") })
     }
 
     @Test("A running process is recognized, and a question doesn't disturb it")
