@@ -29,14 +29,21 @@ struct AccessRules: Sendable {
     /// Returns why a request is refused. Nil if it isn't.
     func refusal(of request: Request, port: Int) -> String? {
         let hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
-        guard let host = request.host, hosts.contains(host) else { return "this name doesn't belong to the inspector" }
+        guard let host = request.host.map({ withPort($0, port) }), hosts.contains(host) else {
+            return "this name doesn't belong to the inspector"
+        }
         guard let token = request.token, isEqual(token, self.token) else { return "the token is wrong" }
         if let origin = request.origin {
-            guard origin == "http://\(host)" else { return "the request comes from another page" }
+            guard withPort(origin, port) == "http://\(host)" else { return "the request comes from another page" }
         } else if request.isPost {
             return "the request has no origin"
         }
         return nil
+    }
+
+    /// Adds the port 80, which browsers leave out.
+    private func withPort(_ name: String, _ port: Int) -> String {
+        port != 80 || name.hasSuffix(":80") ? name : name + ":80"
     }
 
     /// Takes the same time for each wrong token of the right length.

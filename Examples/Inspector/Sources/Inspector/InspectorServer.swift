@@ -38,8 +38,8 @@ struct InspectorServer: Sendable {
     private func serve(_ application: some ApplicationProtocol) async throws {
         do {
             try await application.run()
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw PortInUse(port: port)
+        } catch let error as IOError {
+            throw PortProblem(port: port, code: error.errnoCode)
         }
     }
 
@@ -103,11 +103,20 @@ struct InspectorServer: Sendable {
     }
 }
 
-/// Another program listens on the port.
-struct PortInUse: Error, CustomStringConvertible {
+/// The server can't listen on the port.
+struct PortProblem: Error, CustomStringConvertible {
     let port: Int
+    let code: CInt
 
-    var description: String { "port \(port) is in use: pass another one with --port, or 0 for any free one" }
+    var description: String {
+        let reason =
+            switch code {
+            case EADDRINUSE: "is in use"
+            case EACCES, EPERM: "is not allowed for this user"
+            default: "can't be used (\(String(cString: strerror(code))))"
+            }
+        return "port \(port) \(reason): pass another one with --port, or 0 for any free one"
+    }
 }
 
 /// A request with the port on which it arrived.

@@ -28,6 +28,26 @@ struct AccessRulesTests {
             })
     }
 
+    @Test("A browser may leave out the port 80")
+    func allowsDefaultPort() {
+        func isRefused(_ host: String, _ origin: String) -> Bool {
+            let own = request {
+                $0.isPost = true
+                $0.host = host
+                $0.origin = origin
+            }
+            return rules.refusal(of: own, port: 80) != nil
+        }
+        for host in ["127.0.0.1", "127.0.0.1:80"] {
+            for origin in ["http://127.0.0.1", "http://127.0.0.1:80"] { #expect(!isRefused(host, origin)) }
+            for origin in ["http://127.0.0.1:4577", "http://localhost", "https://127.0.0.1", "null", ""] {
+                #expect(isRefused(host, origin))
+            }
+        }
+        #expect(isRefused("evil.example", "http://evil.example"))
+        #expect(isRefused("127.0.0.1:4577", "http://127.0.0.1:4577"))
+    }
+
     @Test("A request needs the token")
     func needsToken() {
         #expect(isRefused { $0.token = nil })
