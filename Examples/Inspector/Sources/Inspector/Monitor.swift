@@ -4,7 +4,7 @@ import StoreFiles
 /// Follows a folder, and tells all open pages about it.
 ///
 /// Everything that it keeps or sends is bounded: a page that is slow, or a host that tracks more than a person can read,
-/// loses rows, but no counts.
+/// loses rows, but no counts. Events whose segment the host removes between two polls are missing in the counts too.
 actor Monitor {
     /// A server-sent event.
     typealias Frame = [UInt8]
@@ -31,7 +31,9 @@ actor Monitor {
     private var rejected = 0
     private var deadLetterVersion: [[Int]]?
     private var deadLetterFrame: Frame = []
-    private var problem: String?
+    private var damagedDeadLetters = 0
+    private var deadLetterProblem: FileProblem?
+    private var problem: FileProblem?
     private var pages: [Int: AsyncStream<Frame>.Continuation] = [:]
     private var lastPage = 0
 
@@ -75,9 +77,9 @@ actor Monitor {
         var fresh = Recent<AppendedEvent>(limit: Limits.rows, bytes: Limits.bytes)
         do throws(FileProblem) {
             try follower.poll { fresh.append($0, bytes: $0.line?.bytes.count ?? 0) }
-            problem = follower.problems.first?.description
+            problem = follower.problems.first
         } catch {
-            problem = error.description
+            problem = error
         }
         if !isFirst { appended += fresh.added }
         let rows = fresh.elements.map { EventRow.json(of: $0) }
@@ -101,10 +103,12 @@ actor Monitor {
         guard version != deadLetterVersion else { return }
         deadLetterVersion = version
         var letters = Recent<[UInt8]>(limit: Limits.deadLetters, bytes: Limits.bytes)
-        _ = DeadLetterList(of: follower.directories) { process, letter in
+        let list = DeadLetterList(of: follower.directories) { process, letter in
             let row = EventRow.json(of: letter, process: process)
             letters.append(row, bytes: row.count)
         }
+        damagedDeadLetters = list.damaged
+        deadLetterProblem = list.problems.first
         if !isFirst { rejected += max(0, letters.added - deadLetters) }
         deadLetters = letters.added
         let rows = letters.elements
@@ -122,9 +126,9 @@ actor Monitor {
             writer["delivered"] = PropertyValue.int(max(0, follower.removed - rejected))
             writer["deadLetters"] = PropertyValue.int(deadLetters)
             writer["appended"] = PropertyValue.int(appended)
-            writer["damaged"] = PropertyValue.int(follower.damaged)
+            writer["damaged"] = PropertyValue.int(follower.damaged + damagedDeadLetters)
             writer["running"] = PropertyValue.int(running.count)
-            writer["problem"] = problem
+            writer["problem"] = (problem ?? deadLetterProblem)?.description
         }
     }
 

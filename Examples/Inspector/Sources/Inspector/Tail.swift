@@ -6,7 +6,7 @@ import StoreFiles
 struct Tail: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Follows events as they are appended.",
-        discussion: "A segment that is delivered within 100 ms of its first event can be missed.")
+        discussion: "A segment that the host removes within 100 ms of its first event can be missed.")
 
     @OptionGroup var store: FolderArgument
 
@@ -17,14 +17,17 @@ struct Tail: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let printer = EventPrinter(filter: filter, isJSON: json, isColored: Terminal.isColored)
+        let printer = EventPrinter(
+            filter: filter, isJSON: json, isColored: Terminal.isColored, isTerminal: Terminal.isTerminal)
         var follower = StoreFollower(try store.folder(), countsAll: false)
-        try follower.poll { _ in }
-        var damaged = follower.damaged
+        var notes = TailNotes()
+        for note in notes.look(&follower, { _ in }) { Terminal.note(note) }
         while true {
             try await Task.sleep(for: .milliseconds(100))
             var text = ""
-            try follower.poll { event in
+            var hidden = 0
+            let news = notes.look(&follower) { event in
+                if json, event.line == nil { hidden += 1 }
                 text += printer.text(of: event)
                 if text.utf8.count > 65_536 {
                     Terminal.write(text)
@@ -32,11 +35,34 @@ struct Tail: AsyncParsableCommand {
                 }
             }
             if !text.isEmpty { Terminal.write(text) }
-            if follower.damaged > damaged {
-                Terminal.note("\(follower.damaged - damaged) damaged lines: see sluice verify")
-                damaged = follower.damaged
-            }
+            for note in news { Terminal.note(note) }
+            if hidden > 0 { Terminal.note("\(hidden) encrypted events are not shown: only the host can read them") }
         }
+    }
+}
+
+/// Polls for `tail`, and reports each problem once.
+struct TailNotes {
+    private var problems: Set<FileProblem> = []
+    /// Nil before the first poll, which reads the lines that are already there.
+    private var damaged: Int?
+
+    /// Returns messages about problems that the poll before didn't have, and about new damage.
+    mutating func look(_ follower: inout StoreFollower, _ onEvent: (AppendedEvent) -> Void) -> [String] {
+        let before = problems
+        do throws(FileProblem) {
+            try follower.poll(onEvent)
+            problems = follower.problems
+        } catch {
+            // The host may create the folder again.
+            problems = [error]
+        }
+        var notes = problems.subtracting(before).map(\.description).sorted()
+        if let damaged, follower.damaged > damaged {
+            notes.append("\(follower.damaged - damaged) damaged lines: see sluice verify")
+        }
+        damaged = follower.damaged
+        return notes
     }
 }
 
@@ -45,22 +71,29 @@ struct EventPrinter {
     let filter: String?
     let isJSON: Bool
     let isColored: Bool
+    var isTerminal = false
 
     /// The longest text of a value.
     private static let longestValue = 200
 
-    /// Returns the line with its newline. Empty if the filter excludes the event.
+    /// Returns the line with its newline. Empty if the filter excludes the event, and for an encrypted one as JSON.
     func text(of appended: AppendedEvent) -> String {
-        guard let line = appended.line else { return filter == nil ? "(encrypted)\n" : "" }
+        guard let line = appended.line else { return filter == nil && !isJSON ? "(encrypted)\n" : "" }
         let event: Event
         do throws(SluiceError) {
             event = try line.event()
         } catch {
             // A version of the host that this program doesn't know.
-            return filter == nil ? Terminal.printable(String(decoding: line.bytes, as: UTF8.self)) + "\n" : ""
+            if filter != nil { return "" }
+            return (isJSON ? json(line) : Terminal.printable(String(decoding: line.bytes, as: UTF8.self))) + "\n"
         }
         if let filter, event.name != filter { return "" }
-        return (isJSON ? String(decoding: line.bytes, as: UTF8.self) : readable(event)) + "\n"
+        return (isJSON ? json(line) : readable(event)) + "\n"
+    }
+
+    private func json(_ line: EventLine) -> String {
+        let text = String(decoding: line.bytes, as: UTF8.self)
+        return isTerminal ? Terminal.printableJSON(text) : text
     }
 
     private func readable(_ event: Event) -> String {
@@ -78,9 +111,9 @@ struct EventPrinter {
     private func pair(_ name: String, _ value: PropertyValue) -> String {
         var writer = JSONWriter()
         writer.value(value)
-        var text = String(decoding: writer.bytes.prefix(EventPrinter.longestValue * 4), as: UTF8.self)
+        var text = String(decoding: writer.bytes, as: UTF8.self)
         if case .date(let date) = value { text = date.description }
-        if text.count > EventPrinter.longestValue { text = text.prefix(EventPrinter.longestValue) + "…" }
+        text = Terminal.beginning(of: text, characters: EventPrinter.longestValue)
         return Style.dim(Terminal.printable(name) + "=", isColored: isColored) + Terminal.printable(text)
     }
 }

@@ -22,6 +22,7 @@ package struct FileProblem: Error, Hashable, CustomStringConvertible {
     package var description: String {
         switch code {
         case EACCES, EPERM: "\(path) can't be read by this user: run this command as the user of the host"
+        case ENOENT, ENOTDIR: "\(path) doesn't exist any more"
         default: "\(path) can't be read: \(String(cString: strerror(code)))"
         }
     }

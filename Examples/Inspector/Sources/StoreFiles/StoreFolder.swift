@@ -101,13 +101,10 @@ package struct StoreFolder: Sendable {
     }
 
     /// The directories of all processes, by name.
+    ///
+    /// - Throws: A ``FileProblem`` if the folder can't be listed, also if someone has deleted it.
     package func processes() throws(FileProblem) -> [ProcessDirectory] {
-        do throws(FileProblem) {
-            return try names(in: path).filter { EventID($0) != nil }.map { ProcessDirectory($0, in: path) }
-        } catch {
-            if error.isMissing { return [] }  // Someone has deleted the whole folder.
-            throw error
-        }
+        try names(in: path).filter { EventID($0) != nil }.map { ProcessDirectory($0, in: path) }
     }
 }
 

@@ -55,9 +55,14 @@ package struct StoreFollower {
 
     /// Reads the appended lines, in the order of the segments. The first poll reports the events that are already there.
     ///
-    /// - Throws: A ``FileProblem`` if the folder can't be listed.
+    /// - Throws: A ``FileProblem`` if the folder can't be listed. If it is missing, its events don't count as removed.
     package mutating func poll(_ onEvent: (AppendedEvent) -> Void) throws(FileProblem) {
-        directories = try folder.processes()
+        do throws(FileProblem) {
+            directories = try folder.processes()
+        } catch {
+            if error.isMissing { forgetSegments(onEvent) }
+            throw error
+        }
         var present: Set<Segment> = []
         problems = Set(directories.flatMap(\.problems))
         let all = directories.flatMap { directory in directory.segments.map { ($0, directory.mayGrow($0)) } }
@@ -72,6 +77,12 @@ package struct StoreFollower {
             removed += last.events
         }
         isFirst = false
+    }
+
+    /// Reads the last events of the open segments, and starts with nothing if the host creates the folder again.
+    private mutating func forgetSegments(_ onEvent: (AppendedEvent) -> Void) {
+        for (segment, position) in positions where position.file != nil { read(segment, mayGrow: false, onEvent) }
+        (directories, positions, waiting) = ([], [:], 0)
     }
 
     private mutating func read(_ segment: Segment, mayGrow: Bool, _ onEvent: (AppendedEvent) -> Void) {

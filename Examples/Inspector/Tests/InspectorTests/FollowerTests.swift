@@ -76,15 +76,59 @@ struct FollowerTests {
         #expect(try poll(&follower) == [Event.sample(2).id])
     }
 
-    @Test("A folder that disappears is not an error")
+    @Test("A folder that disappears is a problem, and its events don't count as delivered")
     func survivesDeletion() throws {
-        var folder: TestFolder? = try TestFolder()
-        try folder?.write([.sample(1)])
-        var follower = StoreFollower(try StoreFolder(#require(folder).path), countsAll: true)
+        let folder = try TestFolder()
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        var follower = StoreFollower(try StoreFolder(folder.path), countsAll: true)
         _ = try poll(&follower)
-        folder = nil
-        #expect(try poll(&follower).isEmpty)
-        #expect(follower.removed == 1)
+        try store.append(EventLine(.sample(2)))
+        store.close()
+        try FileManager.default.removeItem(atPath: folder.path)
+        var last: [EventID?] = []
+        #expect(throws: FileProblem.self) { try follower.poll { last.append($0.line?.id) } }
+        #expect(last == [Event.sample(2).id])
+        #expect(follower.removed == 0)
+        #expect(follower.waiting == 0)
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
+        try folder.write([.sample(3)])
+        #expect(try poll(&follower) == [Event.sample(3).id])
+        #expect(follower.removed == 0)
+    }
+
+    @Test("tail reports each problem once")
+    func reportsProblemsOnce() throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        let link = "\(try folder.process().path)/normal-00000000000000ff-1.jsonl"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/etc/passwd")
+        var follower = StoreFollower(try StoreFolder(folder.path), countsAll: false)
+        var notes = TailNotes()
+        #expect(notes.look(&follower) { _ in }.map { $0.hasPrefix("\(link) can't be read") } == [true])
+        #expect(notes.look(&follower) { _ in }.isEmpty)
+        try FileManager.default.removeItem(atPath: folder.path)
+        #expect(notes.look(&follower) { _ in } == ["\(folder.path) doesn't exist any more"])
+        #expect(notes.look(&follower) { _ in }.isEmpty)
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
+    }
+
+    @Test("tail reports new damage")
+    func reportsDamage() throws {
+        let folder = try TestFolder()
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        let path = try #require(try folder.process().segments.first).path
+        try edit(path) { $0 += Array("old\n".utf8) }
+        var follower = StoreFollower(try StoreFolder(folder.path), countsAll: false)
+        var notes = TailNotes()
+        #expect(notes.look(&follower) { _ in }.isEmpty)
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("new\nnew\n".utf8))
+        try handle.close()
+        #expect(notes.look(&follower) { _ in } == ["2 damaged lines: see sluice verify"])
+        store.close()
     }
 
     @Test("A readable line has no control characters")
@@ -98,6 +142,42 @@ struct FollowerTests {
             ![.control, .format].contains(scalar.properties.generalCategory)
         }
         #expect(isClean)
+    }
+
+    @Test("A line of JSON on a terminal has no control characters, and the same meaning")
+    func printsHostileJSON() throws {
+        let hostile = "\u{9B}31m\u{7F}\u{202E}\u{E0041}\u{1B}é"
+        let line = try EventLine(.sample(1, hostile))
+        var printer = EventPrinter(filter: nil, isJSON: true, isColored: false)
+        let event = AppendedEvent(process: "p", line: line)
+        #expect(printer.text(of: event) == String(decoding: line.bytes, as: UTF8.self) + "\n")
+        printer.isTerminal = true
+        let text = printer.text(of: event)
+        #expect(Terminal.printable(String(text.dropLast())) == text.dropLast())
+        #expect(text.contains(#"\u009b31m\u007f\u202e\udb40\udc41"#))
+        #expect(try EventLine(bytes: Array(text.utf8).dropLast()[...], priority: .normal).event().name == hostile)
+    }
+
+    @Test("An encrypted event is no line of JSON")
+    func skipsEncryptedAsJSON() {
+        let encrypted = AppendedEvent(process: "p", line: nil)
+        #expect(EventPrinter(filter: nil, isJSON: true, isColored: false).text(of: encrypted).isEmpty)
+        #expect(EventPrinter(filter: nil, isJSON: false, isColored: false).text(of: encrypted) == "(encrypted)\n")
+    }
+
+    @Test("A long value is cut visibly, also one of combining characters")
+    func cutsLongValues() throws {
+        let printer = EventPrinter(filter: nil, isJSON: false, isColored: false)
+        for character in ["x", "e\u{301}", "e" + String(repeating: "\u{301}", count: 100)] {
+            let value = String(repeating: character, count: 5_000)
+            let text = printer.text(
+                of: AppendedEvent(process: "p", line: try EventLine(.sample(1, "E", ["a": .string(value)]))))
+            #expect(text.hasSuffix("…\n"))
+            #expect(text.utf8.count < 2_000)
+            #expect(!text.contains("\u{FFFD}"))
+        }
+        let short = AppendedEvent(process: "p", line: try EventLine(.sample(1, "E", ["a": "short"])))
+        #expect(printer.text(of: short).hasSuffix("a=\"short\"\n"))
     }
 
     @Test("Colors are printed on request")

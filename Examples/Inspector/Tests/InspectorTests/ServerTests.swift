@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceJSONL
+import StoreFiles
 import Testing
 
 @testable import Inspector
@@ -10,6 +11,9 @@ struct ServerTests {
     private func status(_ response: String) -> String {
         String(response.split(separator: "\r\n").first?.split(separator: " ").dropFirst().first ?? "")
     }
+
+    /// Whether the page has looked at the folder several times. Otherwise a test would wait for a missing text without end.
+    private func hasPolled(_ response: String) -> Bool { response.matches(of: /event: counts/).count > 10 }
 
     @Test("The page is served with a policy that allows nothing from elsewhere")
     func servesPage() async throws {
@@ -67,6 +71,48 @@ struct ServerTests {
             #expect(counts.contains(#""running":1"#))
         }
         store.close()
+    }
+
+    @Test("A page shows damage in dead letters, and that the folder was deleted")
+    func showsProblems() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1)])
+        try folder.write([.sample(2)])
+        let path = try #require(try StoreFolder(folder.path).processes().flatMap(\.deadLetterFiles).first)
+        try edit(path) { $0 += Array("junk\n".utf8) }
+        try await withInspector(folder) { client, token in
+            let url = "/events?token=\(token)"
+            let damaged = await client.send("GET", url) { hasPolled($0) || $0.contains(#""damaged":1"#) }
+            #expect(damaged.contains(#""damaged":1"#))
+            #expect(damaged.contains(#""waiting":1"#))
+            try FileManager.default.removeItem(atPath: folder.path)
+            let deleted = await client.send("GET", url) { hasPolled($0) || $0.contains("doesn't exist any more") }
+            #expect(deleted.contains("doesn't exist any more"))
+            #expect(!deleted.contains(#""delivered":1"#))
+        }
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
+    }
+
+    @Test("A page shows that dead letters can't be read")
+    func showsUnreadableDeadLetters() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1)])
+        let path = try #require(try folder.process().deadLetterFiles.first)
+        try FileManager.default.createSymbolicLink(atPath: "\(path).jsonl", withDestinationPath: "/etc/passwd")
+        try await withInspector(folder) { client, token in
+            let counts = await client.send("GET", "/events?token=\(token)") {
+                hasPolled($0) || $0.contains(#""problem":"#)
+            }
+            #expect(counts.contains("can't be read"))
+        }
+    }
+
+    @Test("A port that can't be used gets advice")
+    func explainsPorts() {
+        let advice = "pass another one with --port, or 0 for any free one"
+        #expect(PortProblem(port: 80, code: EACCES).description == "port 80 is not allowed for this user: \(advice)")
+        #expect(PortProblem(port: 80, code: EADDRINUSE).description == "port 80 is in use: \(advice)")
+        #expect(PortProblem(port: 80, code: EADDRNOTAVAIL).description.hasSuffix(advice))
     }
 
     @Test("The page replays dead letters, and only those that were selected")
