@@ -63,18 +63,19 @@ static bool announces_chunks(const char *line, size_t count) {
     return false;
 }
 
-/// Whether a `Content-Length` is no number that fits into 64 bits. libcurl then reads until the connection is closed, so a
+/// Whether a `Content-Length` is no number that libcurl can count to. It then reads until the connection is closed, so a
 /// body that broke off would look complete.
 static bool has_invalid_length(const char *line, size_t count) {
-    static const char name[] = "content-length:";
+    static const char name[] = "content-length:", greatest[] = "9223372036854775807";
     size_t start = sizeof name - 1;
     if (count < start || strncasecmp(line, name, start) != 0) return false;
     while (start < count && (line[start] == ' ' || line[start] == '\t')) start += 1;
     size_t end = start;
     while (end < count && is_digit(line[end])) end += 1;
-    size_t digits = end - start;
-    while (end < count && strchr(" \t\r\n", line[end]) != NULL && line[end] != 0) end += 1;
-    return digits < 1 || digits > 18 || end < count;
+    size_t digits = end - start, most = sizeof greatest - 1;
+    if (digits < 1 || digits > most || (digits == most && memcmp(line + start, greatest, most) > 0)) return true;
+    while (end < count && line[end] != 0 && strchr(" \t\r\n", line[end]) != NULL) end += 1;
+    return end < count;
 }
 
 /// The connection is kept only after a 2xx that followed the whole request. Bytes that arrive later could otherwise be

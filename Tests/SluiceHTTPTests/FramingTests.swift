@@ -116,7 +116,7 @@ struct FramingTests {
     #if !canImport(Darwin)
         @Test(
             "a length that isn't a number of bytes is a failure, because the body can break off unnoticed",
-            arguments: ["99999999999999999999999", "-1", "2x", "", "2, 2"])
+            arguments: ["99999999999999999999999", "9223372036854775808", "-1", "2x", "", "2, 2"])
         func invalidLengthFails(length: String) async throws {
             let server = try Server { connection in
                 _ = try connection.readRequest()
