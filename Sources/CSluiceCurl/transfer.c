@@ -63,19 +63,29 @@ static bool announces_chunks(const char *line, size_t count) {
     return false;
 }
 
-/// Whether a `Content-Length` is no number that libcurl can count to. It then reads until the connection is closed, so a
-/// body that broke off would look complete.
+/// Whether a `Content-Length` is anything other than a number, or the same number several times. libcurl may then read until
+/// the connection is closed, and a truncated body would look complete.
 static bool has_invalid_length(const char *line, size_t count) {
     static const char name[] = "content-length:", greatest[] = "9223372036854775807";
-    size_t start = sizeof name - 1;
-    if (count < start || strncasecmp(line, name, start) != 0) return false;
-    while (start < count && (line[start] == ' ' || line[start] == '\t')) start += 1;
-    size_t end = start;
-    while (end < count && is_digit(line[end])) end += 1;
-    size_t digits = end - start, most = sizeof greatest - 1;
-    if (digits < 1 || digits > most || (digits == most && memcmp(line + start, greatest, most) > 0)) return true;
-    while (end < count && line[end] != 0 && strchr(" \t\r\n", line[end]) != NULL) end += 1;
-    return end < count;
+    size_t most = sizeof greatest - 1, index = sizeof name - 1, first = 0, first_digits = 0;
+    if (count < index || strncasecmp(line, name, index) != 0) return false;
+    while (true) {
+        while (index < count && (line[index] == ' ' || line[index] == '\t')) index += 1;
+        size_t start = index;
+        while (index < count && is_digit(line[index])) index += 1;
+        size_t digits = index - start;
+        if (digits < 1 || digits > most || (digits == most && memcmp(line + start, greatest, most) > 0)) return true;
+        if (first_digits == 0) {
+            first = start;
+            first_digits = digits;
+        }
+        if (digits != first_digits || memcmp(line + start, line + first, digits) != 0) return true;
+        while (index < count && (line[index] == ' ' || line[index] == '\t')) index += 1;
+        if (index == count || line[index] != ',') break;
+        index += 1;
+    }
+    while (index < count && (line[index] == '\r' || line[index] == '\n')) index += 1;
+    return index < count;
 }
 
 /// The connection is kept only after a 2xx that followed the whole request. Bytes that arrive later could otherwise be

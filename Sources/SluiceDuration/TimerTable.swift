@@ -68,7 +68,7 @@ struct TimerTable {
         if latest[timer.name] == id { timers[id]?.hasToken = false } else { remove(id) }
     }
 
-    /// The process has been in the background since its start, also if that is known only now.
+    /// Discards the time so far: the process has been in the background since its start, even if this is known only now.
     mutating func launchInBackground() {
         for id in timers.keys { timers[id]?.watch.launchInBackground() }
     }

@@ -7,8 +7,8 @@ package protocol FileSystem: Sendable {
     /// Opens a file. A file that is created gets the permissions `mode`, before the umask.
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor
 
-    /// Closes a descriptor, unless its number is that of another file by now. It is gone even if the system returns an
-    /// error.
+    /// Closes a file, unless its descriptor now belongs to another file. The descriptor is invalid afterwards, even if the
+    /// system returns an error.
     func closeFile(_ file: FileDescriptor)
 
     /// Writes once, and returns how many bytes were written: perhaps not all.
@@ -20,7 +20,9 @@ package protocol FileSystem: Sendable {
     /// Returns when the contents, and as much of the metadata as it takes to read them, survive a loss of power.
     func synchronize(_ file: FileDescriptor) throws(FileError)
 
-    /// Cuts a file off, unless someone else has closed it.
+    /// Truncates a file.
+    ///
+    /// - Throws: ``FileError/badDescriptor`` if someone else has closed it.
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError)
 
     /// The status of an open file.
@@ -71,11 +73,12 @@ extension FileSystem {
 /// An open file of a ``FileSystem``.
 package struct FileDescriptor: Sendable, Hashable {
     package let rawValue: CInt
-    /// The device and the inode. A host that has closed our descriptor can have another file under its number.
+    /// The device and inode detect that the host has closed the descriptor, and that its number belongs to another file.
     let device: UInt64
-    let inode: UInt64
+    /// Nil if it can change while the file is open.
+    let inode: UInt64?
 
-    package init(rawValue: CInt, device: UInt64 = 0, inode: UInt64 = 0) {
+    package init(rawValue: CInt, device: UInt64 = 0, inode: UInt64? = nil) {
         self.rawValue = rawValue
         self.device = device
         self.inode = inode

@@ -47,11 +47,26 @@ package struct SystemFileSystem: FileSystem {
     private func identified(_ file: CInt) throws(FileError) -> FileDescriptor {
         do throws(FileError) {
             let status = try systemStatus(file)
-            return FileDescriptor(rawValue: file, device: status.device, inode: status.inode)
+            let inode = hasStableInode(file, status) ? status.inode : nil
+            return FileDescriptor(rawValue: file, device: status.device, inode: inode)
         } catch {
             _ = close(file)
             throw error
         }
+    }
+
+    /// On Apple's platforms, FAT and exFAT number a file by its first cluster, which an empty one gets with its first write.
+    private func hasStableInode(_ file: CInt, _ status: FileStatus) -> Bool {
+        #if canImport(Darwin)
+            var system = statfs()
+            guard status.kind == .file, status.size == 0, fstatfs(file, &system) == 0 else { return true }
+            let type = withUnsafeBytes(of: &system.f_fstypename) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            return type != "msdos" && type != "exfat"
+        #else
+            return true
+        #endif
     }
 
     package func closeFile(_ file: FileDescriptor) {
@@ -101,7 +116,7 @@ package struct SystemFileSystem: FileSystem {
 
     package func status(of file: FileDescriptor) throws(FileError) -> FileStatus {
         let status = try systemStatus(file.rawValue)
-        guard status.device == file.device, status.inode == file.inode else { throw .badDescriptor }
+        guard status.device == file.device, file.inode ?? status.inode == status.inode else { throw .badDescriptor }
         return status
     }
 

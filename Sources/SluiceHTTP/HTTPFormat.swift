@@ -112,8 +112,8 @@ extension HTTPFormat {
     /// anonymous one, is the `userId`. An event without any id of a person has its own id as `anonymousId`.
     public static func segment(writeKey: String) -> HTTPFormat { HTTPFormat(SegmentFormat(writeKey: writeKey)) }
 
-    /// Calls for RudderStack, in Segment's format. Each event has its `originalTimestamp` and `sentAt`, by which RudderStack
-    /// corrects the times of a wrong clock. The URL is that of your data plane. For servers before 1.4, turn off gzip in the
+    /// Calls for RudderStack, in Segment's format. Each event has its `originalTimestamp` and `sentAt`, from which RudderStack
+    /// corrects the time if the clock is wrong. The URL is that of your data plane. For servers before 1.4, turn off gzip in the
     /// transport's configuration.
     public static func rudderStack(writeKey: String) -> HTTPFormat {
         HTTPFormat(SegmentFormat(writeKey: writeKey, isRudderStack: true))

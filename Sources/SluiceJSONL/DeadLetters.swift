@@ -178,6 +178,8 @@ struct DeadLetters {
     private func makeDirectory(_ own: InstanceDirectory, _ directories: inout Directories) throws(FileError) {
         if try directories.files.makeDirectoryIfMissing(own.rejectedPath) {
             directories.synchronization.addEntries(of: own.path)
+        } else if try directories.files.status(of: own.rejectedPath).kind != .directory {
+            throw .notADirectory
         }
     }
 
@@ -241,8 +243,9 @@ struct DeadLetters {
         _ chunk: [UInt8], to file: DeadLetterFile, _ writer: OpenFile, _ directories: inout Directories
     ) throws(FileError) {
         do throws(FileError) {
-            try writer.write(chunk)
+            // Someone may have deleted or closed the file since the last letter.
             if try writer.status().links == 0 { throw .noSuchFile }
+            try writer.write(chunk)
             // The events may have been safe for long. Their segment is removed soon.
             guard directories.configuration.survivesPowerLoss else { return }
             try writer.synchronize()
@@ -258,7 +261,7 @@ struct DeadLetters {
                 directories.files.discardFile(file.path)
                 _ = forget(file)
             }
-            throw error
+            throw error == .badDescriptor ? .noSuchFile : error
         }
     }
 

@@ -75,7 +75,8 @@ struct Directories {
                 foreign += listing.foreign.map { "\(path)/\($0)" }
                 continueSequence(after: listing)
                 claimed[path] = directory
-                if ownDirectory == nil { makeOwn(directory) }  // mutant: trust-adopted-entry
+                let isUsable = listing.canKeepDeadLetters
+                if ownDirectory == nil, isUsable { makeOwn(directory) }  // mutant: trust-adopted-entry
                 return (directory, listing)
             } catch {
                 if error.isPassing { return nil }  // It is tried again with the next batch.

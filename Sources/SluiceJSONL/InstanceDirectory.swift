@@ -75,9 +75,9 @@ final class InstanceDirectory {
 
     private static func lockFile(in directory: String, files: any FileSystem) throws(FileError) -> OpenFile? {
         let path = "\(directory)/\(lockName)"
-        // The directory is locked, so no process of this store uses something else of this name.
+        // The directory is locked, so no process uses an entry of this name that isn't a regular file.
         if let found = try files.statusIfPresent(of: path), found.kind != .file {
-            if found.kind == .directory { try files.removeDirectory(path) } else { try files.removeFile(path) }
+            try files.rename(path, to: "\(path).unusable")
         }
         let lock = try OpenFile(path, [.write, .create], in: files)
         guard try lock.status().kind == .file else { throw .invalidArgument }
@@ -89,12 +89,13 @@ final class InstanceDirectory {
         return lock
     }
 
-    /// Whether someone has deleted the directory's contents, or closed its files. It is called after every write and checks again after 1 ms.
+    /// Whether someone has deleted the directory's contents, or closed its files. It is called before every write and checks
+    /// again after 1 ms.
     ///
     /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished. Only
     /// a test's clock stands still between two writes, so the check is then made.
     ///
-    /// The lock is checked, not the file that was written to: after reading a file's times, the next write updates them
+    /// The lock is checked, not the file that is written to: after reading a file's times, the next write updates them
     /// on the disk, which took as long as the write itself (Linux 6.18, ext4).
     func isDeleted(at now: Duration) -> Bool {
         if now > lastCheck, now - lastCheck < .milliseconds(1) { return false }
@@ -103,7 +104,7 @@ final class InstanceDirectory {
             // mutant: ignore-deleted-directory
             return try lock.status().links == 0
         } catch {
-            // Otherwise the write succeeded, which is better evidence.
+            // Ignore other errors: a write shows whether the file can be used.
             return error == .badDescriptor
         }
     }
@@ -139,6 +140,8 @@ final class InstanceDirectory {
         var deadLetters: [(sequence: UInt64, bytes: Int)] = []
         /// Names that no known version of this store has written.
         var foreign: [String] = []
+        /// Whether `rejected` is missing or can be used.
+        var canKeepDeadLetters = true
 
         /// The size of the segments.
         var bytes: Int { segments.reduce(0) { $0 + $1.bytes } }
@@ -149,13 +152,7 @@ final class InstanceDirectory {
         var listing = Listing()
         for text in try files.list(path) where text != InstanceDirectory.lockName {
             if text == InstanceDirectory.rejectedName {
-                do throws(FileError) {
-                    listing.deadLetters = try deadLetters(largest: largest)
-                } catch {
-                    if error.isPassing { throw error }
-                    // The events in the segments must not wait for it.
-                    if error != .noSuchFile { listing.foreign.append(text) }
-                }
+                try addDeadLetters(to: &listing, largest: largest)
                 continue
             }
             guard let name = SegmentName(text) else {
@@ -178,18 +175,35 @@ final class InstanceDirectory {
         return listing
     }
 
-    /// Lists the files of dead letters, and removes new versions of them that were never completed.
-    private func deadLetters(largest: Int) throws(FileError) -> [(sequence: UInt64, bytes: Int)] {
-        var found: [(sequence: UInt64, bytes: Int)] = []
-        for name in try files.list(rejectedPath) {
+    /// Lists the files of dead letters, and removes new versions of them that were never completed. The events in the
+    /// segments don't wait for files that can't be used.
+    private func addDeadLetters(to listing: inout Listing, largest: Int) throws(FileError) {
+        let rejected = InstanceDirectory.rejectedName
+        var names: [String] = []
+        do throws(FileError) {
+            names = try files.list(rejectedPath)
+        } catch {
+            if error.isPassing { throw error }
+            if error == .noSuchFile { return }
+            listing.foreign.append(rejected)
+            listing.canKeepDeadLetters = false
+        }
+        for name in names {
             let path = "\(rejectedPath)/\(name)"
             if name.hasSuffix(DeadLetterFile.incompleteSuffix) { files.discardFile(path) }
             guard let sequence = DeadLetterFile.sequence(of: name) else { continue }
-            let status = try files.status(of: path)
-            guard status.kind == .file, status.owner == files.userID, status.size <= largest else { continue }
-            found.append((sequence, status.size))
+            do throws(FileError) {
+                let status = try files.status(of: path)
+                if status.kind == .file, status.owner == files.userID, status.size <= largest {
+                    listing.deadLetters.append((sequence, status.size))
+                } else {
+                    listing.foreign.append("\(rejected)/\(name)")
+                }
+            } catch {
+                if error.isPassing { throw error }
+                if error != .noSuchFile { listing.foreign.append("\(rejected)/\(name)") }
+            }
         }
-        return found
     }
 }
 

@@ -36,8 +36,9 @@ final class SegmentWriter {
         _ lines: [UInt8], _ lineUsage: Usage, at now: Duration, _ directories: inout Directories
     ) throws(FileError) {
         do throws(FileError) {
-            try file.write(lines)
+            // Before the write, because the file's number may be that of a file of the host by now.
             if directory.isDeleted(at: now) { throw .noSuchFile }
+            try file.write(lines)
             if synchronizesEachWrite {
                 // mutant: do-not-synchronize-file
                 try file.synchronize()

@@ -152,6 +152,7 @@ extension StoreState {
         stored.removeUnremoved()
         for lane in appenders.indices { closeWriter(lane) }
         guard stored.directories.dropDeletedDirectory() else { return }
-        stored.notes.append("someone has deleted the store's directory, or closed its files: a new one is created")
+        stored.notes.append(
+            "someone has deleted the store's directory or closed its files: events are now stored in a new directory")
     }
 }

@@ -54,9 +54,9 @@
         @available(visionOSApplicationExtension, unavailable)
         package convenience init(to pipeline: Pipeline, from center: NotificationCenter, time: any TimeSource) {
             let launch = LaunchReport(to: pipeline, time: time)
-            let stays = BackgroundStays()
+            let periods = BackgroundPeriods()
             self.init(pipeline, center, Platform.notifications, launch) { pipeline in
-                stays.begin(pipeline, BackgroundTask(pipeline))
+                periods.begin(pipeline, BackgroundTask(pipeline))
             }
             if Platform.isInBackground {
                 launch.reportLater { Platform.isInBackground ? .passive : .foreground }
@@ -81,9 +81,9 @@
                 from center: NotificationCenter = .default
             ) {
                 let report = LaunchReport(to: pipeline, time: PipelineEnvironment.systemTime)
-                let stays = BackgroundStays()
+                let periods = BackgroundPeriods()
                 self.init(pipeline, center, Platform.extensionNotifications, report) { pipeline in
-                    stays.begin(pipeline, ExpiringActivity(pipeline))
+                    periods.begin(pipeline, ExpiringActivity(pipeline))
                 }
                 report.report(launch)
                 if launch == .foreground { pipeline.signal(.didBecomeActive) }
@@ -117,13 +117,13 @@
         }
     }
 
-    /// The stays of the process in the background, one after another.
+    /// Requests time for each period in the background.
     @MainActor
-    private final class BackgroundStays {
+    private final class BackgroundPeriods {
         private var time: (any BackgroundTime)?
 
         func begin(_ pipeline: Pipeline, _ time: some BackgroundTime) {
-            // The flush of an earlier stay may still be going on. Its end must not end the time of this one.
+            // An earlier flush may still be running. When it ends, it must not end the new background time.
             self.time?.end()
             self.time = time
             time.begin()

@@ -45,7 +45,7 @@
             var events: [Event] = []
             var bytes = 0
             var dropped = 0
-            /// Whether an event has looked for an unlock, and the answer is pending.
+            /// Whether a check for an unlock is scheduled.
             var isChecking = false
 
             /// The pipeline, if an event of this thread goes directly to it.
@@ -181,12 +181,12 @@
                 defer { state.isChecking = true }
                 return (nil, !state.isChecking)
             }
-            // Nothing reports an unlock during which the process was suspended.
+            // No notification arrives for an unlock that happened while the process was suspended.
             if mustCheck { Task { @MainActor [weak self] in self?.check() } }
             return pipeline
         }
 
-        /// Looks for an unlock, unless `build` has failed: notifications repeat it then.
+        /// Checks for an unlock. After `build` has failed, only notifications call it again.
         @MainActor private func check() {
             if hasFailed { return }
             state.withLock { $0.isChecking = false }

@@ -275,10 +275,10 @@ struct RecoveryTests {
     }
 
     @Test(
-        "an entry that can't be used keeps no event from being delivered",
+        "an unusable entry doesn't keep events from being delivered",
         arguments: [
             ("rejected", "file"), ("rejected", "fifo"), ("rejected", "link"), ("rejected", "giant"), ("lock", "fifo"),
-            ("lock", "link"), ("lock", "directory"),
+            ("lock", "link"), ("lock", "directory"), ("lock", "full directory"),
         ])
     func unusableEntryStrandsNoEvents(name: String, kind: String) throws {
         try directory.leave([EventLine(0)])
@@ -290,6 +290,7 @@ struct RecoveryTests {
         case "fifo": try #require(mkfifo(path, 0o600) == 0)
         case "link": try #require(symlink(directory.path, path) == 0)
         case "directory": try SystemFileSystem().makeDirectory(path, mode: 0o700)
+        case "full directory": try directory.write([1], to: "\(home)/\(name)/file")
         default:
             try SystemFileSystem().makeDirectory(path, mode: 0o700)
             let letters = try OpenFile(
@@ -298,9 +299,17 @@ struct RecoveryTests {
         }
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         #expect(try store.drain() == texts([0]))
-        #expect(store.notes.count == (name == "rejected" && kind != "giant" ? 1 : 0))
+        #expect(store.notes.count == 1)
+        // Dead letters need a directory of their own, in which they can be kept.
+        try store.append(EventLine(1))
+        let batch = try #require(try store.nextBatch())
+        let date = Timestamp(milliseconds: 0)
+        try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: date)])
         store.store.close()
-        #expect(try TestedStore.opened(JSONLStore(at: directory.path)).drain() == [])
+        let next = try TestedStore.opened(JSONLStore(at: directory.path))
+        #expect(try next.drain() == [])
+        #expect(try next.store.deadLetters().map(\.line.text) == texts([1]))
+        if kind == "link" { #expect(try !SystemFileSystem().list(directory.path).contains { $0.hasSuffix(".jsonl") }) }
     }
 
     @Test("files that are foreign or of a later version are left alone and reported once")

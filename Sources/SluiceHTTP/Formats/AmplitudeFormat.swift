@@ -42,9 +42,15 @@ struct AmplitudeFormat: WireFormat {
             guard let refused = indices(keys, in: response, below: count) else { break }
             return .each((0..<count).map { refused.contains($0) ? .rejected("Amplitude refused the event") : rest })
         case 429:
-            let throttled = throttled(batch, by: response)
-            guard throttled.contains(where: { $0 != nil }) else { break }
-            return .each(throttled.map { $0 ?? rest })
+            switch throttling(of: batch, by: response) {
+            case let all where all.allSatisfy({ $0 == .none }): break
+            // Nothing else can be sent.
+            case let all where all.allSatisfy({ $0 == .forHours }): return .all(later(.forHours, response))
+            case let all:
+                // The events of a batch are deferred together: the short time, if any of them has that one.
+                let isShort = all.contains(.forSeconds)
+                return .each(all.map { $0 == .none ? rest : later(isShort ? .forSeconds : .forHours, response) })
+            }
         default: break
         }
         return .all(response.verdict)
@@ -57,18 +63,17 @@ struct AmplitudeFormat: WireFormat {
         return indices?.isEmpty == false ? indices : nil
     }
 
-    /// - Returns: For each event, a retry if its user or device is throttled.
-    private func throttled(_ batch: Batch, by response: HTTPResponse) -> [Verdict?] {
+    private enum Throttling {
+        case none, forSeconds, forHours
+    }
+
+    /// The throttling of each event, by its index, or by its user or device.
+    private func throttling(of batch: Batch, by response: HTTPResponse) -> [Throttling] {
         let indices = indices(["throttled_events"], in: response, below: batch.events.count) ?? []
         let members = response.jsonObject ?? [:]
         func names(_ key: String) -> Set<String> { Set(members[key]?.asObject?.map(\.name) ?? []) }
         let (users, devices) = (names("throttled_users"), names("throttled_devices"))
         let (dailyUsers, dailyDevices) = (names("exceeded_daily_quota_users"), names("exceeded_daily_quota_devices"))
-        // Amplitude measures over 30 s, and the quota of a day in steps of an hour.
-        let soon = Verdict.retry(
-            after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the event's user or device")
-        let late = Verdict.retry(
-            after: .seconds(3_600), reason: "the event's user or device has used up Amplitude's quota of a day")
         return batch.events.enumerated().map { index, line in
             let (user, device): (String?, String?)
             do {
@@ -80,9 +85,18 @@ struct AmplitudeFormat: WireFormat {
             func isAmong(_ users: Set<String>, _ devices: Set<String>) -> Bool {
                 user.map(users.contains) == true || device.map(devices.contains) == true
             }
-            if isAmong(dailyUsers, dailyDevices) { return late }
-            return indices.contains(index) || isAmong(users, devices) ? soon : nil
+            if isAmong(dailyUsers, dailyDevices) { return .forHours }
+            return indices.contains(index) || isAmong(users, devices) ? .forSeconds : .none
         }
+    }
+
+    /// Amplitude measures the rate over 30 s, and updates the daily quota once an hour.
+    private func later(_ throttling: Throttling, _ response: HTTPResponse) -> Verdict {
+        if throttling == .forHours {
+            return .retry(after: .seconds(3_600), reason: "the daily quota of a user or device at Amplitude is used up")
+        }
+        return .retry(
+            after: response.retryAfter ?? .seconds(30), reason: "Amplitude throttles the event's user or device")
     }
 
     private func isKeyInvalid(_ response: HTTPResponse) -> Bool {

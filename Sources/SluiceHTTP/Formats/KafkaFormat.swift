@@ -31,11 +31,10 @@ struct KafkaFormat: WireFormat {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         let later = Verdict.retry(after: response.retryAfter)
         let count = batch.events.count
-        guard let offsets = response.jsonObject?["offsets"]?.asArray, (1...count).contains(offsets.count) else {
-            return .all(later)
-        }
+        guard let offsets = response.jsonObject?["offsets"]?.asArray, !offsets.isEmpty, offsets.count <= count
+        else { return .all(later) }
         let results = offsets.map { Self.verdict(of: $0, later: later) }
-        // As many results as records can still be those of partitions, in another order.
+        // Even as many results as records can be one for each partition, in another order.
         let arePartitions = Set(offsets.compactMap { $0.asObject?["partition"]?.asInt }).count == results.count
         if results.count == count, count == 1 || !arePartitions { return .results(results) }
         guard arePartitions else { return .all(later) }
@@ -49,7 +48,7 @@ struct KafkaFormat: WireFormat {
         guard let result = result.asObject else { return later }
         switch result["error_code"] {
         case nil, .some(.null): return result["offset"]?.asInt == nil ? later : .accepted
-        // Karapace has this code for its own timeouts too.
+        // Karapace uses this code for its own timeouts too.
         case .some(.int(1)):
             let reason = result.string("error") ?? ""
             return reason.hasPrefix("timed out") || reason == "Publish message cancelled" ? later : refusal

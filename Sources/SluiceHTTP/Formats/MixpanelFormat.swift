@@ -119,8 +119,8 @@ struct MixpanelFormat: WireFormat {
         }
     }
 
-    /// Mixpanel's SDKs write it before the id of an anonymous person. Projects with Simplified ID Merge make the same id of
-    /// `$device_id`, and those with Original ID Merge take it from the `distinct_id`.
+    /// The prefix that Mixpanel's SDKs add to an anonymous id. Projects with Simplified ID Merge derive the same id from
+    /// `$device_id`. Those with Original ID Merge take it from `distinct_id`.
     private static let devicePrefix = "$device:"
 
     private func personID(of event: Event) -> String? {

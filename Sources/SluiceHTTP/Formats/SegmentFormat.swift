@@ -3,7 +3,8 @@ import Sluice
 /// `/v1/batch` of Segment, RudderStack and compatible servers. The event's id is the `messageId`.
 struct SegmentFormat: WireFormat {
     let writeKey: String
-    /// Whether each event has its own times, which RudderStack corrects by. It takes a `timestamp` as it is.
+    /// Whether each event has its own `originalTimestamp` and `sentAt`, from which RudderStack corrects a wrong clock.
+    /// RudderStack doesn't correct a `timestamp`.
     var isRudderStack = false
 
     var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: 400_000) }

@@ -39,7 +39,7 @@ struct SensorsRecord {
         case .alias, .group, .screen: break
         }
         if type != "track_id_unbind" { addOwnIdentities(of: event) }
-        // Otherwise the distinct id would be that of an anonymous person.
+        // Otherwise Sensors would treat the distinct id as anonymous.
         if item == nil, event.loginID == nil, event.userID != nil { properties["$is_login_id"] = true }
         let offset = event.properties["$utc_offset"]?.asInt ?? 0
         properties = properties.flattened.withSensorsDates(minutesEast: offset)
@@ -48,8 +48,8 @@ struct SensorsRecord {
     /// Sensors joins the ids that one record lists.
     private mutating func addOwnIdentities(of event: Event) {
         guard identities != nil else { return }
-        identities?["$identity_login_id"] = event.userID.map { .string($0) }
-        identities?["$identity_anonymous_id"] = event.anonymousID.map { .string($0) }
+        if let id = event.userID { identities?["$identity_login_id"] = .string(id) }
+        if let id = event.anonymousID { identities?["$identity_anonymous_id"] = .string(id) }
     }
 
     private mutating func become(_ type: String, _ properties: Properties) {

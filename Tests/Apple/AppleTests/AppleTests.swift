@@ -238,8 +238,8 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test("the end of an earlier stay in the background neither ends nor prolongs the time of the next one")
-    func staysHaveTimesOfTheirOwn() async throws {
+    @Test("the end of an earlier period in the background neither ends nor prolongs the time of the next one")
+    func periodsHaveTimesOfTheirOwn() async throws {
         let (pipeline, transport) = try hangingPipeline()
         let app = AppSignals(to: pipeline, from: center, time: time)
         pipeline.track("A")
@@ -250,7 +250,7 @@ import UIKit
         UIApplication.shared.applicationState = .background
         defer { UIApplication.shared.applicationState = .inactive }
         post(UIApplication.didEnterBackgroundNotification)
-        // The first stay has given its time back.
+        // The first period has given its time back.
         #expect(UIApplication.shared.backgroundTasks.count == 1)
         time.advance(by: .seconds(21))
         transport.release(.all(.accepted))

@@ -143,7 +143,7 @@ class Machine:
             raise Impossible(f"{name} does not start: {file.read()[-2_000:]}")
 
     def free_ports(self, count):
-        """Free ports of the loopback interface, each given once, that no connection gets as its own."""
+        """Free ports of the loopback interface outside the ephemeral range. Each is returned once."""
         # A port that the system selects could become that of a connection before the server listens.
         with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
             first, last = map(int, file.read().split())

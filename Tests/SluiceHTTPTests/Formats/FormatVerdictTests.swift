@@ -170,9 +170,15 @@ struct FormatVerdictTests {
                 == [.zero, .seconds(30), .seconds(30)])
         #expect(
             try verdicts("amplitude", 429, #"{"throttled_events":[0,1],"exceeded_daily_quota_users":{"u/1":1}}"#)
-                == [hour, .seconds(30), .zero])
+                == [.seconds(30), .seconds(30), .zero])
         #expect(
             try verdicts("amplitude", 429, #"{"exceeded_daily_quota_devices":{"a2":2}}"#) == [.zero, .zero, hour])
+        let devices = #"{"a2":2,"\#(Event.bare.id)":3}"#
+        let everyone = #"{"exceeded_daily_quota_users":{"u/1":1},"exceeded_daily_quota_devices":\#(devices)}"#
+        guard case .all(.retry(hour, _)) = try ResponseRow("amplitude", 429, everyone, .retry).verdicts() else {
+            Issue.record("a batch of which nothing can be sent must pause the route")
+            return
+        }
         for body in [
             "", "{}", #"{"throttled_users":{"another":1}}"#, #"{"throttled_events":[]}"#, #"{"throttled_events":[3]}"#,
             #"{"throttled_events":1.5}"#,

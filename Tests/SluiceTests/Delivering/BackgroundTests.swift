@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test("a request that a suspension has cancelled is repeated without a back-off when the app is active")
-    func cancelledRequestIsRepeatedAtOnce() async throws {
+    func cancelledRequestIsRepeatedImmediately() async throws {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(3)
         async let flush = bench.pipeline.flush()

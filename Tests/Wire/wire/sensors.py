@@ -97,8 +97,7 @@ def compare(findings, row, event):
     # too, except when one is taken away.
     if "identities" in expected and kind != "track_id_unbind":
         ids = {"$identity_login_id": event.user, "$identity_anonymous_id": event.anonymous}
-        expected["identities"] = {name: id for name, id in expected["identities"].items() if name not in ids} | {
-            name: id for name, id in ids.items() if id is not None}
+        expected["identities"] = expected["identities"] | {name: id for name, id in ids.items() if id is not None}
     # The vendor's SDKs for servers: a distinct id that isn't a device's.
     if not kind.startswith("item") and event.login is None and event.user is not None:
         properties = properties | {"$is_login_id": True}

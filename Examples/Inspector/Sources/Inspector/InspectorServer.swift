@@ -38,7 +38,7 @@ struct InspectorServer: Sendable {
     private func serve(_ application: some ApplicationProtocol) async throws {
         do {
             try await application.run()
-        } catch let error as IOError {
+        } catch let error as IOError where PortProblem.codes.contains(error.errnoCode) {
             throw PortProblem(port: port, code: error.errnoCode)
         }
     }
@@ -94,7 +94,7 @@ struct InspectorServer: Sendable {
         let ids = selection.ids.map(Set.init)
         do {
             let replayer = Replayer(folder: folder, destination: destination) { Terminal.note($0) }
-            return try await replayer.replayDeadLetters { _, id in
+            return try await replayer.replayDeadLetters { _, id, _ in
                 ids?.contains(id?.description ?? "") ?? true
             }.description
         } catch {
@@ -105,6 +105,9 @@ struct InspectorServer: Sendable {
 
 /// The server can't listen on the port.
 struct PortProblem: Error, CustomStringConvertible {
+    /// The errors that another port may not have.
+    static let codes: Set<CInt> = [EADDRINUSE, EACCES, EPERM, EADDRNOTAVAIL]
+
     let port: Int
     let code: CInt
 

@@ -39,7 +39,7 @@ struct Replay: AsyncParsableCommand {
         let result: Replayer.Result
         if deadLetters || reason != nil {
             let reason = reason
-            result = try await replayer.replayDeadLetters { given, _ in reason.map { given.contains($0) } ?? true }
+            result = try await replayer.replayDeadLetters { given, _, _ in reason.map { given.contains($0) } ?? true }
         } else {
             result = try await replayer.replayAll()
         }

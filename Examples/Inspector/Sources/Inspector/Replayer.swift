@@ -13,7 +13,7 @@ struct Replayer: Sendable {
         var rejected = 0
         /// The selected events that are still in the folder.
         var remaining = 0
-        /// The remaining ones in directories that the store didn't take over.
+        /// The remaining events in directories that the store didn't take over.
         var unreached = 0
         /// The events that were lost, by reason, such as damaged lines.
         var dropped: [DropReason: Int] = [:]
@@ -41,14 +41,24 @@ struct Replayer: Sendable {
     private static let policy = DeliveryPolicy(batch: BatchSize(events: 500, bytes: 1_048_576))
     private static let largestEvent = 1 << 29
 
-    /// Sends all waiting events, then each dead letter of the time before once.
+    /// A condition for dead letters.
+    typealias Selection = @Sendable (_ reason: String, _ id: EventID?, _ date: Timestamp) -> Bool
+
+    /// What identifies a dead letter: an event that is rejected again becomes another one.
+    private struct LetterKey: Hashable {
+        let id: EventID?
+        let date: Timestamp
+    }
+
+    /// Sends all waiting events, then, once, each dead letter that existed before.
     ///
-    /// If the backend fails with the waiting events, the dead letters stay untouched.
+    /// If the backend fails with the waiting events, no dead letter is sent. If it accepts one of them after a long row of
+    /// refusals, delivery itself puts the dead letters of that row back, as in a host.
     func replayAll() async throws -> Result {
         let now = PipelineEnvironment.systemTime.wallTime()
-        var earlier: Set<EventID> = []
+        var earlier: Set<LetterKey> = []
         _ = DeadLetterList(of: try folder.processes()) { _, letter in
-            if let id = letter.event?.id { earlier.insert(id) }
+            earlier.insert(LetterKey(id: letter.event?.id, date: letter.date))
         }
         let store = try makeStore()
         let total = try StoreStatistics(of: folder, at: now).waiting
@@ -66,9 +76,15 @@ struct Replayer: Sendable {
         let route = await pipeline.shutdown().routes[0]
         var result = Result(delivered: route.delivered, rejected: route.rejected, dropped: route.dropped)
         if route.waiting == 0 {
-            let letters = try await replayDeadLetters { [earlier] _, id in id.map { earlier.contains($0) } ?? false }
-            result.delivered += letters.delivered
-            result.rejected += letters.rejected
+            do {
+                let letters = try await replayDeadLetters { [earlier] _, id, date in
+                    earlier.contains(LetterKey(id: id, date: date))
+                }
+                result.delivered += letters.delivered
+                result.rejected += letters.rejected
+            } catch let error as FolderInUse {
+                report("\(error)")  // A host has started meanwhile.
+            }
         }
         let rest = try StoreStatistics(of: folder, at: now)
         result.remaining = rest.waiting + rest.deadLetters
@@ -79,11 +95,11 @@ struct Replayer: Sendable {
     ///
     /// A second pipeline in memory sends them, a batch at a time. Delivered ones are then removed from the folder. So a
     /// replay that fails or is interrupted loses none of them, and may send a batch twice.
-    func replayDeadLetters(where isMatch: @Sendable (_ reason: String, _ id: EventID?) -> Bool) async throws -> Result {
+    func replayDeadLetters(where isMatch: Selection) async throws -> Result {
         var (result, reached) = try await sendDeadLetters(where: isMatch)
         // Also those in directories that the store didn't take over: it takes a few at a time.
         let list = try DeadLetterList(of: folder.processes()) { _, letter in
-            guard isMatch(letter.reason, letter.event?.id) else { return }
+            guard isMatch(letter.reason, letter.event?.id, letter.date) else { return }
             result.remaining += 1
             if let id = letter.event?.id, !reached.contains(id) { result.unreached += 1 }
         }
@@ -91,9 +107,7 @@ struct Replayer: Sendable {
         return result
     }
 
-    private func sendDeadLetters(
-        where isMatch: @Sendable (_ reason: String, _ id: EventID?) -> Bool
-    ) async throws -> (Result, reached: Set<EventID>) {
+    private func sendDeadLetters(where isMatch: Selection) async throws -> (Result, reached: Set<EventID>) {
         let store = try makeStore()
         let report = report
         try store.open(
@@ -102,7 +116,7 @@ struct Replayer: Sendable {
                 report(note)
             })
         defer { store.close() }
-        let selected = try store.deadLetters().filter { isMatch($0.reason, $0.line.id) }
+        let selected = try store.deadLetters().filter { isMatch($0.reason, $0.line.id, $0.date) }
         let letters = selected.filter(isReadable)
         let memory = try makeMemoryStore(of: letters)
         var unsent = Array(zip(try memory.deadLetters().map(\.id), letters))[...]
@@ -147,7 +161,7 @@ struct Replayer: Sendable {
         for letter in letters {
             try store.append(letter.line)
             guard let batch = try store.nextBatch(BatchSize(events: 1, bytes: 1)) else { continue }
-            // Without its place in a row of refusals, for which the pipeline would replay it on its own.
+            // Without `refusalsInARow`, for which the pipeline would replay long rows automatically.
             store.reject([DeadLetter(line: letter.line, reason: letter.reason, date: letter.date)], in: batch.id)
             try store.settle(batch.id)
         }

@@ -47,7 +47,7 @@ struct TailNotes {
     /// Nil before the first poll, which reads the lines that are already there.
     private var damaged: Int?
 
-    /// Returns messages about problems that the poll before didn't have, and about new damage.
+    /// Returns messages about problems that are new since the previous poll, and about new damage.
     mutating func look(_ follower: inout StoreFollower, _ onEvent: (AppendedEvent) -> Void) -> [String] {
         let before = problems
         do throws(FileProblem) {
@@ -76,7 +76,8 @@ struct EventPrinter {
     /// The longest text of a value.
     private static let longestValue = 200
 
-    /// Returns the line with its newline. Empty if the filter excludes the event, and for an encrypted one as JSON.
+    /// Returns the line with its newline, or an empty string if the filter excludes the event, or if it is encrypted and the
+    /// output is JSON.
     func text(of appended: AppendedEvent) -> String {
         guard let line = appended.line else { return filter == nil && !isJSON ? "(encrypted)\n" : "" }
         let event: Event

@@ -7,13 +7,13 @@ enum Terminal {
         isTerminal && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
     }
 
-    /// Whether standard output is a terminal, which obeys control characters.
+    /// Whether standard output is a terminal, which interprets control characters.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// The status of a program that ended because nobody reads its output: that of a shell for SIGPIPE.
+    /// The exit status if nobody reads the output: the one that a shell reports for SIGPIPE.
     private static let brokenPipeStatus: Int32 = 141
 
-    /// Without this, a reader of standard error that ends would end a replay.
+    /// Otherwise a replay would end as soon as the reader of standard error ends.
     private static let ignoresBrokenPipes: Void = {
         signal(SIGPIPE, SIG_IGN)
     }()
@@ -38,14 +38,16 @@ enum Terminal {
         }
     }
 
-    /// Writes all of a text. Waits if the file doesn't block and is full.
+    /// Writes all of a text. Waits while a non-blocking descriptor is full.
     static func write(_ text: String, to descriptor: Int32) throws(WriteFailure) {
         _ = ignoresBrokenPipes
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
-            if count >= 0 {
+            if count > 0 {
                 rest = rest.dropFirst(count)
+            } else if count == 0 {
+                throw WriteFailure(code: EIO)
             } else if errno == EAGAIN {
                 var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&request, 1, -1)

@@ -79,7 +79,7 @@ package struct StoreFollower {
         isFirst = false
     }
 
-    /// Reads the last events of the open segments, and starts with nothing if the host creates the folder again.
+    /// Reads the last events of the open segments, and then forgets all segments, because the folder is missing.
     private mutating func forgetSegments(_ onEvent: (AppendedEvent) -> Void) {
         for (segment, position) in positions where position.file != nil { read(segment, mayGrow: false, onEvent) }
         (directories, positions, waiting) = ([], [:], 0)

@@ -158,7 +158,7 @@ struct FollowerTests {
         #expect(try EventLine(bytes: Array(text.utf8).dropLast()[...], priority: .normal).event().name == hostile)
     }
 
-    @Test("An encrypted event is no line of JSON")
+    @Test("--json prints no line for an encrypted event")
     func skipsEncryptedAsJSON() {
         let encrypted = AppendedEvent(process: "p", line: nil)
         #expect(EventPrinter(filter: nil, isJSON: true, isColored: false).text(of: encrypted).isEmpty)

@@ -90,7 +90,7 @@ struct ReplayTests {
         let folder = try TestFolder()
         _ = try writeEightProcesses(in: folder)
         try await withCollector(status: { _ in 200 }) { url, _ in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _, _ in true }
+            let result = try await folder.replayer(to: url).replayDeadLetters { _, _, _ in true }
             #expect((1..<8).contains(result.delivered))
             #expect(result.remaining == 8 - result.delivered)
             #expect(result.unreached == result.remaining)
@@ -106,7 +106,7 @@ struct ReplayTests {
         try folder.writeDeadLetters([.sample(2_000)], reason: "HTTP 413")
         try folder.write([.sample(1_000)])
         try await withCollector(status: { _ in 200 }) { url, collector in
-            let result = try await folder.replayer(to: url).replayDeadLetters { reason, _ in reason.contains("400") }
+            let result = try await folder.replayer(to: url).replayDeadLetters { reason, _, _ in reason.contains("400") }
             #expect(result.delivered == 120)
             #expect(result.remaining == 0)
             #expect(Set(await collector.lines) == (try lines(letters)))
@@ -119,7 +119,7 @@ struct ReplayTests {
         let folder = try TestFolder()
         try folder.writeDeadLetters([.sample(1), .sample(2, "Bad"), .sample(3)])
         try await withCollector(status: { $0.contains("Bad") ? 400 : 200 }) { url, _ in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _, _ in true }
+            let result = try await folder.replayer(to: url).replayDeadLetters { _, _, _ in true }
             #expect(result.delivered == 2)
             #expect(result.rejected == 1)
             #expect(result.remaining == 1)
@@ -135,7 +135,8 @@ struct ReplayTests {
         try await withCollector(status: { _ in 500 }) { url, _ in
             let replayer = try folder.replayer(to: url)
             let result =
-                isWholeFolder ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _, _ in true }
+                isWholeFolder
+                ? try await replayer.replayAll() : try await replayer.replayDeadLetters { _, _, _ in true }
             #expect(result.delivered == 0)
             #expect(result.remaining == (isWholeFolder ? 2 : 1))
         }
@@ -152,7 +153,7 @@ struct ReplayTests {
         events[4].properties = Properties([Property(long, .string("value"))])
         try folder.writeDeadLetters(events)
         try await withCollector(status: { _ in 200 }) { url, collector in
-            let result = try await folder.replayer(to: url).replayDeadLetters { _, _ in true }
+            let result = try await folder.replayer(to: url).replayDeadLetters { _, _, _ in true }
             #expect(result.delivered == events.count)
             #expect(Set(await collector.lines) == (try lines(events)))
         }
@@ -208,7 +209,7 @@ struct ReplayTests {
         let before = try folder.snapshot()
         let replayer = try folder.replayer(to: "http://127.0.0.1:9/")
         await #expect(throws: FolderInUse.self) { try await replayer.replayAll() }
-        await #expect(throws: FolderInUse.self) { try await replayer.replayDeadLetters { _, _ in true } }
+        await #expect(throws: FolderInUse.self) { try await replayer.replayDeadLetters { _, _, _ in true } }
         #expect(try folder.snapshot() == before)
         store.close()
     }
