@@ -11,7 +11,8 @@ final class InstanceDirectory {
     private let handle: OpenFile
     private var lock: OpenFile
     private let files: any FileSystem
-    private var lastCheck = Duration.seconds(-1)
+    /// The last check for a deletion, and the time of the next one.
+    private var checks = Duration.seconds(-1)..<Duration.zero
     /// The number of its segments that the store knows.
     var segments = 0
 
@@ -98,8 +99,8 @@ final class InstanceDirectory {
     /// The lock is checked, not the file that is written to: after reading a file's times, the next write updates them
     /// on the disk, which took as long as the write itself (Linux 6.18, ext4).
     func isDeleted(at now: Duration) -> Bool {
-        if now > lastCheck, now - lastCheck < .milliseconds(1) { return false }
-        lastCheck = now
+        if now > checks.lowerBound, now < checks.upperBound { return false }
+        checks = now..<now + .milliseconds(1)
         do throws(FileError) {
             // mutant: ignore-deleted-directory
             return try lock.status().links == 0

@@ -79,10 +79,10 @@ package final class CurrentProcess: Sendable {
 
     private init() {}
 
-    // nonisolated(unsafe): both are written only in the child of a fork, which has a single thread at that time.
+    // nonisolated(unsafe), unchecked: both are written only in the child of a fork, which has a single thread at that time.
     /// The process number, different in the child of a `fork`.
-    nonisolated(unsafe) package private(set) static var id: Int32 = getpid()
-    nonisolated(unsafe) private static var instance = CurrentProcess()
+    @exclusivity(unchecked) nonisolated(unsafe) package private(set) static var id: Int32 = getpid()
+    @exclusivity(unchecked) nonisolated(unsafe) private static var instance = CurrentProcess()
 
     static var current: CurrentProcess { instance }
 
