@@ -8,7 +8,7 @@ import Testing
     import CSluiceCurl
 #endif
 
-@Suite("Cancellation")
+@Suite("Cancellation", .serialized)
 struct CancellationTests {
     @Test("cancelling the task ends a waiting send and closes its connection", arguments: [true, false])
     func cancellationEndsWaitingSend(hasBegun: Bool) async throws {

@@ -6,7 +6,7 @@
 
     @testable import SluiceHTTP
 
-    @Suite("Certificates")
+    @Suite("Certificates", .serialized)
     struct CertificateTests {
         private static let tool = "/usr/bin/openssl"
 

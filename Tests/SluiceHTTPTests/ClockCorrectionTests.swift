@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Clock correction")
+@Suite("Clock correction", .serialized)
 struct ClockCorrectionTests {
     /// A server whose clock is this many milliseconds ahead of the virtual clock.
     struct TimeServer: HTTPClient {

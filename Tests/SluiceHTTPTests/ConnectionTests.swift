@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Connections", .ownThread)
+@Suite("Connections", .serialized, .ownThread)
 struct ConnectionTests {
     @Test("consecutive sends share a connection")
     func consecutiveSendsShareConnection() async throws {

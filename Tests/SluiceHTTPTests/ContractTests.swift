@@ -9,7 +9,7 @@ import Testing
     import CSluiceCurl
 #endif
 
-@Suite("HTTPTransport in a pipeline")
+@Suite("HTTPTransport in a pipeline", .serialized)
 struct ContractTests {
     static let formats: [HTTPFormat] = [.jsonArray, .ndjson]
 

@@ -11,7 +11,7 @@
         import Musl
     #endif
 
-    @Suite struct DescriptorTests {
+    @Suite(.serialized) struct DescriptorTests {
         @Test("in a host without a standard output, no socket gets its number, and StdoutTransport throws")
         func standardDescriptorsAreNotUsed() async {
             await #expect(processExitsWith: .success) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Failed requests")
+@Suite("Failed requests", .serialized)
 struct FailureTests {
     /// - Returns: The message of the error that a send throws.
     @discardableResult

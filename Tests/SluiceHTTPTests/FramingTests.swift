@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Framing of responses", .ownThread)
+@Suite("Framing of responses", .serialized, .ownThread)
 struct FramingTests {
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

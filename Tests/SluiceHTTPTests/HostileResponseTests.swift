@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Hostile responses")
+@Suite("Hostile responses", .serialized)
 struct HostileResponseTests {
     private func response(to response: String) async throws -> HTTPResponse {
         let server = try Server { connection in

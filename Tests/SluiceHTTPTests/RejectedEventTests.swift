@@ -8,7 +8,7 @@ import Testing
 @testable import SluiceHTTP
 
 /// Good events behind any number of bad ones are offered, after a bounded number of requests.
-@Suite("Rejected events don't block others")
+@Suite("Rejected events don't block others", .serialized)
 struct RejectedEventTests {
     /// A backend that rejects each event whose line contains "poison".
     final class Backend: HTTPClient {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Requests on the wire")
+@Suite("Requests on the wire", .serialized)
 struct RequestTests {
     @Test("a JSON array contains the events' lines in order")
     func jsonArrayHasLines() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Retry-After")
+@Suite("Retry-After", .serialized)
 struct RetryAfterTests {
     static let table: [(String, Duration?)] = [
         ("0", .zero), ("1", .seconds(1)), ("120", .seconds(120)), ("  7\t", .seconds(7)), ("007", .seconds(7)),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Verdicts by status")
+@Suite("Verdicts by status", .serialized)
 struct StatusTests {
     enum Kind: Equatable {
         case accepted, retry, hold, tooLarge, refused, none

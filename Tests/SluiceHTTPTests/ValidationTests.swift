@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Validation before sending")
+@Suite("Validation before sending", .serialized)
 struct ValidationTests {
     static let wrongURLs = [
         "", " ", "http", "http:", "http:/", "http://", "https://", "http:///path", "http:////host/", "//host/",

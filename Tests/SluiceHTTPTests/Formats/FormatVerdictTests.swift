@@ -61,7 +61,7 @@ extension Verdicts {
     }
 }
 
-@Suite("Verdicts of each format")
+@Suite("Verdicts of each format", .serialized)
 struct FormatVerdictTests {
     @Test("a documented response has these verdicts", arguments: ResponseTables.all)
     func documentedResponseHasVerdicts(row: ResponseRow) throws {

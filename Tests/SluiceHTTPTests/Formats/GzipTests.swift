@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Compressed bodies")
+@Suite("Compressed bodies", .serialized)
 struct GzipTests {
     static func transport(
         _ client: KeepingClient, gzip: Bool = true, deflater: Deflater? = .system,

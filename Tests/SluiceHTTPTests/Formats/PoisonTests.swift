@@ -27,7 +27,7 @@ struct BackendClient: HTTPClient {
     }
 }
 
-@Suite("Invalid events and refusing backends")
+@Suite("Invalid events and refusing backends", .serialized)
 struct PoisonTests {
     static func ledger(
         _ sample: FormatSample, events: Int, _ respond: @escaping @Sendable (String) throws -> HTTPResponse

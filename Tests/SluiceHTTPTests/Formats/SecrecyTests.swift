@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Keys, tokens and passwords are never printed")
+@Suite("Keys, tokens and passwords are never printed", .serialized)
 struct SecrecyTests {
     /// Every text that Swift or a debugger can make of a value.
     static func texts(of value: some Any) -> String {

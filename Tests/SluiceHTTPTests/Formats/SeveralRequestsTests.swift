@@ -31,7 +31,7 @@ extension HTTPRequest {
     }
 }
 
-@Suite("A batch in several requests")
+@Suite("A batch in several requests", .serialized)
 struct SeveralRequestsTests {
     private static let ok = HTTPResponse(status: 200, body: Array(#"{"code":200,"status":1}"#.utf8))
 

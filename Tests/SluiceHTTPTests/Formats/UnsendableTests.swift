@@ -15,7 +15,7 @@ private struct Limited: WireFormat {
     }
 }
 
-@Suite("Events that the transport can't send")
+@Suite("Events that the transport can't send", .serialized)
 struct UnsendableTests {
     /// Three events that every format can send.
     private static func good() throws -> [EventLine] { try Batch.allKinds().events }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Hostile servers", .ownThread)
+@Suite("Hostile servers", .serialized, .ownThread)
 struct HostileServerTests {
     private struct Figures {
         var events = 0

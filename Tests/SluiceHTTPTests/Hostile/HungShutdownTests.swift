@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Shutdown while a server hangs")
+@Suite("Shutdown while a server hangs", .serialized)
 struct HungShutdownTests {
     /// The beginning of the response, after which the server hangs.
     static let beginnings = ["", "HTTP/1.1 200 O", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite("Unreliable servers")
+@Suite("Unreliable servers", .serialized)
 struct UnreliableServerTests {
     static let policy = DeliveryPolicy(batch: BatchSize(events: 200, bytes: 262_144))
 

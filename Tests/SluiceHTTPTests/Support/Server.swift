@@ -10,6 +10,9 @@ import Sluice
 #endif
 
 /// A server that runs a script for each connection, on a thread per connection.
+///
+/// Serialize suites that use it. All together they had 2,000 descriptors open, and on Linux, Foundation's `Process.run()` can
+/// crash with more than 1,300 (swiftlang/swift-corelibs-foundation#5472). macOS allows 256 by default.
 final class Server: Sendable {
     private struct State {
         var isStopped = false
