@@ -44,19 +44,20 @@ struct StoredLine {
 ///
 /// The file is therefore plain JSON Lines. The checksum is that of the line before it was added.
 enum LineFormat {
-    private static let suffixStart = Array(#","crc":""#.utf8)
-    private static let suffixEnd = Array(#""}"#.utf8)
+    // Constants of the compiler. Stored arrays would be looked up and retained for each line.
+    private static var suffixStart: UnsafeBufferPointer<UInt8> { bytes(of: #","crc":""#) }
+    private static var suffixEnd: UnsafeBufferPointer<UInt8> { bytes(of: #""}"#) }
     /// The bytes after the comma, with room for the checksum.
     private static let suffixTemplate =
-        suffixStart.dropFirst() + Array(repeating: 0, count: 8) + suffixEnd + [newline]
-    private static let suffixLength = suffixStart.count + 8 + suffixEnd.count
+        Array(suffixStart.dropFirst()) + Array(repeating: 0, count: 8) + suffixEnd + [newline]
+    private static var suffixLength: Int { suffixStart.count + 8 + suffixEnd.count }
 
     static let newline = UInt8(ascii: "\n")
     private static let openBrace = UInt8(ascii: "{")
     private static let closeBrace = UInt8(ascii: "}")
 
     /// The number of bytes that a stored line is longer than the event: the checksum and the newline.
-    static let overhead = suffixLength
+    static var overhead: Int { suffixLength }
 
     /// Whether ``event(in:at:)`` returns these bytes after ``append(_:checksum:to:)``.
     static func canStore(_ line: ArraySlice<UInt8>) -> Bool {
@@ -68,7 +69,7 @@ enum LineFormat {
         if buffer.isEmpty { buffer.reserveCapacity(line.count + overhead) }
         buffer.append(contentsOf: line)
         // The comma replaces the brace, which is written again after the checksum.
-        buffer[buffer.count - 1] = suffixStart[0]
+        buffer[buffer.count - 1] = UInt8(ascii: ",")
         let digits = buffer.count + suffixStart.count - 1
         buffer.append(contentsOf: suffixTemplate)
         buffer.withUnsafeMutableBytes { bytes in
@@ -103,6 +104,10 @@ enum LineFormat {
             }
             return UnsafeRawPointer(found) - base
         }
+    }
+
+    private static func bytes(of text: StaticString) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
     // Upper case was never written, so it is damage.

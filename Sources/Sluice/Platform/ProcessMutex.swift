@@ -69,9 +69,29 @@ struct ProcessMutex {
         #if canImport(Darwin)
             os_unfair_lock_lock(primitive)
         #else
-            pthread_mutex_lock(primitive)
+            if pthread_mutex_trylock(primitive) != 0 { lockAfterSpinning() }
         #endif
     }
+
+    #if !canImport(Darwin)
+        /// Tries for 20 µs, then sleeps. Most uses of a lock, such as one `write`, are shorter than it takes to wake a thread:
+        /// when waiting threads slept immediately, two were a quarter slower together than one alone.
+        @inline(never)
+        private func lockAfterSpinning() {
+            let end = ProcessMutex.nanoseconds() + 20_000
+            // Reading the clock leaves the lock alone for a moment.
+            while ProcessMutex.nanoseconds() < end {
+                if pthread_mutex_trylock(primitive) == 0 { return }
+            }
+            pthread_mutex_lock(primitive)
+        }
+
+        private static func nanoseconds() -> Int {
+            var time = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &time)
+            return time.tv_sec * 1_000_000_000 + time.tv_nsec
+        }
+    #endif
 
     func unlock() {
         #if canImport(Darwin)

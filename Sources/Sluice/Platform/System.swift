@@ -80,14 +80,17 @@ package final class CurrentProcess: Sendable {
     private init() {}
 
     // nonisolated(unsafe), unchecked: both are written only in the child of a fork, which has a single thread at that time.
-    /// The process number, different in the child of a `fork`.
-    @exclusivity(unchecked) nonisolated(unsafe) package private(set) static var id: Int32 = getpid()
+    @exclusivity(unchecked) nonisolated(unsafe) private static var cachedID: Int32 = getpid()
     @exclusivity(unchecked) nonisolated(unsafe) private static var instance = CurrentProcess()
+
+    /// The process number, different in the child of a `fork`.
+    // Computed, because other modules would check a stored property for exclusive access in spite of the attribute.
+    package static var id: Int32 { cachedID }
 
     static var current: CurrentProcess { instance }
 
     static func resetAfterFork() {
-        id = getpid()
+        cachedID = getpid()
         instance = CurrentProcess()
     }
 
