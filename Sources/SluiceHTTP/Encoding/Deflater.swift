@@ -46,50 +46,97 @@ struct Deflater: Sendable {
     }
 #else
     extension Deflater {
-        // These functions take no structures and therefore need no header.
-        private typealias Compress =
-            @convention(c) (
-                UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CUnsignedLong>, UnsafePointer<UInt8>, CUnsignedLong,
-                CInt
-            ) -> CInt
-        private typealias Bound = @convention(c) (CUnsignedLong) -> CUnsignedLong
-        private typealias Checksum =
-            @convention(c) (CUnsignedLong, UnsafePointer<UInt8>?, CUnsignedInt) -> CUnsignedLong
+        /// The system's zlib, loaded on first use and never unloaded. Nil if the system has no zlib.
+        static let system: Deflater? = ZLib().map { zlib in
+            Deflater(deflate: { zlib.deflate($0) }, crc32: { zlib.crc32($0) })
+        }
+    }
 
-        /// On batches of events, level 3 takes as long as level 1, and makes bodies 10 to 14 % longer than level 6, which
-        /// takes three times as long.
-        private static let level: CInt = 3
-
+    /// The functions of zlib.
+    private struct ZLib: Sendable {
         #if canImport(Android)
             private static let libraryName = "libz.so"
         #else
             private static let libraryName = "libz.so.1"
         #endif
 
-        /// The system's zlib, loaded on first use and never unloaded. Nil if the system has no zlib.
-        static let system: Deflater? = {
-            guard let library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL),
-                let compressSymbol = dlsym(library, "compress2"), let boundSymbol = dlsym(library, "compressBound"),
-                let checksumSymbol = dlsym(library, "crc32")
+        /// On batches of events, level 3 takes as long as level 1, and makes bodies 10 to 14 % longer than level 6, which
+        /// takes three times as long.
+        private static let level: CInt = 3
+
+        /// The `z_stream` of zlib.h.
+        private struct Stream {
+            var nextInput: UnsafePointer<UInt8>?
+            var availableInput: CUnsignedInt
+            var totalInput: CUnsignedLong = 0
+            var nextOutput: UnsafeMutablePointer<UInt8>?
+            var availableOutput: CUnsignedInt
+            var totalOutput: CUnsignedLong = 0
+            var message: UnsafePointer<CChar>?
+            var state: OpaquePointer?
+            var allocate: OpaquePointer?
+            var free: OpaquePointer?
+            var opaque: OpaquePointer?
+            var dataType: CInt = 0
+            var checksum: CUnsignedLong = 0
+            var reserved: CUnsignedLong = 0
+        }
+
+        // `Stream` is no type of C, so a raw pointer stands for its address.
+        private let initialize:
+            @convention(c) (
+                UnsafeMutableRawPointer, CInt, CInt, CInt, CInt, CInt, UnsafePointer<CChar>, CInt
+            ) -> CInt
+        private let deflate: @convention(c) (UnsafeMutableRawPointer, CInt) -> CInt
+        private let end: @convention(c) (UnsafeMutableRawPointer) -> CInt
+        private let bound: @convention(c) (CUnsignedLong) -> CUnsignedLong
+        private let checksum: @convention(c) (CUnsignedLong, UnsafePointer<UInt8>?, CUnsignedInt) -> CUnsignedLong
+
+        init?() {
+            guard let library = dlopen(ZLib.libraryName, RTLD_NOW | RTLD_LOCAL),
+                let initialize = dlsym(library, "deflateInit2_"), let deflate = dlsym(library, "deflate"),
+                let end = dlsym(library, "deflateEnd"), let bound = dlsym(library, "compressBound"),
+                let checksum = dlsym(library, "crc32")
             else { return nil }
-            let compress = unsafeBitCast(compressSymbol, to: Compress.self)
-            let bound = unsafeBitCast(boundSymbol, to: Bound.self)
-            let checksum = unsafeBitCast(checksumSymbol, to: Checksum.self)
-            let deflate = { @Sendable (bytes: [UInt8]) -> [UInt8]? in
-                var count = bound(CUnsignedLong(bytes.count))
-                var isDone = false
-                let stream = [UInt8](unsafeUninitializedCapacity: Int(count)) { buffer, initialized in
-                    isDone = compress(buffer.baseAddress, &count, bytes, CUnsignedLong(bytes.count), level) == 0
-                    initialized = isDone ? Int(count) : 0
-                }
-                // Remove zlib's header of 2 bytes and its checksum of 4.
-                guard isDone, stream.count > 6 else { return nil }
-                return Array(stream[2..<stream.count - 4])
+            self.initialize = unsafeBitCast(initialize, to: type(of: self.initialize))
+            self.deflate = unsafeBitCast(deflate, to: type(of: self.deflate))
+            self.end = unsafeBitCast(end, to: type(of: self.end))
+            self.bound = unsafeBitCast(bound, to: type(of: self.bound))
+            self.checksum = unsafeBitCast(checksum, to: type(of: self.checksum))
+        }
+
+        // Bodies have at most a few megabytes.
+        func crc32(_ bytes: [UInt8]) -> UInt32 {
+            UInt32(truncatingIfNeeded: checksum(0, bytes, CUnsignedInt(clamping: bytes.count)))
+        }
+
+        func deflate(_ bytes: [UInt8]) -> [UInt8]? {
+            guard bytes.count < CInt.max / 2 else { return nil }
+            let capacity = Int(bound(CUnsignedLong(bytes.count)))
+            let result = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+                count = bytes.withUnsafeBufferPointer { deflate($0, to: output) }
             }
-            return Deflater(deflate: deflate) { bytes in
-                // Bodies have at most a few megabytes.
-                UInt32(truncatingIfNeeded: checksum(0, bytes, CUnsignedInt(clamping: bytes.count)))
+            return result.isEmpty ? nil : result
+        }
+
+        /// Returns the length of the result, and 0 if there is not enough memory.
+        private func deflate(
+            _ input: UnsafeBufferPointer<UInt8>, to output: UnsafeMutableBufferPointer<UInt8>
+        ) -> Int {
+            var stream = Stream(
+                nextInput: input.baseAddress, availableInput: CUnsignedInt(input.count),
+                nextOutput: output.baseAddress, availableOutput: CUnsignedInt(output.count))
+            // zlib notices if the structure moves between two calls.
+            return withUnsafeMutablePointer(to: &stream) { stream in
+                // Method 8 is DEFLATE. A negative window means no header and no checksum, which would take a tenth of the
+                // time. 8 and 0 are the default memory and strategy. zlib compares the size with its own.
+                let size = CInt(MemoryLayout<Stream>.size)
+                guard initialize(stream, ZLib.level, 8, -15, 8, 0, "1.2.0", size) == 0 else { return 0 }
+                defer { _ = end(stream) }
+                // 4: this is all of the input. 1: the end of the result has been written.
+                guard deflate(stream, 4) == 1 else { return 0 }
+                return output.count - Int(stream.pointee.availableOutput)
             }
-        }()
+        }
     }
 #endif
