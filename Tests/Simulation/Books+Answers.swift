@@ -1,14 +1,15 @@
 import Sluice
 
 extension Books {
-    /// The receiver has put events off, whether the sender lives to hear of it or not.
+    /// The receiver has put events off or refused them, whether the sender lives to hear of it or not. A refused event that is
+    /// sent again may be accepted then.
     func putOff(_ batch: Batch, _ verdicts: Verdicts) {
         state.withLock { state in
             for (index, line) in batch.events.enumerated() {
                 guard let serial = Books.serial(line.bytes) else { continue }
                 switch verdicts.verdict(at: index) {
-                case .retry, .hold: state.delayed.insert(serial)
-                case .accepted, .duplicate, .rejected, .unsendable, .split, .tooLarge: break
+                case .retry, .hold, .rejected, .unsendable: state.delayed.insert(serial)
+                case .accepted, .duplicate, .split, .tooLarge: break
                 }
             }
         }
