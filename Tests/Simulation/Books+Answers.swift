@@ -1,9 +1,9 @@
 import Sluice
 
 extension Books {
-    /// The receiver has put events off or refused them, whether the sender lives to hear of it or not. A refused event that is
-    /// sent again may be accepted then.
-    func putOff(_ batch: Batch, _ verdicts: Verdicts) {
+    /// Notes the events that the receiver has deferred or refused, even if the sender is killed before it gets the response. A
+    /// refused event may be accepted when it is sent again.
+    func deferredOrRefused(_ batch: Batch, _ verdicts: Verdicts) {
         state.withLock { state in
             for (index, line) in batch.events.enumerated() {
                 guard let serial = Books.serial(line.bytes) else { continue }

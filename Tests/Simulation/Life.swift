@@ -40,7 +40,7 @@ final class Life {
                 try checkAlive()
                 return books.received(line, from: life, at: time.continuousTime())
             }
-            books.putOff(batch, verdicts)
+            books.deferredOrRefused(batch, verdicts)
             try checkAlive()
             books.answered(batch, verdicts, to: life)
             return verdicts

@@ -69,7 +69,7 @@ struct ProcessMutex {
         #if canImport(Darwin)
             os_unfair_lock_lock(primitive)
         #else
-            if pthread_mutex_trylock(primitive) != 0 { lockAfterSpinning() }
+            if !tryLock() { lockAfterSpinning() }
         #endif
     }
 
@@ -81,17 +81,18 @@ struct ProcessMutex {
             let end = ProcessMutex.nanoseconds() + 20_000
             // Reading the clock leaves the lock alone for a moment.
             while ProcessMutex.nanoseconds() < end {
-                if pthread_mutex_trylock(primitive) == 0 { return }
+                if tryLock() { return }
             }
             pthread_mutex_lock(primitive)
         }
-
-        private static func nanoseconds() -> Int {
-            var time = timespec()
-            clock_gettime(CLOCK_MONOTONIC, &time)
-            return time.tv_sec * 1_000_000_000 + time.tv_nsec
-        }
     #endif
+
+    /// The monotonic time. 64 bits on every platform.
+    private static func nanoseconds() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
 
     func unlock() {
         #if canImport(Darwin)
@@ -207,20 +208,17 @@ struct ProcessMutex {
     /// - Returns: whether the mutex is locked.
     private func lock(within milliseconds: Int) -> Bool {
         if tryLock() { return true }
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        let nanoseconds = now.tv_nsec + milliseconds % 1_000 * 1_000_000
-        var end = timespec(
-            tv_sec: now.tv_sec + milliseconds / 1_000 + nanoseconds / 1_000_000_000,
-            tv_nsec: nanoseconds % 1_000_000_000)
+        let end = ProcessMutex.nanoseconds() + Int64(milliseconds) * 1_000_000
         #if canImport(Glibc)
             // In the queue of the mutex, a thread isn't passed over as often as one that tries again and again.
-            if let lock = ProcessMutex.lockUntil { return lock(primitive, CLOCK_MONOTONIC, &end) == 0 }
+            if let lock = ProcessMutex.lockUntil {
+                var time = timespec(tv_sec: .init(end / 1_000_000_000), tv_nsec: .init(end % 1_000_000_000))
+                return lock(primitive, CLOCK_MONOTONIC, &time) == 0
+            }
         #endif
-        while (now.tv_sec, now.tv_nsec) < (end.tv_sec, end.tv_nsec) {
+        while ProcessMutex.nanoseconds() < end {
             if tryLock() { return true }
             sched_yield()
-            clock_gettime(CLOCK_MONOTONIC, &now)
         }
         return false
     }

@@ -83,14 +83,21 @@ struct Deflater: Sendable {
         }
 
         // `Stream` is no type of C, so a raw pointer stands for its address.
-        private let initialize:
+        private typealias Initialize =
             @convention(c) (
                 UnsafeMutableRawPointer, CInt, CInt, CInt, CInt, CInt, UnsafePointer<CChar>, CInt
             ) -> CInt
-        private let deflate: @convention(c) (UnsafeMutableRawPointer, CInt) -> CInt
-        private let end: @convention(c) (UnsafeMutableRawPointer) -> CInt
-        private let bound: @convention(c) (CUnsignedLong) -> CUnsignedLong
-        private let checksum: @convention(c) (CUnsignedLong, UnsafePointer<UInt8>?, CUnsignedInt) -> CUnsignedLong
+        private typealias Deflate = @convention(c) (UnsafeMutableRawPointer, CInt) -> CInt
+        private typealias End = @convention(c) (UnsafeMutableRawPointer) -> CInt
+        private typealias Bound = @convention(c) (CUnsignedLong) -> CUnsignedLong
+        private typealias Checksum =
+            @convention(c) (CUnsignedLong, UnsafePointer<UInt8>?, CUnsignedInt) -> CUnsignedLong
+
+        private let initialize: Initialize
+        private let deflate: Deflate
+        private let end: End
+        private let bound: Bound
+        private let checksum: Checksum
 
         init?() {
             guard let library = dlopen(ZLib.libraryName, RTLD_NOW | RTLD_LOCAL),
@@ -98,11 +105,11 @@ struct Deflater: Sendable {
                 let end = dlsym(library, "deflateEnd"), let bound = dlsym(library, "compressBound"),
                 let checksum = dlsym(library, "crc32")
             else { return nil }
-            self.initialize = unsafeBitCast(initialize, to: type(of: self.initialize))
-            self.deflate = unsafeBitCast(deflate, to: type(of: self.deflate))
-            self.end = unsafeBitCast(end, to: type(of: self.end))
-            self.bound = unsafeBitCast(bound, to: type(of: self.bound))
-            self.checksum = unsafeBitCast(checksum, to: type(of: self.checksum))
+            self.initialize = unsafeBitCast(initialize, to: Initialize.self)
+            self.deflate = unsafeBitCast(deflate, to: Deflate.self)
+            self.end = unsafeBitCast(end, to: End.self)
+            self.bound = unsafeBitCast(bound, to: Bound.self)
+            self.checksum = unsafeBitCast(checksum, to: Checksum.self)
         }
 
         // Bodies have at most a few megabytes.
