@@ -3,8 +3,13 @@ import base64
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import time
+
+
+class Refused(RuntimeError):
+    """Chromium did not carry out a command."""
 
 
 class Browser:
@@ -18,7 +23,7 @@ class Browser:
                      "--remote-debugging-pipe", f"--user-data-dir={folder}", "--window-size=1200,800", "about:blank"]
         self.process = subprocess.Popen(
             ["bash", "-c", f'exec 8<&{inward} 9>&{outward}; exec 3<&8 4>&9; exec "$@"', "bash", *arguments],
-            pass_fds=[inward, outward], stderr=subprocess.DEVNULL)
+            pass_fds=[inward, outward], stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(inward)
         os.close(outward)
         self.buffer, self.number, self.session, self.faults = b"", 0, None, []
@@ -33,7 +38,7 @@ class Browser:
             answer = self.receive()
             if answer.get("id") == self.number:
                 if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
+                    raise Refused(f"{method}: {answer['error']}")
                 return answer["result"]
 
     def receive(self):
@@ -67,14 +72,21 @@ class Browser:
         return result["result"].get("value")
 
     def wait(self, script, what, seconds=60):
-        """Waits until the script returns something true, and returns how long that took."""
-        start = time.monotonic()
+        """Waits until the page has loaded and the script returns something true, and returns how long that took."""
+        start, refusal = time.monotonic(), ""
         while time.monotonic() - start < seconds:
-            # The page may not have loaded yet.
-            if self.evaluate(f"(() => {{ try {{ return !!({script}) }} catch {{ return false }} }})()"):
-                return time.monotonic() - start
+            try:
+                # A page that has not loaded yet can lack the elements that the script asks for.
+                if self.evaluate(f"""(() => {{
+                    try {{ return document.readyState == 'complete' && !!({script}) }} catch {{ return false }}
+                }})()"""):
+                    return time.monotonic() - start
+                refusal = ""
+            except Refused as error:
+                # Chromium refuses a script while one page replaces another.
+                refusal = f"\n{error}"
             time.sleep(0.01)
-        raise SystemExit(f"not within {seconds} s: {what}\n{self.evaluate('document.body.innerText')[:2000]}")
+        raise SystemExit(f"not within {seconds} s: {what}{refusal}\n{self.evaluate('document.body.innerText')[:2000]}")
 
     def press(self, key, code=0, text=""):
         for kind in ["keyDown", "keyUp"]:
@@ -92,5 +104,14 @@ class Browser:
         print(f"{path}: {len(data)} bytes")
 
     def close(self):
+        """Ends Chromium with all its processes, which would otherwise still write into the folder."""
         self.process.terminate()
         self.process.wait()
+        end = time.monotonic() + 10
+        # Where nobody collects orphans, the group remains although its processes have ended.
+        while time.monotonic() < end:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+            time.sleep(0.01)
