@@ -238,6 +238,6 @@ extension JSONWriter {
     fileprivate static func text(_ write: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter(marksDates: false)
         write(&writer)
-        return String(decoding: writer.written, as: UTF8.self)
+        return writer.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -42,13 +42,14 @@ extension EventLine {
 
     /// Encodes an event into the buffer of an earlier line, and leaves the buffer of this line there.
     init(_ event: borrowing Event, limit: Int, reusing buffer: inout [UInt8]) throws(SluiceError) {
-        var writer = JSONWriter(capacity: EventLine.estimate(event.properties), limit: limit, reusing: &buffer)
-        EventLine.write(event, to: &writer)
-        guard !writer.isOverfull else {
+        let capacity = EventLine.estimate(event.properties)
+        let count = JSONWriter.write(into: &buffer, capacity: capacity, limit: limit) {
+            EventLine.write(event, to: &$0)
+        }
+        guard let count else {
             throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
         }
-        self.init(bytes: writer.written, priority: event.priority)
-        writer.end(for: &buffer)
+        self.init(bytes: buffer[..<count], priority: event.priority)
     }
 
     @inline(__always)

@@ -8,6 +8,8 @@ struct NameFingerprint {
     /// It doesn't depend on the case of ASCII letters. Names that begin with a letter never share a bit with names that
     /// begin with a symbol such as `$`.
     let bit: UInt64
+    /// The hash. It distinguishes most names that have the same ``bit``.
+    let hash: UInt8
 
     @inline(__always)
     init(_ name: borrowing String) {
@@ -20,15 +22,16 @@ struct NameFingerprint {
     private init(utf8: UnsafeBufferPointer<UInt8>) {
         length = utf8.count
         isASCII = NameFingerprint.isASCII(utf8)
-        bit = NameFingerprint.bit(of: utf8)
+        (bit, hash) = NameFingerprint.bit(of: utf8)
     }
 
     @inline(__always)
-    static func bit(of utf8: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    static func bit(of utf8: UnsafeBufferPointer<UInt8>) -> (bit: UInt64, hash: UInt8) {
         let (first, last) = utf8.isEmpty ? (0, 0) : (utf8[0], utf8[utf8.count - 1])
-        // The case of a letter is in its sixth bit, which this leaves out.
-        let sum = first &+ last &* 9 &+ UInt8(truncatingIfNeeded: utf8.count) &* 5
-        return 1 << UInt64((first & 0x40) >> 1 | sum & 31)
+        // The case of a letter is in its sixth bit, which is the same for all of them here.
+        let hash = (first | 0x20) &* 37 &+ (last | 0x20) &* 101 &+ UInt8(truncatingIfNeeded: utf8.count) &* 59
+        // Eight bits for names that begin with a symbol or a digit, 56 for the others, which are more.
+        return (1 << (first & 0x40 == 0 ? UInt64(hash) & 7 : 8 + (UInt64(hash) &* 56) >> 8), hash)
     }
 
     @inline(__always)
@@ -87,7 +90,7 @@ package struct CaseInsensitiveNames: Sendable {
 
     @inline(__always)
     private func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        bits & NameFingerprint.bit(of: name) != 0 && isAmong(name)
+        bits & NameFingerprint.bit(of: name).bit != 0 && isAmong(name)
     }
 
     @inline(never)

@@ -47,6 +47,7 @@ extension PropertyBounds {
 
     private init?(plain pairs: UnsafeBufferPointer<(String, PropertyValue)>) {
         var (longestName, longestString) = (0, 0)
+        var hashBits: UInt64 = 0
         for index in 0..<pairs.count {
             let name = NameFingerprint(pairs[index].0)
             guard name.isASCII else { return nil }
@@ -57,10 +58,12 @@ extension PropertyBounds {
             case .int, .bool, .null: break
             case .date, .array, .object: return nil
             }
-            if nameBits & name.bit != 0 {
+            let hashBit: UInt64 = 1 << (UInt64(name.hash) & 63)
+            if nameBits & name.bit != 0, hashBits & hashBit != 0 {
                 for earlier in 0..<index where pairs[earlier].0.isSameASCII(as: pairs[index].0) { return nil }
             }
             nameBits |= name.bit
+            hashBits |= hashBit
         }
         guard longestName <= Event.maximumNameBytes, longestString <= PropertyValue.maximumStringBytes
         else { return nil }

@@ -6,18 +6,19 @@ enum JSONEscaping {
     @inline(__always)
     static func copyUnescaped(_ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Bool {
         let count = bytes.count
-        guard count >= 8 else { return copyUnescaped(short: bytes, to: target) }
+        guard count >= 16 else { return copyUnescaped(short: bytes, to: target) }
+        // The last sixteen bytes, which may overlap with the loop's.
+        let last = bytes.loadUnaligned(fromByteOffset: count - 16, as: SIMD2<UInt64>.self)
+        target.storeBytes(of: last, toByteOffset: count - 16, as: SIMD2<UInt64>.self)
+        var escaped = escapedBits(last)
         var offset = 0
-        while offset < count - 8 {
-            let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            if hasEscaped(word) { return false }
-            target.storeBytes(of: word, toByteOffset: offset, as: UInt64.self)
-            offset += 8
+        while offset < count - 16 {
+            let words = bytes.loadUnaligned(fromByteOffset: offset, as: SIMD2<UInt64>.self)
+            target.storeBytes(of: words, toByteOffset: offset, as: SIMD2<UInt64>.self)
+            escaped |= escapedBits(words)
+            offset += 16
         }
-        // The last eight bytes, which may overlap with the loop's.
-        let word = bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
-        target.storeBytes(of: word, toByteOffset: count - 8, as: UInt64.self)
-        return !hasEscaped(word)
+        return escaped[0] | escaped[1] == 0
     }
 
     @inline(__always)
@@ -30,12 +31,21 @@ enum JSONEscaping {
             }
             return true
         }
+        guard count < 8 else {
+            // The first eight and the last eight bytes, which may overlap.
+            let first = bytes.loadUnaligned(as: UInt64.self)
+            let last = bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+            target.storeBytes(of: first, as: UInt64.self)
+            target.storeBytes(of: last, toByteOffset: count - 8, as: UInt64.self)
+            let escaped = escapedBits(SIMD2(first, last))
+            return escaped[0] | escaped[1] == 0
+        }
         // The first four and the last four bytes, which may overlap.
         let first = bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
         let last = bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
         target.storeBytes(of: first, as: UInt32.self)
         target.storeBytes(of: last, toByteOffset: count - 4, as: UInt32.self)
-        return !hasEscaped(UInt64(first) << 32 | UInt64(last))
+        return escapedBits(SIMD2(UInt64(first) << 32 | UInt64(last), 0x2020_2020_2020_2020))[0] == 0
     }
 
     /// Returns nil for a byte that needs no escape.
@@ -59,14 +69,16 @@ enum JSONEscaping {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    /// Checks eight bytes together. XOR with 2 moves the quote to 0x20, and the control characters among themselves, so that
-    /// one comparison finds both. XOR with a backslash makes it zero. Subtracting sets the highest bit of a byte that is
+    /// Checks sixteen bytes together. XOR with 2 moves the quote to 0x20, and the control characters among themselves, so
+    /// that one comparison finds both. XOR with a backslash makes it zero. Subtracting sets the highest bit of a byte that is
     /// less. A borrow can only come from a byte that matches.
+    ///
+    /// - Returns: zero if no byte has to be escaped.
     @inline(__always)
-    private static func hasEscaped(_ word: UInt64) -> Bool {
+    private static func escapedBits(_ words: SIMD2<UInt64>) -> SIMD2<UInt64> {
         let ones: UInt64 = 0x0101_0101_0101_0101
-        let quotes = (word ^ (ones &* 0x02)) &- ones &* 0x21
-        let backslashes = (word ^ (ones &* 0x5C)) &- ones
-        return (quotes | backslashes) & ~word & 0x8080_8080_8080_8080 != 0
+        let quotes = (words ^ SIMD2(repeating: ones &* 0x02)) &- SIMD2(repeating: ones &* 0x21)
+        let backslashes = (words ^ SIMD2(repeating: ones &* 0x5C)) &- SIMD2(repeating: ones)
+        return (quotes | backslashes) & ~words & SIMD2(repeating: 0x8080_8080_8080_8080)
     }
 }

@@ -9,17 +9,22 @@
 /// ```
 ///
 /// `object` and `array` write the braces, brackets and commas. Inside an object, each member has a name.
-public struct JSONWriter: Sendable {
-    // Initialized beyond `count`, so that bytes are copied into place. Array's append would cost a call, a
-    // uniqueness check and a capacity check for every comma.
-    private var buffer: [UInt8]
-    private var count = 0
+///
+/// A writer can't be copied. Its ``bytes`` can.
+public struct JSONWriter: ~Copyable, @unchecked Sendable {
+    // Sendable is unchecked because of the pointers. Nobody else uses the memory as long as the writer exists.
+    //
+    // Pointers instead of an array, which would cost a check of its uniqueness for every comma. Each piece checks only
+    // once whether there is room for the longest text that it can become.
+    private var start: UnsafeMutableRawPointer
+    private var position: UnsafeMutableRawPointer
+    private var end: UnsafeMutableRawPointer
+    private var ownsMemory: Bool
     private let limit: Int
     /// Whether a date is marked, so that ``JSONReader`` recognizes it.
     private let marksDates: Bool
-
-    /// Whether the limit was reached. The rest is missing then.
-    package private(set) var isOverfull = false
+    /// Whether the limit was reached, so that nothing more is written.
+    private var isFull = false
 
     /// Creates an empty writer.
     public init() {
@@ -28,50 +33,83 @@ public struct JSONWriter: Sendable {
 
     /// Creates a writer that reserves `capacity` bytes and writes at most `limit`.
     package init(capacity: Int = 512, limit: Int = .max, marksDates: Bool = true) {
+        let capacity = max(1, min(capacity, limit))
+        start = .allocate(byteCount: capacity, alignment: 1)
+        position = start
+        end = start + capacity
+        ownsMemory = true
         self.limit = limit
         self.marksDates = marksDates
-        buffer = [UInt8](repeating: 0, count: max(0, min(capacity, limit)))
     }
 
-    /// Creates a writer that takes the buffer of an earlier one, unless its size is very different from `capacity`. If
-    /// something still refers to that buffer, the writer copies it.
-    init(capacity: Int, limit: Int, reusing spare: inout [UInt8]) {
+    /// Creates a writer that uses the memory of someone else until it needs more. Nil if there is no memory.
+    private init?(_ memory: UnsafeMutableRawBufferPointer, limit: Int) {
+        guard let base = memory.baseAddress else { return nil }
+        start = base
+        position = base
+        end = base + memory.count
+        ownsMemory = false
         self.limit = limit
         marksDates = true
-        if !(capacity...2 * capacity).contains(spare.count) {
-            spare = [UInt8](repeating: 0, count: min(capacity, limit))
-        }
-        buffer = []
-        swap(&buffer, &spare)
     }
+
+    deinit {
+        if ownsMemory { start.deallocate() }
+    }
+
+    /// Writes into an array, and takes the memory that the array has already, unless its size is very different from
+    /// `capacity`. If something else refers to that memory, the array gets new memory.
+    ///
+    /// - Returns: the number of bytes, which are the first ones of the array. Nil if they are more than `limit`.
+    @inline(__always)
+    static func write(
+        into array: inout [UInt8], capacity: Int, limit: Int, _ body: (inout JSONWriter) -> Void
+    ) -> Int? {
+        if !(capacity...2 * capacity).contains(array.count) {
+            array = [UInt8](repeating: 0, count: max(1, min(capacity, limit)))
+        }
+        var larger: [UInt8]?
+        let count: Int? = array.withUnsafeMutableBytes { memory in
+            guard var writer = JSONWriter(memory, limit: limit) else { return nil }
+            body(&writer)
+            if writer.ownsMemory { larger = writer.bytes }
+            return writer.isOverfull ? nil : writer.count
+        }
+        if let larger { array = larger }
+        return count
+    }
+
+    private var count: Int { position - start }
+
+    /// Whether more than the limit was written. The rest is missing then.
+    package var isOverfull: Bool { isFull || count > limit }
 
     /// The bytes written so far.
     ///
     /// - Complexity: O(count).
-    public var bytes: [UInt8] { Array(written) }
+    public var bytes: [UInt8] { withBytes { Array($0) } }
 
-    /// The bytes without a copy, as long as nothing more is written.
-    var written: ArraySlice<UInt8> { buffer[..<count] }
-
-    /// Gives its buffer to a later writer.
-    consuming func end(for spare: inout [UInt8]) { spare = buffer }
+    /// Passes the bytes written so far.
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        body(UnsafeRawBufferPointer(start: start, count: min(count, limit)))
+    }
 
     /// Writes JSON as it is, such as `null` or the parts of a stream between objects.
     @inline(__always)
     public mutating func raw(_ text: StaticString) {
-        text.withUTF8Buffer { append($0) }
+        text.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
     }
 
     /// Writes bytes that are JSON, such as those of an ``EventLine``.
     public mutating func raw(_ source: some Collection<UInt8>) {
-        let isDone: Void? = source.withContiguousStorageIfAvailable { append($0) }
-        if isDone == nil { Array(source).withUnsafeBufferPointer { append($0) } }
+        let isDone: Void? = source.withContiguousStorageIfAvailable { append(UnsafeRawBufferPointer($0)) }
+        if isDone == nil { Array(source).withUnsafeBytes { append($0) } }
     }
 
     /// Writes a value of any type. A NaN, an infinity or a date outside ``Timestamp/writable`` becomes null.
     public mutating func value(_ value: PropertyValue) {
         switch value {
-        case .string(let string): self.string(string)
+        case .string(let string): text(string)
         case .int(let int): digits(of: int)
         case .double(let double): number(double)
         case .bool(let bool): bool ? raw("true") : raw("false")
@@ -79,7 +117,7 @@ public struct JSONWriter: Sendable {
         case .array(let array):
             raw("[")
             for (index, element) in array.enumerated() {
-                if isOverfull { return }
+                if isFull { return }
                 if index > 0 { raw(",") }
                 self.value(element)
             }
@@ -106,33 +144,17 @@ public struct JSONWriter: Sendable {
     mutating func pairs(_ pairs: ArraySlice<Properties.Pair>, isFirst: Bool) {
         // Through a pointer, because a copy of a name or a value would cost reference counting.
         pairs.withUnsafeBufferPointer { pairs in
-            var index = 0
-            while index < pairs.count, !isOverfull {
-                index = plainPairs(pairs, from: index, isFirst: isFirst)
-                guard index < pairs.count else { return }
-                name(pairs[index].0, isFirst: isFirst && index == 0)
-                value(pairs[index].1)
-                index += 1
+            guard let first = pairs.baseAddress else { return }
+            for index in 0..<pairs.count where !isFull {
+                let isFirst = isFirst && index == 0
+                if let length = PlainJSON.write(first + index, to: position, end - position, isFirst: isFirst) {
+                    position += length
+                } else {
+                    name(pairs[index].0, isFirst: isFirst)
+                    value(pairs[index].1)
+                }
             }
         }
-    }
-
-    /// Writes pairs up to the first one that ``PlainJSON`` can't write.
-    ///
-    /// - Returns: the index of that pair.
-    private mutating func plainPairs(
-        _ pairs: UnsafeBufferPointer<Properties.Pair>, from start: Int, isFirst: Bool
-    ) -> Int {
-        let end = min(limit, buffer.count)
-        var (index, count) = (start, count)
-        buffer.withUnsafeMutableBytes { buffer in
-            guard let base = buffer.baseAddress, let first = pairs.baseAddress else { return }
-            var plain = PlainJSON(base + count, until: base + end)
-            while index < pairs.count, plain.write(first + index, isFirst: isFirst && index == 0) { index += 1 }
-            count = plain.position - base
-        }
-        self.count = count
-        return index
     }
 
     /// Writes an integer of any width.
@@ -144,14 +166,22 @@ public struct JSONWriter: Sendable {
     /// Writes a double with the fewest digits that read back as the same double, and always with a point or an
     /// exponent, which distinguish it from an integer.
     package mutating func number(_ value: Double) {
-        guard value.isFinite else { return raw("null") }
-        let isDone = append(upTo: JSONNumber.maximumLength) { JSONNumber.writeDecimal(value, to: $0) }
-        if !isDone { raw(value.description.utf8) }
+        guard hasRoom(for: JSONNumber.maximumLength) else { return }
+        if let length = JSONNumber.writeDecimal(value, to: position) {
+            position += length
+        } else {
+            otherNumber(value)
+        }
+    }
+
+    @inline(never)
+    private mutating func otherNumber(_ value: Double) {
+        if value.isFinite { raw(value.description.utf8) } else { raw("null") }
     }
 
     /// Writes a string in quotes, and escapes quotes, backslashes and control characters.
     public mutating func string(_ value: String) {
-        withUTF8(of: value) { writer, utf8 in writer.quoted(utf8) }
+        text(value)
     }
 
     /// Writes a date in ISO 8601, such as `"2026-11-21T05:55:16.123\u005a"`.
@@ -165,6 +195,7 @@ public struct JSONWriter: Sendable {
         marksDates ? raw(#"\u005a""#) : raw("Z\"")
     }
 
+    @inline(__always)
     mutating func id(_ id: EventID) {
         raw("\"")
         append(EventID.textLength) { id.write(into: $0) }
@@ -174,33 +205,43 @@ public struct JSONWriter: Sendable {
     // MARK: Pieces
 
     /// Whether a comma must come before the next member: not after the opening brace.
-    var needsComma: Bool { count > 0 && buffer[count - 1] != UInt8(ascii: "{") }
+    var needsComma: Bool {
+        position > start && (position - 1).load(as: UInt8.self) != UInt8(ascii: "{")
+    }
 
     /// Writes the name of a pair, with its comma and colon.
     mutating func name(_ name: String, isFirst: Bool) {
-        withUTF8(of: name) { writer, utf8 in writer.quoted(utf8, comma: !isFirst, colon: true) }
+        text(name, comma: !isFirst, colon: true)
     }
 
-    private mutating func digits(of value: Int64) {
-        _ = append(upTo: JSONNumber.maximumLength) { JSONNumber.write(value, to: $0) }
-    }
-
-    /// Passes the bytes of a string to `body`. Only a string bridged from Objective-C is copied.
     @inline(__always)
-    private mutating func withUTF8(
-        of text: String, _ body: (inout JSONWriter, UnsafeBufferPointer<UInt8>) -> Void
-    ) {
-        let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { body(&self, $0) }
-        if isDone != nil { return }
-        var native = text
-        native.withUTF8 { body(&self, $0) }
+    private mutating func digits(of value: Int64) {
+        guard hasRoom(for: JSONNumber.maximumLength) else { return }
+        position += JSONNumber.write(value, to: position)
     }
 
     /// Writes text in quotes, with a comma before or a colon after it.
     @inline(__always)
-    private mutating func quoted(_ utf8: UnsafeBufferPointer<UInt8>, comma: Bool = false, colon: Bool = false) {
-        let isDone = append(upTo: utf8.count + 4) { PlainJSON.write(utf8, to: $0, comma: comma, colon: colon) }
-        if !isDone { escaped(utf8, comma: comma, colon: colon) }
+    private mutating func text(_ text: String, comma: Bool = false, colon: Bool = false) {
+        if let length = PlainJSON.write(text, to: position, end - position, comma: comma, colon: colon) {
+            position += length
+        } else {
+            otherText(text, comma: comma, colon: colon)
+        }
+    }
+
+    /// Writes text that ``PlainJSON`` can't write, or for which there is no room yet.
+    @inline(never)
+    private mutating func otherText(_ text: String, comma: Bool, colon: Bool) {
+        var text = text
+        text.withUTF8 { utf8 in
+            guard hasRoom(for: utf8.count + 4) else { return }
+            if let length = PlainJSON.write(utf8, to: position, .max, comma: comma, colon: colon) {
+                position += length
+            } else {
+                escaped(utf8, comma: comma, colon: colon)
+            }
+        }
     }
 
     @inline(never)
@@ -209,53 +250,53 @@ public struct JSONWriter: Sendable {
         var start = 0
         for index in utf8.indices {
             guard let escape = JSONEscaping.escape(for: utf8[index]) else { continue }
-            append(UnsafeBufferPointer(rebasing: utf8[start..<index]))
+            append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(utf8)[start..<index]))
             raw(escape)
             start = index + 1
         }
-        append(UnsafeBufferPointer(rebasing: utf8[start...]))
+        append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(utf8)[start...]))
         raw(colon ? "\":" : "\"")
     }
 
-    // MARK: The buffer
+    // MARK: The memory
 
-    private mutating func append(_ source: UnsafeBufferPointer<UInt8>) {
-        append(source.count) { JSONWriter.copy(source, to: $0, at: 0) }
+    @inline(__always)
+    private mutating func append(_ source: UnsafeRawBufferPointer) {
+        append(source.count) { target in
+            UnsafeMutableRawBufferPointer(target).copyMemory(from: source)
+        }
     }
 
-    /// Lets `fill` write exactly `length` bytes at the end, unless that exceeds the limit.
+    /// Lets `fill` write exactly `length` bytes at the end.
     @inline(__always)
     private mutating func append(_ length: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Void) {
-        guard !isOverfull, length <= limit - count else { return isOverfull = true }
-        if length > buffer.count - count { grow(by: length) }
-        let end = count + length
-        buffer.withUnsafeMutableBufferPointer { fill(UnsafeMutableBufferPointer(rebasing: $0[count..<end])) }
-        count = end
+        guard hasRoom(for: length) else { return }
+        fill(UnsafeMutableBufferPointer(start: position.assumingMemoryBound(to: UInt8.self), count: length))
+        position += length
     }
 
-    /// Lets `write` write at most `length` bytes at the end. It returns their number, or nil if it can't write the value.
-    ///
-    /// - Returns: false if `write` returned nil.
+    /// Makes room for `length` bytes, unless they exceed the limit.
     @inline(__always)
-    private mutating func append(upTo length: Int, _ write: (UnsafeMutableRawPointer) -> Int?) -> Bool {
-        guard !isOverfull else { return true }
-        if length > buffer.count - count { grow(by: length) }
-        let written = buffer.withUnsafeMutableBytes { [count] in $0.baseAddress.flatMap { write($0 + count) } }
-        guard let written else { return false }
-        if written <= limit - count { count += written } else { isOverfull = true }
-        return true
+    private mutating func hasRoom(for length: Int) -> Bool {
+        end - position >= length || grow(by: length)
     }
+
+    /// The most bytes by which a piece can be shorter than the room that it asks for.
+    private static let slack = JSONNumber.maximumLength
 
     @inline(never)
-    private mutating func grow(by length: Int) {
-        buffer.append(contentsOf: repeatElement(0, count: max(length, buffer.count)))
-    }
-
-    @inline(__always)
-    private static func copy(
-        _ source: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableBufferPointer<UInt8>, at offset: Int
-    ) {
-        UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(target)[offset...])
-            .copyMemory(from: UnsafeRawBufferPointer(source))
+    private mutating func grow(by length: Int) -> Bool {
+        let needed = count + length
+        guard !isFull, needed - JSONWriter.slack <= limit else {
+            isFull = true
+            end = position
+            return false
+        }
+        let capacity = max(needed, min(2 * (end - start), limit))
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 1)
+        larger.copyMemory(from: start, byteCount: count)
+        if ownsMemory { start.deallocate() }
+        (start, position, end, ownsMemory) = (larger, larger + count, larger + capacity, true)
+        return true
     }
 }

@@ -1,75 +1,60 @@
-/// Writes pairs without escapes, which are nearly all, into a buffer of a fixed length.
+/// Writes scalars that need no escape, which are nearly all, where there is room.
 ///
-/// ``JSONWriter`` checks uniqueness, room and limit for each piece. This type checks only the room, once for each name
-/// and each value.
-struct PlainJSON {
-    private(set) var position: UnsafeMutableRawPointer
-    private let end: UnsafeMutableRawPointer
-
-    init(_ position: UnsafeMutableRawPointer, until end: UnsafeMutableRawPointer) {
-        self.position = position
-        self.end = end
-    }
-
+/// Nothing here can release an object, so the compiler borrows names and values instead of retaining them. ``JSONWriter``
+/// does the rest. Each function returns the length of its text; nil if it can't write it, or if it may not fit. The target's
+/// contents are undefined then.
+enum PlainJSON {
     /// Writes a pair with its comma and colon.
-    ///
-    /// - Returns: false, and writes nothing, if the pair needs an escape, has another type or may not fit.
     @inline(__always)
-    mutating func write(_ pair: UnsafePointer<Properties.Pair>, isFirst: Bool) -> Bool {
-        let start = position
-        if text(pair.pointee.0, comma: !isFirst, colon: true), value(pair.pointee.1) { return true }
-        position = start
-        return false
+    static func write(
+        _ pair: UnsafePointer<Properties.Pair>, to target: UnsafeMutableRawPointer, _ room: Int, isFirst: Bool
+    ) -> Int? {
+        guard let name = write(pair.pointee.0, to: target, room, comma: !isFirst, colon: true),
+            let value = write(pair.pointee.1, to: target + name, room - name)
+        else { return nil }
+        return name + value
     }
 
+    /// Writes a value, unless it is a date, an array, an object or null.
     @inline(__always)
-    private mutating func value(_ value: borrowing PropertyValue) -> Bool {
+    private static func write(
+        _ value: borrowing PropertyValue, to target: UnsafeMutableRawPointer, _ room: Int
+    ) -> Int? {
         switch value {
-        case .string(let string): return text(string)
-        case .int(let int):
-            guard end - position >= JSONNumber.maximumLength else { return false }
-            position += JSONNumber.write(int, to: position)
+        case .string(let string): return write(string, to: target, room)
+        case .int(let int): return room >= JSONNumber.maximumLength ? JSONNumber.write(int, to: target) : nil
         case .double(let double):
-            guard end - position >= JSONNumber.maximumLength,
-                let length = JSONNumber.writeDecimal(double, to: position)
-            else { return false }
-            position += length
-        case .bool(let bool): return bool ? raw("true") : raw("false")
-        case .date, .array, .object, .null: return false
+            return room >= JSONNumber.maximumLength ? JSONNumber.writeDecimal(double, to: target) : nil
+        case .bool(let bool):
+            guard room >= 5 else { return nil }
+            target.copyMemory(from: ("false" as StaticString).utf8Start, byteCount: 5)
+            if bool { target.copyMemory(from: ("true" as StaticString).utf8Start, byteCount: 4) }
+            return bool ? 4 : 5
+        case .date, .array, .object, .null: return nil
         }
-        return true
-    }
-
-    @inline(__always)
-    private mutating func raw(_ text: StaticString) -> Bool {
-        guard end - position >= text.utf8CodeUnitCount else { return false }
-        position.copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
-        position += text.utf8CodeUnitCount
-        return true
     }
 
     /// Writes text in quotes, with a comma before or a colon after it.
     @inline(__always)
-    private mutating func text(_ text: borrowing String, comma: Bool = false, colon: Bool = false) -> Bool {
+    static func write(
+        _ text: borrowing String, to target: UnsafeMutableRawPointer, _ room: Int, comma: Bool = false,
+        colon: Bool = false
+    ) -> Int? {
         // A string bridged from Objective-C has no contiguous storage.
         text.utf8.withContiguousStorageIfAvailable { utf8 in
-            guard end - position >= utf8.count + 4,
-                let length = PlainJSON.write(utf8, to: position, comma: comma, colon: colon)
-            else { return false }
-            position += length
-            return true
-        } ?? false
+            write(utf8, to: target, room, comma: comma, colon: colon)
+        } ?? nil
     }
 
-    /// Writes text in quotes, with a comma before or a colon after it: at most four bytes more than the text.
-    ///
-    /// - Returns: the length; nil if the text needs an escape. The target's contents are undefined then.
+    /// Writes text in quotes: at most four bytes more than the text.
     @inline(__always)
     static func write(
-        _ utf8: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableRawPointer, comma: Bool, colon: Bool
+        _ utf8: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableRawPointer, _ room: Int, comma: Bool, colon: Bool
     ) -> Int? {
         let start = comma ? 2 : 1
-        guard JSONEscaping.copyUnescaped(UnsafeRawBufferPointer(utf8), to: target + start) else { return nil }
+        guard room >= utf8.count + 4,
+            JSONEscaping.copyUnescaped(UnsafeRawBufferPointer(utf8), to: target + start)
+        else { return nil }
         if comma { target.storeBytes(of: UInt8(ascii: ","), as: UInt8.self) }
         target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: start - 1, as: UInt8.self)
         let end = start + utf8.count

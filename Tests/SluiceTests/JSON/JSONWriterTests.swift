@@ -30,10 +30,10 @@ import Testing
         return result + "\""
     }
 
-    /// The writer checks eight bytes in one step. It has to find each byte in each place, with any neighbors.
+    /// The writer checks up to sixteen bytes in one step. It has to find each byte in each place, with any neighbors.
     @Test(
         "each escaped character and its neighbors are right in each place of a string",
-        arguments: [1, 3, 4, 5, 7, 8, 9, 17])
+        arguments: [1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33])
     func escapesAreRightInEachPlace(length: Int) {
         let bytes = Array(0..<UInt8(0x24)) + Array(0x5A..<0x5F) + [0x7F]
         var wrong: [String] = []
@@ -129,21 +129,10 @@ import Testing
                 var writer = JSONWriter(limit: limit)
                 body(&writer)
                 writer.raw("")
-                #expect(writer.isOverfull)
+                #expect(writer.isOverfull == true)
                 #expect(writer.bytes.count <= limit)
             }
         }
-    }
-
-    @Test("a copy of a writer is independent")
-    func copiedWriterIsIndependent() {
-        var one = JSONWriter()
-        one.raw("1")
-        var two = one
-        one.raw("0")
-        two.raw("23")
-        #expect(one.bytes == Array("10".utf8))
-        #expect(two.bytes == Array("123".utf8))
     }
 
     @Test("objects and arrays write their own braces and commas")
