@@ -1,4 +1,4 @@
-/// The length of a property's name and one bit of a hash, computed in one pass over its bytes.
+/// The length and a hash of a property's name, computed in one pass over its bytes.
 struct NameFingerprint {
     /// The length in bytes of UTF-8.
     let length: Int
@@ -28,9 +28,9 @@ struct NameFingerprint {
     @inline(__always)
     static func bit(of utf8: UnsafeBufferPointer<UInt8>) -> (bit: UInt64, hash: UInt8) {
         let (first, last) = utf8.isEmpty ? (0, 0) : (utf8[0], utf8[utf8.count - 1])
-        // The case of a letter is in its sixth bit, which is the same for all of them here.
+        // The case of a letter is in its sixth bit, which is set here, so that both cases have the same hash.
         let hash = (first | 0x20) &* 37 &+ (last | 0x20) &* 101 &+ UInt8(truncatingIfNeeded: utf8.count) &* 59
-        // Eight bits for names that begin with a symbol or a digit, 56 for the others, which are more.
+        // Eight bits for names that begin with a digit or a symbol such as `$`, 56 for the others, which are more.
         return (1 << (first & 0x40 == 0 ? UInt64(hash) & 7 : 8 + (UInt64(hash) &* 56) >> 8), hash)
     }
 

@@ -31,7 +31,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         self.init(limit: .max)
     }
 
-    /// Creates a writer that reserves `capacity` bytes and writes at most `limit`.
+    /// Creates a writer that reserves `capacity` bytes and keeps at most `limit`.
     package init(capacity: Int = 512, limit: Int = .max, marksDates: Bool = true) {
         let capacity = max(1, min(capacity, limit))
         start = .allocate(byteCount: capacity, alignment: 1)
@@ -42,12 +42,11 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         self.marksDates = marksDates
     }
 
-    /// Creates a writer that uses the memory of someone else until it needs more. Nil if there is no memory.
-    private init?(_ memory: UnsafeMutableRawBufferPointer, limit: Int) {
-        guard let base = memory.baseAddress else { return nil }
-        start = base
-        position = base
-        end = base + memory.count
+    /// Creates a writer that uses the memory of someone else until it needs more.
+    private init(_ memory: UnsafeMutableRawPointer, _ capacity: Int, limit: Int) {
+        start = memory
+        position = memory
+        end = memory + capacity
         ownsMemory = false
         self.limit = limit
         marksDates = true
@@ -70,9 +69,10 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         }
         var larger: [UInt8]?
         let count: Int? = array.withUnsafeMutableBytes { memory in
-            guard var writer = JSONWriter(memory, limit: limit) else { return nil }
+            guard let base = memory.baseAddress else { return nil }
+            var writer = JSONWriter(base, memory.count, limit: limit)
             body(&writer)
-            if writer.ownsMemory { larger = writer.bytes }
+            if writer.ownsMemory, !writer.isOverfull { larger = writer.bytes }
             return writer.isOverfull ? nil : writer.count
         }
         if let larger { array = larger }
@@ -91,7 +91,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
     /// Passes the bytes written so far.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        body(UnsafeRawBufferPointer(start: start, count: min(count, limit)))
+        body(UnsafeRawBufferPointer(start: start, count: max(0, min(count, limit))))
     }
 
     /// Writes JSON as it is, such as `null` or the parts of a stream between objects.
@@ -275,7 +275,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         position += length
     }
 
-    /// Makes room for `length` bytes, unless they exceed the limit.
+    /// Makes room for `length` bytes, unless a piece that asks for them certainly exceeds the limit.
     @inline(__always)
     private mutating func hasRoom(for length: Int) -> Bool {
         end - position >= length || grow(by: length)

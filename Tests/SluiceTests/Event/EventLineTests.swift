@@ -48,7 +48,9 @@ import Testing
             // The copy has a buffer of its own.
             if number % 3 == 0 { kept.append((line, line.bytes.map { $0 })) }
             guard number % 5 == 0 else { continue }
-            #expect(throws: SluiceError.self) { try EventLine(event, limit: 50, reusing: &buffer) }
+            for limit in [50, 0, -1, .min] {
+                #expect(throws: SluiceError.self) { try EventLine(event, limit: limit, reusing: &buffer) }
+            }
         }
         for (line, copy) in kept { #expect(line.bytes.elementsEqual(copy)) }
     }
