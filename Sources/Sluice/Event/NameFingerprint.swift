@@ -22,11 +22,11 @@ struct NameFingerprint {
     private init(utf8: UnsafeBufferPointer<UInt8>) {
         length = utf8.count
         isASCII = NameFingerprint.isASCII(utf8)
-        (bit, hash) = NameFingerprint.bit(of: utf8)
+        (bit, hash) = NameFingerprint.hash(of: utf8)
     }
 
     @inline(__always)
-    static func bit(of utf8: UnsafeBufferPointer<UInt8>) -> (bit: UInt64, hash: UInt8) {
+    static func hash(of utf8: UnsafeBufferPointer<UInt8>) -> (bit: UInt64, hash: UInt8) {
         let (first, last) = utf8.isEmpty ? (0, 0) : (utf8[0], utf8[utf8.count - 1])
         // The case of a letter is in its sixth bit, which is set here, so that both cases have the same hash.
         let hash = (first | 0x20) &* 37 &+ (last | 0x20) &* 101 &+ UInt8(truncatingIfNeeded: utf8.count) &* 59
@@ -90,7 +90,7 @@ package struct CaseInsensitiveNames: Sendable {
 
     @inline(__always)
     private func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        bits & NameFingerprint.bit(of: name).bit != 0 && isAmong(name)
+        bits & NameFingerprint.hash(of: name).bit != 0 && isAmong(name)
     }
 
     @inline(never)

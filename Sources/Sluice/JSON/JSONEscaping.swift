@@ -45,7 +45,7 @@ enum JSONEscaping {
         let last = bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
         target.storeBytes(of: first, as: UInt32.self)
         target.storeBytes(of: last, toByteOffset: count - 4, as: UInt32.self)
-        return escapedBits(SIMD2(UInt64(first) << 32 | UInt64(last), 0x2020_2020_2020_2020))[0] == 0
+        return escapedBits(SIMD2(repeating: UInt64(first) << 32 | UInt64(last)))[0] == 0
     }
 
     /// Returns nil for a byte that needs no escape.

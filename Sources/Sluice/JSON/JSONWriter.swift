@@ -12,7 +12,7 @@
 ///
 /// A writer can't be copied. Its ``bytes`` can.
 public struct JSONWriter: ~Copyable, @unchecked Sendable {
-    // Sendable is unchecked because of the pointers. Nobody else uses the memory as long as the writer exists.
+    // @unchecked: pointers aren't Sendable, and only the writer uses their memory as long as it exists.
     //
     // Pointers instead of an array, which would cost a check of its uniqueness for every comma. Each piece checks only
     // once whether there is room for the longest text that it can become.
@@ -42,7 +42,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         self.marksDates = marksDates
     }
 
-    /// Creates a writer that uses the memory of someone else until it needs more.
+    /// Creates a writer that uses memory of the caller until it needs more.
     private init(_ memory: UnsafeMutableRawPointer, _ capacity: Int, limit: Int) {
         start = memory
         position = memory
