@@ -16,6 +16,8 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
         #expect(bench.store.backlog.isEmpty)
         bench.pipeline.resumeDelivery()
+        // Until the route has seen that nothing waits, the deleted events count towards the next trigger.
+        await bench.drained()
         bench.track(2)
         let report = await bench.pipeline.flush()
         #expect(report.delivered == 2)
