@@ -7,7 +7,7 @@ struct Appender {
     private(set) var writer: SegmentWriter?
     /// Complete lines that are not in the file yet. It is empty between calls unless the durability is
     /// ``JSONLStore/Durability/buffered``.
-    private var buffer: [UInt8] = []
+    private var buffer = LineBuffer()
     private var buffered = Usage()
 
     init(_ priority: Event.Priority) {
@@ -40,7 +40,7 @@ struct Appender {
     // One mutating call: a method that only reads would be given a copy of the appender for each event.
     mutating func add(_ line: StoredLine, at now: Duration, _ limits: BatchSize) -> Bool {
         if isFull(before: line.size, at: now, limits) { return false }
-        line.append(to: &buffer)
+        buffer.append(line)
         buffered.events += 1
         buffered.eventBytes += line.eventBytes
         buffered.fileBytes += line.size
@@ -49,7 +49,7 @@ struct Appender {
 
     /// Takes the line back that was added last.
     mutating func removeLast(_ line: StoredLine) {
-        buffer.removeLast(line.size)
+        buffer.removeLast(line)
         buffered.events -= 1
         buffered.eventBytes -= line.eventBytes
         buffered.fileBytes -= line.size
@@ -62,7 +62,7 @@ struct Appender {
         guard buffered.fileBytes > 0 else { return }
         if writer == nil { writer = try directories.makeSegment(priority, at: now) }
         try writer?.write(buffer, buffered, at: now, &directories)
-        buffer.removeAll(keepingCapacity: true)
+        buffer.removeAll()
         buffered = Usage()
     }
 
@@ -75,7 +75,7 @@ struct Appender {
     /// Drops the buffer.
     mutating func takeBuffered() -> Usage {
         defer {
-            buffer = []
+            buffer = LineBuffer()
             buffered = Usage()
         }
         return buffered

@@ -1,5 +1,6 @@
 internal import CSluiceJSONL
 internal import Sluice
+internal import SluiceFiles
 
 #if canImport(Darwin)
     import Darwin
@@ -20,8 +21,8 @@ enum Checksum {
 
 /// A line that is ready to be written. Making it is the longer part of the work and needs no lock.
 struct StoredLine {
-    private let bytes: ArraySlice<UInt8>
-    private let checksum: UInt32
+    fileprivate let bytes: ArraySlice<UInt8>
+    fileprivate let checksum: UInt32
     /// The length of the event's own line, before encryption.
     let eventBytes: Int
 
@@ -34,9 +35,39 @@ struct StoredLine {
 
     /// The length in the file.
     var size: Int { bytes.count + LineFormat.overhead }
+}
 
-    func append(to buffer: inout [UInt8]) {
-        LineFormat.append(bytes, checksum: checksum, to: &buffer)
+/// Stored lines that are not in a file yet.
+struct LineBuffer {
+    // Longer than its contents. To append to an array would check its uniqueness and its capacity for each piece of a line.
+    private var memory: [UInt8] = []
+    private var count = 0
+
+    mutating func append(_ line: StoredLine) {
+        let newCount = count + line.size
+        if newCount > memory.count {
+            // Exactly one line, unless the buffer has to grow with each of many.
+            let capacity = count == 0 ? newCount : max(newCount, 2 * memory.count)
+            memory.append(contentsOf: repeatElement(0, count: capacity - memory.count))
+        }
+        memory.withUnsafeMutableBytes { memory in
+            let target = UnsafeMutableRawBufferPointer(rebasing: memory[count..<newCount])
+            LineFormat.write(line.bytes, checksum: line.checksum, to: target)
+        }
+        count = newCount
+    }
+
+    /// Removes the line that was appended last.
+    mutating func removeLast(_ line: StoredLine) { count -= line.size }
+
+    /// Removes all lines, and keeps the memory.
+    mutating func removeAll() { count = 0 }
+
+    func write(to file: OpenFile) throws(FileError) {
+        let result: Result<Void, FileError> = memory.withUnsafeBytes { memory in
+            Result { () throws(FileError) in try file.write(UnsafeRawBufferPointer(rebasing: memory[..<count])) }
+        }
+        try result.get()
     }
 }
 
@@ -47,9 +78,6 @@ enum LineFormat {
     // Constants of the compiler. Stored arrays would be looked up and retained for each line.
     private static var suffixStart: UnsafeBufferPointer<UInt8> { bytes(of: #","crc":""#) }
     private static var suffixEnd: UnsafeBufferPointer<UInt8> { bytes(of: #""}"#) }
-    /// The bytes after the comma, with room for the checksum.
-    private static let suffixTemplate =
-        Array(suffixStart.dropFirst()) + Array(repeating: 0, count: 8) + suffixEnd + [newline]
     private static var suffixLength: Int { suffixStart.count + 8 + suffixEnd.count }
 
     static let newline = UInt8(ascii: "\n")
@@ -59,22 +87,22 @@ enum LineFormat {
     /// The number of bytes that a stored line is longer than the event: the checksum and the newline.
     static var overhead: Int { suffixLength }
 
-    /// Whether ``event(in:at:)`` returns these bytes after ``append(_:checksum:to:)``.
+    /// Whether ``event(in:at:)`` returns these bytes after ``write(_:checksum:to:)``.
     static func canStore(_ line: ArraySlice<UInt8>) -> Bool {
         line.count > 2 && line.first == openBrace && line.last == closeBrace && newlineIndex(in: line) == nil
     }
 
-    static func append(_ line: ArraySlice<UInt8>, checksum: UInt32, to buffer: inout [UInt8]) {
-        // Exactly one line, unless the buffer has to grow with each of many.
-        if buffer.isEmpty { buffer.reserveCapacity(line.count + overhead) }
-        buffer.append(contentsOf: line)
+    /// Fills `target`, which is longer than the line by ``overhead``.
+    static func write(_ line: ArraySlice<UInt8>, checksum: UInt32, to target: UnsafeMutableRawBufferPointer) {
+        line.withUnsafeBytes { target.copyMemory(from: $0) }
         // The comma replaces the brace, which is written again after the checksum.
-        buffer[buffer.count - 1] = UInt8(ascii: ",")
-        let digits = buffer.count + suffixStart.count - 1
-        buffer.append(contentsOf: suffixTemplate)
-        buffer.withUnsafeMutableBytes { bytes in
-            bytes.storeBytes(of: hexadecimalDigits(checksum).bigEndian, toByteOffset: digits, as: UInt64.self)
-        }
+        let suffix = UnsafeMutableRawBufferPointer(rebasing: target[(line.count - 1)...])
+        suffix.copyMemory(from: UnsafeRawBufferPointer(suffixStart))
+        suffix.storeBytes(
+            of: hexadecimalDigits(checksum).bigEndian, toByteOffset: suffixStart.count, as: UInt64.self)
+        let end = UnsafeMutableRawBufferPointer(rebasing: suffix[(suffixStart.count + 8)...])
+        end.copyMemory(from: UnsafeRawBufferPointer(suffixEnd))
+        end[suffixEnd.count] = newline
     }
 
     /// Finds the event in the stored line at `range`, which excludes the newline, and puts the brace back in place of the

@@ -33,12 +33,12 @@ final class SegmentWriter {
     ///
     /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
     func write(
-        _ lines: [UInt8], _ lineUsage: Usage, at now: Duration, _ directories: inout Directories
+        _ lines: borrowing LineBuffer, _ lineUsage: Usage, at now: Duration, _ directories: inout Directories
     ) throws(FileError) {
         do throws(FileError) {
             // Before the write, because the file's number may be that of a file of the host by now.
             if directory.isDeleted(at: now) { throw .noSuchFile }
-            try file.write(lines)
+            try lines.write(to: file)
             if synchronizesEachWrite {
                 // mutant: do-not-synchronize-file
                 try file.synchronize()

@@ -20,7 +20,7 @@ struct FormatTests {
     @Test("the processor's instruction and the table agree for every length and alignment")
     func instructionAndTableAgree() {
         var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<600).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let bytes = (0..<1_200).map { _ in UInt8.random(in: 0...255, using: &generator) }
         for start in 0..<9 {
             for end in start...bytes.count {
                 let slice = bytes[start..<end]

@@ -13,7 +13,7 @@ final class SharedProperties: Sendable {
         self.pairs = pairs
         self.bounds = bounds
         var writer = JSONWriter()
-        writer.pairs(pairs[...], isFirst: true)
+        writer.pairs(pairs, isFirst: true)
         json = writer.bytes
     }
 

@@ -130,29 +130,33 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     /// Writes an object.
     public mutating func object(_ properties: Properties) {
         raw("{")
-        let blockStart = properties.blockStart
-        pairs(properties.pairs[..<blockStart], isFirst: true)
-        if let block = properties.block {
-            if blockStart > 0 { raw(",") }
-            if marksDates { raw(block.json) } else { pairs(block.pairs[...], isFirst: true) }
+        // Through a pointer, because a copy of a name or a value would cost reference counting.
+        properties.pairs.withUnsafeBufferPointer { own in
+            let blockStart = properties.blockStart
+            pairs(own, 0..<blockStart, isFirst: true)
+            if let block = properties.block {
+                if blockStart > 0 { raw(",") }
+                if marksDates { raw(block.json) } else { pairs(block.pairs, isFirst: true) }
+            }
+            pairs(own, blockStart..<own.count, isFirst: blockStart == 0 && properties.block == nil)
         }
-        pairs(properties.pairs[blockStart...], isFirst: blockStart == 0 && properties.block == nil)
         raw("}")
     }
 
     /// `isFirst` is whether they are the first in their object.
-    mutating func pairs(_ pairs: ArraySlice<Properties.Pair>, isFirst: Bool) {
-        // Through a pointer, because a copy of a name or a value would cost reference counting.
-        pairs.withUnsafeBufferPointer { pairs in
-            guard let first = pairs.baseAddress else { return }
-            for index in 0..<pairs.count where !isFull {
-                let isFirst = isFirst && index == 0
-                if let length = PlainJSON.write(first + index, to: position, end - position, isFirst: isFirst) {
-                    position += length
-                } else {
-                    name(pairs[index].0, isFirst: isFirst)
-                    value(pairs[index].1)
-                }
+    mutating func pairs(_ pairs: [Properties.Pair], isFirst: Bool) {
+        pairs.withUnsafeBufferPointer { self.pairs($0, $0.indices, isFirst: isFirst) }
+    }
+
+    private mutating func pairs(_ pairs: UnsafeBufferPointer<Properties.Pair>, _ indices: Range<Int>, isFirst: Bool) {
+        guard let first = pairs.baseAddress else { return }
+        for index in indices where !isFull {
+            let isFirst = isFirst && index == indices.lowerBound
+            if let length = PlainJSON.write(first + index, to: position, end - position, isFirst: isFirst) {
+                position += length
+            } else {
+                name(pairs[index].0, isFirst: isFirst)
+                value(pairs[index].1)
             }
         }
     }

@@ -31,14 +31,18 @@ package final class Locked<State>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the state, unless another thread has it: then it returns nil without waiting.
+    @inlinable
     package func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
-        guard mutex.tryLock() else { return nil }
+        guard tryLock() else { return nil }
         defer { unlock() }
         return body(&state)
     }
 
     @usableFromInline
     func lock() { mutex.lock() }
+
+    @usableFromInline
+    func tryLock() -> Bool { mutex.tryLock() }
 
     @usableFromInline
     func unlock() { mutex.unlock() }

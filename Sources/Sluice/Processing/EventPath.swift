@@ -46,7 +46,7 @@ final class EventPath: Sendable {
     private let stages: Stage?
     private let branches: [Branch]
     private let state = Locked(State())
-    /// The buffer of the last line, which the next one can take as soon as no store keeps it.
+    /// The buffer of the last line, which the next one takes if no store keeps it and no other thread uses it.
     private let spareBuffer = Locked<[UInt8]>([])
 
     init(
@@ -275,10 +275,13 @@ final class EventPath: Sendable {
         }
     }
 
-    private func encode(_ event: borrowing Event) -> Result<EventLine, SluiceError> {
+    private func encode(_ event: Event) -> Result<EventLine, SluiceError> {
+        if let line = spareBuffer.withLockIfFree({ encode(event, reusing: &$0) }) { return line }
         var buffer: [UInt8] = []
-        spareBuffer.withLock { swap(&$0, &buffer) }
-        defer { spareBuffer.withLock { swap(&$0, &buffer) } }
+        return encode(event, reusing: &buffer)
+    }
+
+    private func encode(_ event: borrowing Event, reusing buffer: inout [UInt8]) -> Result<EventLine, SluiceError> {
         do throws(SluiceError) {
             return .success(try EventLine(event, limit: maximumEventBytes, reusing: &buffer))
         } catch {
