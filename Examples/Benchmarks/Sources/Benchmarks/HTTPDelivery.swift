@@ -17,10 +17,7 @@ struct HTTPDelivery: Candidate {
     init(batch: Int, sink: String, workload: Workload) throws {
         self.batch = batch
         self.sink = sink
-        bodies = try stride(from: 0, to: workload.events.count, by: batch).map { start in
-            let events = workload.events[start..<min(start + batch, workload.events.count)]
-            return try events.flatMap { try EventLine($0).bytes + [UInt8(ascii: "\n")] }
-        }
+        bodies = try workload.bodies(of: batch)
         func row(
             _ name: String, _ description: String, _ unit: Unit, baseline: String?, isDifference: Bool = false
         ) -> Row {

@@ -61,8 +61,9 @@ struct SluiceSystemCalls: Candidate {
         #endif
     }
 
+    /// Whether strace has attached to the current thread. It attaches to one thread after another.
     private func isTraced() throws -> Bool {
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let status = try String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
         return status.contains("TracerPid:") && !status.contains("TracerPid:\t0\n")
     }
 }

@@ -14,6 +14,14 @@ struct Workload {
     /// The properties that the processors add to every event.
     var constants: [Property] { events[0].properties.filter { $0.name.hasPrefix("$") } }
 
+    /// The events as NDJSON, in bodies of `batch` events.
+    func bodies(of batch: Int) throws -> [[UInt8]] {
+        try stride(from: 0, to: events.count, by: batch).map { start in
+            let events = events[start..<min(start + batch, events.count)]
+            return try events.flatMap { try EventLine($0).bytes + [UInt8(ascii: "\n")] }
+        }
+    }
+
     init(events count: Int, in folder: String) async throws {
         let collector = Collector()
         let pipeline = try Pipeline {

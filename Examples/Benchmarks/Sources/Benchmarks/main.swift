@@ -61,6 +61,8 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
             SluiceSteady(),
             try HTTPDelivery(batch: 50, sink: sink, workload: workload),
             try HTTPDelivery(batch: 250, sink: sink, workload: workload),
+            try CurlCommand(batch: 50, sink: sink, workload: workload),
+            try CurlCommand(batch: 250, sink: sink, workload: workload),
             try SluiceBacklog(segments: options.segments, folder: newFolder()),
         ]),
         Phase(isOneRound: true, candidates: [SluiceMemoryGrowth()]),
