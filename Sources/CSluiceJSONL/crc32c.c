@@ -43,7 +43,10 @@ CRC_AND_PRODUCT static inline uint64_t product(uint32_t a, uint32_t b) {
 
 #include <arm_neon.h>
 
-#if !defined(__APPLE__)
+#if defined(__APPLE__)
+#include <stdatomic.h>
+#include <sys/sysctl.h>
+#else
 #include <sys/auxv.h>
 #ifndef HWCAP_CRC32
 #define HWCAP_CRC32 (1 << 7)
@@ -57,8 +60,22 @@ CRC_AND_PRODUCT static inline uint64_t product(uint32_t a, uint32_t b) {
 #define CRC_AND_PRODUCT __attribute__((target("crc,aes")))
 
 #if defined(__APPLE__)
-// Every 64-bit processor that Apple has shipped has both, but the first, the A7, which runs no iOS 16.
-static int has_crc(void) { return 1; }
+static int has_crc(void) {
+#if defined(__ARM_FEATURE_CRC32)
+    return 1;  // Every Mac.
+#else
+    // The A8 and the A9 don't have it, and some of their devices run iOS 16 or tvOS 16.
+    static atomic_int cached = -1;
+    int value = atomic_load_explicit(&cached, memory_order_relaxed);
+    if (value < 0) {
+        size_t size = sizeof value;
+        if (sysctlbyname("hw.optional.armv8_crc32", &value, &size, NULL, 0) != 0) value = 0;
+        atomic_store_explicit(&cached, value, memory_order_relaxed);
+    }
+    return value;
+#endif
+}
+// Every 64-bit processor of Apple has it.
 static int has_product(void) { return 1; }
 #else
 static int has_crc(void) { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
@@ -85,8 +102,8 @@ static inline uint64_t word_at(const uint8_t *bytes) {
 // The instruction takes three cycles, but a processor can begin one in each cycle. So three blocks of this size are
 // summed together.
 #define BLOCK 128
-// x^(8n - 33) modulo the polynomial, for n bytes. The product with a sum, and then the instruction, which multiplies by
-// x^33, result in the sum after n more bytes of zeros.
+// x^(8n - 33) modulo the polynomial. add_word(0, product(sum, this)) is the sum after n more bytes of zeros. It multiplies
+// by x^33: by x^32 in the instruction, and by x because the product of two reflected values is shifted by a bit.
 #define AFTER_BLOCK 0x0D3B6092u
 #define AFTER_TWO_BLOCKS 0xB9E02B86u
 
@@ -100,9 +117,9 @@ CRC_AND_PRODUCT static uint32_t add_three_blocks(uint32_t first, const uint8_t *
     return add_word(0, product(first, AFTER_TWO_BLOCKS) ^ product(second, AFTER_BLOCK)) ^ third;
 }
 
-CRC static uint32_t by_instruction(const uint8_t *next, size_t count) {
+CRC static uint32_t by_instruction(const uint8_t *next, size_t count, int uses_product) {
     uint32_t crc = ~0u;
-    if (has_product()) {
+    if (uses_product) {
         for (; count >= 3 * BLOCK; count -= 3 * BLOCK, next += 3 * BLOCK) crc = add_three_blocks(crc, next);
     }
     for (; count >= 8; count -= 8, next += 8) crc = add_word(crc, word_at(next));
@@ -111,11 +128,17 @@ CRC static uint32_t by_instruction(const uint8_t *next, size_t count) {
 }
 
 uint32_t sluice_crc32c(const void *bytes, size_t count) {
-    return has_crc() ? by_instruction(bytes, count) : sluice_crc32c_by_table(bytes, count);
+    if (!has_crc()) return sluice_crc32c_by_table(bytes, count);
+    return by_instruction(bytes, count, count >= 3 * BLOCK && has_product());
+}
+
+uint32_t sluice_crc32c_in_one_part(const void *bytes, size_t count) {
+    return has_crc() ? by_instruction(bytes, count, 0) : sluice_crc32c_by_table(bytes, count);
 }
 
 #else
 
 uint32_t sluice_crc32c(const void *bytes, size_t count) { return sluice_crc32c_by_table(bytes, count); }
+uint32_t sluice_crc32c_in_one_part(const void *bytes, size_t count) { return sluice_crc32c_by_table(bytes, count); }
 
 #endif

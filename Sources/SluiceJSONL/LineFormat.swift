@@ -39,22 +39,28 @@ struct StoredLine {
 
 /// Stored lines that are not in a file yet.
 struct LineBuffer {
-    // Longer than its contents. To append to an array would check its uniqueness and its capacity for each piece of a line.
+    // Longer than its contents. Appending to an array checks its uniqueness and its capacity for each piece of a line.
     private var memory: [UInt8] = []
     private var count = 0
 
     mutating func append(_ line: StoredLine) {
         let newCount = count + line.size
-        if newCount > memory.count {
-            // Exactly one line, unless the buffer has to grow with each of many.
-            let capacity = count == 0 ? newCount : max(newCount, 2 * memory.count)
-            memory.append(contentsOf: repeatElement(0, count: capacity - memory.count))
-        }
+        if newCount > memory.count { grow(to: newCount) }
         memory.withUnsafeMutableBytes { memory in
             let target = UnsafeMutableRawBufferPointer(rebasing: memory[count..<newCount])
             LineFormat.write(line.bytes, checksum: line.checksum, to: target)
         }
         count = newCount
+    }
+
+    /// A buffer of one line has its exact size. With more lines, the size doubles.
+    private mutating func grow(to newCount: Int) {
+        if count == 0 {
+            memory = []
+            memory = [UInt8](repeating: 0, count: newCount)
+        } else {
+            memory.append(contentsOf: repeatElement(0, count: max(newCount, 2 * memory.count) - memory.count))
+        }
     }
 
     /// Removes the line that was appended last.

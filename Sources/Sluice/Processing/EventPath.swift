@@ -46,7 +46,7 @@ final class EventPath: Sendable {
     private let stages: Stage?
     private let branches: [Branch]
     private let state = Locked(State())
-    /// The buffer of the last line, which the next one takes if no store keeps it and no other thread uses it.
+    /// The buffer of the last line, reused for the next one. While another thread uses it, a line gets its own.
     private let spareBuffer = Locked<[UInt8]>([])
 
     init(

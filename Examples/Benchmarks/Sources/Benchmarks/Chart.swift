@@ -20,7 +20,7 @@ struct Chart {
         let bars = lines.filter { $0.row.label != nil }.sorted { $0.busy < $1.busy }
         // Whole decades, so that a bar has a length that can be read from the grid.
         let scale = Scale(
-            lowest: pow(10, (log10(bars.first?.busy ?? 1_000) - 0.3).rounded(.down)),
+            lowest: pow(10, (log10(bars.first?.busy ?? 1_000) - 0.1).rounded(.down)),
             highest: pow(10, log10(bars.last?.busy ?? 1_000).rounded(.up)))
         let bottom = Chart.top + Double(bars.count) * Chart.rowHeight
         let height = bottom + 52

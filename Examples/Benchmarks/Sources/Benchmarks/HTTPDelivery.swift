@@ -6,7 +6,7 @@ import SluiceHTTP
 /// Stored events to a sink in another process as NDJSON, against libcurl's easy interface with the same bodies; then both
 /// compressed, against zlib's level 1.
 struct HTTPDelivery: Candidate {
-    private static let repetitions = 5
+    static let repetitions = 5
 
     let rows: [Row]
     let sink: String
