@@ -9,6 +9,11 @@ struct Deletion: Identifiable {
 }
 
 extension Books {
+    /// From now on, a deletion may be refused.
+    func shutsDown(_ life: Int) { _ = state.withLock { $0.shutDownLives.insert(life) } }
+
+    func isShutDown(_ life: Int) -> Bool { state.withLock { $0.shutDownLives.contains(life) } }
+
     func beginsDeletion(in life: Int) -> Deletion {
         state.withLock { state in
             let serials = state.records.filter { $0.value.life == life && !$0.value.isDone }.map(\.key)

@@ -38,6 +38,7 @@ final class Books: Sendable {
         var records: [Int: Record] = [:]
         var handedOut: [Int: [UInt64: [Int]]] = [:]
         var deletions: [Deletion] = []
+        var shutDownLives: Set<Int> = []
         /// Lives in which dead letters wait again, beside their first batches until these are settled.
         var replayingLives: Set<Int> = []
         var lastDeletion = 0

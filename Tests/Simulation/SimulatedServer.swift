@@ -42,6 +42,7 @@ final class SimulatedServer: Sendable {
         let mood = mood
         if mood == .slow || mood == .losesAnswers, chance(2) {
             try await time.sleep(until: time.continuousTime() + .seconds(number(1...40)))
+            if mood == .slow, chance(3) { throw SluiceError(.inputOutput, "timed out") }
         }
         switch mood {
         case .well, .slow:

@@ -11,7 +11,7 @@ extension World {
         bury()
         if lives.isEmpty { start() }
         guard let life = lives.randomElement(using: &random) else { return }
-        switch number(0...102) {
+        switch deletesOften && chance(4) ? 99 : number(0...102) {
         case 0...39: track(life)
         case 40...59: pass()
         case 60...63: flush(life)
@@ -82,7 +82,11 @@ extension World {
         let (books, process) = (books, life.process)
         Task {
             let isDone = await pipeline.deleteAll()
-            books.ended(deletion, isDone: isDone && !process.hadFaults && !process.isDead)
+            let isReliable = !process.hadFaults && !process.isDead
+            if !isDone, isReliable, !books.isShutDown(deletion.life) {
+                books.violated("life \(deletion.life) deletes all in vain")
+            }
+            books.ended(deletion, isDone: isDone && isReliable)
         }
         if chance(2) { SerialTasks.run(number(0...30)) }
     }

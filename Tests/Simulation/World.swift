@@ -23,6 +23,9 @@ final class World {
     private let maximumAge: Duration
     /// In every fourth world, batches may overtake each other.
     private let maximumBatchesInFlight: Int
+    /// In every sixteenth world, where batches may overtake each other, the hosts often delete everything. A batch that is
+    /// in flight meanwhile is rare otherwise.
+    let deletesOften: Bool
 
     init(seed: UInt64, isVerbose: Bool) {
         self.isVerbose = isVerbose
@@ -31,6 +34,7 @@ final class World {
         maximumAge = Bool.random(using: &random) ? .seconds(600) : .seconds(25 * 86_400)
         server = SimulatedServer(time: time, seed: random.next())
         maximumBatchesInFlight = seed % 4 == 3 ? 3 : 1
+        deletesOften = seed % 16 == 7
         if maximumBatchesInFlight > 1 { books.orderIsOff() }
     }
 
@@ -100,6 +104,7 @@ final class World {
     func shutdown(_ life: Life, deadline: Duration) {
         guard let pipeline = life.pipeline else { return }
         say("life \(life.number) is shut down")
+        books.shutsDown(life.number)
         let end = time.continuousTime() + deadline
         let result = Locked<Ledger?>(nil)
         Task {
