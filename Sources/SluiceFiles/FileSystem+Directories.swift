@@ -44,7 +44,7 @@ extension FileSystem {
         do throws(FileError) {
             let file = try OpenFile(temporary, [.write, .create, .exclusive], in: self)
             guard file.tryLock() else { throw .exists }
-            try file.write(bytes)
+            try file.write(bytes[...])
             try file.synchronize()
             try rename(temporary, to: path)
         } catch {

@@ -34,7 +34,7 @@ package final class OpenFile: Sendable {
     }
 
     /// Writes all bytes, in as many calls as necessary.
-    package func write(_ bytes: [UInt8]) throws(FileError) {
+    package func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
         let result: Result<Void, FileError> = bytes.withUnsafeBytes { buffer in
             Result { () throws(FileError) in try write(buffer) }
         }

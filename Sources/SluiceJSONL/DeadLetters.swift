@@ -245,7 +245,7 @@ struct DeadLetters {
         do throws(FileError) {
             // Someone may have deleted or closed the file since the last letter.
             if try writer.status().links == 0 { throw .noSuchFile }
-            try writer.write(chunk)
+            try writer.write(chunk[...])
             // The events may have been safe for long. Their segment is removed soon.
             guard directories.configuration.survivesPowerLoss else { return }
             try writer.synchronize()

@@ -69,12 +69,7 @@ struct LineBuffer {
     /// Removes all lines, and keeps the memory.
     mutating func removeAll() { count = 0 }
 
-    func write(to file: OpenFile) throws(FileError) {
-        let result: Result<Void, FileError> = memory.withUnsafeBytes { memory in
-            Result { () throws(FileError) in try file.write(UnsafeRawBufferPointer(rebasing: memory[..<count])) }
-        }
-        try result.get()
-    }
+    func write(to file: OpenFile) throws(FileError) { try file.write(memory[..<count]) }
 }
 
 /// The format of a line in a segment: the event with its checksum as the last key, `…,"crc":"1a2b3c4d"}`, and a newline.

@@ -33,7 +33,7 @@ final class SegmentWriter {
     ///
     /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
     func write(
-        _ lines: borrowing LineBuffer, _ lineUsage: Usage, at now: Duration, _ directories: inout Directories
+        _ lines: LineBuffer, _ lineUsage: Usage, at now: Duration, _ directories: inout Directories
     ) throws(FileError) {
         do throws(FileError) {
             // Before the write, because the file's number may be that of a file of the host by now.

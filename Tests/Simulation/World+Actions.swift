@@ -11,7 +11,8 @@ extension World {
         bury()
         if lives.isEmpty { start() }
         guard let life = lives.randomElement(using: &random) else { return }
-        switch deletesOften && chance(4) ? 99 : number(0...102) {
+        let deletion = 99
+        switch deletesOften && chance(4) ? deletion : number(0...102) {
         case 0...39: track(life)
         case 40...59: pass()
         case 60...63: flush(life)
@@ -29,7 +30,7 @@ extension World {
         case 96: jumpClock()
         case 97: if chance(4) { deleteDirectory() }
         case 98: if chance(2) { flipBit() }
-        case 99: if chance(2) { deleteAll(life) }
+        case deletion: if chance(2) { deleteAll(life) }
         default: manageDeadLetters(life)
         }
         SerialTasks.run()
@@ -84,7 +85,7 @@ extension World {
             let isDone = await pipeline.deleteAll()
             let isReliable = !process.hadFaults && !process.isDead
             if !isDone, isReliable, !books.isShutDown(deletion.life) {
-                books.violated("life \(deletion.life) deletes all in vain")
+                books.violated("life \(deletion.life) gets false from deleteAll() without a reason")
             }
             books.ended(deletion, isDone: isDone && isReliable)
         }

@@ -167,7 +167,7 @@ extension TemporaryDirectory {
         try TemporaryDirectory.system.makeDirectories(FilePath.parent(of: "\(path)/\(name)"))
         let file = try OpenFile("\(path)/\(name)", [.write, .create], in: TemporaryDirectory.system)
         try file.truncate(to: 0)
-        try file.write(bytes)
+        try file.write(bytes[...])
     }
 
     /// Leaves events behind, like a process that has ended.

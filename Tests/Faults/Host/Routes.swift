@@ -37,7 +37,7 @@ struct Routes {
         let problems = failures.map { "\"" + $0.filter { $0 != "\"" && $0 != "\\" } + "\"" }.joined(separator: ",")
         do {
             let file = try OpenFile(report, [.write, .create], in: SystemFileSystem())
-            try file.write(Array(#"{"delivered":{\#(delivered)},"failures":[\#(problems)]}"#.utf8))
+            try file.write(Array(#"{"delivered":{\#(delivered)},"failures":[\#(problems)]}"#.utf8)[...])
         } catch {
             System.fail("\(error)")
         }

@@ -343,7 +343,7 @@ import Testing
     func unreadableFileIsNotReplaced() async throws {
         // More than is ever read.
         let file = try OpenFile("\(directory.path)/sessions.json", [.write, .create], in: SystemFileSystem())
-        try file.write([UInt8](repeating: 0, count: 17 << 20))
+        try file.write([UInt8](repeating: 0, count: 17 << 20)[...])
         let (sessions, test) = try await launch()
         test.pipeline.track("A")
         await sessions.waitForWrites()
