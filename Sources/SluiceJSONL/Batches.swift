@@ -116,14 +116,12 @@ struct Batches {
 
     /// Takes a batch out of the backlog for good.
     ///
-    /// - Returns: the segment whose file must be removed, or nil if it must stay until its dead letters are written.
-    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> Segment? {
+    /// - Returns: the segment whose file must be removed as soon as its dead letters are written.
+    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> Segment {
         guard let segment = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
         stored.retire(segment)
-        guard stored.deadLetters.isPending(segment) else { return segment }
-        stored.removeLater(segment)
-        return nil
+        return segment
     }
 }

@@ -81,7 +81,12 @@ struct DeadLetterAccess: Sendable {
 
     /// Reads the dead letters of earlier processes that nobody has read.
     func readFiles() {
-        for file in access.read({ $0.stored.deadLetters.unreadFiles }) {
+        read(access.read { $0.stored.deadLetters.unreadFiles })
+    }
+
+    /// Reads files of dead letters that nobody has read.
+    func read(_ files: [DeadLetterFile]) {
+        for file in files {
             let contents = Result { () throws(SegmentReader.Failure) in
                 DeadLetterLine.lines(in: try access.reader.bytes(of: file.path, limit: file.bytes), encryption)
             }

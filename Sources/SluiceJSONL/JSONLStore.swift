@@ -180,13 +180,14 @@ public final class JSONLStore: Store {
     ///   count as recovered and come after later ones.
     public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
         while true {
-            let segment = try access.perform { state throws(SluiceError) in
+            // One use of the lock, because each one can wait for a write.
+            let taken = try access.perform { state throws(SluiceError) in
                 state.setTarget(size)
-                return try state.takeSegment(atLeast: priority)
+                return try state.takeSegment(atLeast: priority).map { ($0, state.stored.deadLetters.unreadFiles) }
             }
-            guard let segment else { return nil }
+            guard let (segment, unreadDeadLetters) = taken else { return nil }
             // Some of the segment's events may be dead letters.
-            deadLetterAccess.readFiles()
+            deadLetterAccess.read(unreadDeadLetters)
             // Without the lock: callers of append must not wait for a file to be read.
             let result = Result { () throws(SegmentReader.Failure) in
                 try access.reader.read(segment.path, limit: segment.fileBytes, priority: segment.name.priority)
@@ -209,20 +210,28 @@ public final class JSONLStore: Store {
     ///   batch can't be written. Removing it is tried again. Its events are not handed out again in this process, but may
     ///   be in a later one.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
-        deadLetterAccess.finish()
-        let segment = try access.perform { state throws(SluiceError) in
+        let (segment, hasLetters) = try access.perform { state throws(SluiceError) in
             state.stored.removeUnremoved()
-            return try state.batches.settle(batch, in: &state.stored)
+            let segment = try state.batches.settle(batch, in: &state.stored)
+            return (segment, state.stored.deadLetters.isUnfinished)
         }
-        guard let segment else {
-            access.use { $0.settled() }
-            throw SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
+        var mustStay = false
+        if hasLetters {
+            deadLetterAccess.finish()
+            mustStay = access.use { state in
+                state.stored.removeUnremoved()
+                return state.stored.deadLetters.isPending(segment)
+            }
         }
         // Without the lock: it takes a while to free a file's blocks.
         let path = segment.path
-        let removal = Result { () throws(FileError) in try access.files.removeFile(path) }
+        let removal = mustStay ? nil : Result { () throws(FileError) in try access.files.removeFile(path) }
         try access.use { state throws(SluiceError) in
             defer { state.settled() }
+            guard let removal else {
+                state.stored.removeLater(segment)
+                throw SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
+            }
             do throws(FileError) {
                 try state.stored.removed(segment, removal)
             } catch {

@@ -62,9 +62,10 @@ struct DeliverySchedule: Sendable {
     private var mustBeginPass = false
     /// Counts the calls of ``flushRequested()``.
     private(set) var flushes = 0
-    /// Events that arrived since the last pass began.
+    /// Events that the current pass doesn't cover, and that are not taken.
     private var arrived = 0
-    private var due: Duration?
+    /// When the next pass must begin, at the latest.
+    private(set) var due: Duration?
     /// Critical events that arrived since the last pass began, and the time of a pass for them alone.
     private var criticalArrived = 0
     private var criticalDue: Duration?
@@ -113,6 +114,11 @@ struct DeliverySchedule: Sendable {
                 due = latest
                 isNews = true
             }
+        }
+        if isCount, phase == .ready, pass == nil, !mustBeginPass, !mustWait {
+            // The pass begins now, not when a thread has been woken: then a few events would follow each full batch. For
+            // those, the time of the first event is early enough, and needs no other alarm.
+            beginPass(arrived + criticalArrived, keepsDue: true)
         }
         return isNews
     }
@@ -179,7 +185,9 @@ struct DeliverySchedule: Sendable {
 
     /// Notes that a worker took a batch.
     mutating func took(_ events: Int) {
-        pass = pass.map { $0 - events }
+        guard let covered = pass else { return }
+        pass = covered - events
+        if !isCriticalPass { arrived = max(0, arrived - max(0, events - max(0, covered))) }
     }
 
     /// Notes that the store has no more critical events. An earlier pass can have taken one before ``appended(_:at:)``
@@ -347,11 +355,6 @@ struct DeliverySchedule: Sendable {
         return .wait(until: [due, criticalDue].compactMap(\.self).min())
     }
 
-    /// Whether a pass for `waiting` events would begin now.
-    func isPassDue(_ waiting: Int, at now: Duration) -> Bool {
-        !isPassOpen(waiting) && (isTriggered(at: now) || criticalDue.map { now >= $0 } ?? false)
-    }
-
     /// Whether the current pass covers more events.
     private func isPassOpen(_ waiting: Int) -> Bool {
         guard !mustBeginPass, let pass else { return false }
@@ -379,9 +382,11 @@ struct DeliverySchedule: Sendable {
         return true
     }
 
-    private mutating func beginPass(_ events: Int?, isCritical: Bool = false) {
+    private mutating func beginPass(_ events: Int?, isCritical: Bool = false, keepsDue: Bool = false) {
         (pass, isCriticalPass, criticalArrived, criticalDue) = (events, isCritical, 0, nil)
-        if !isCritical { (mustBeginPass, arrived, due) = (false, 0, nil) }
+        if isCritical { return }
+        (mustBeginPass, arrived) = (false, 0)
+        if !keepsDue { due = nil }
     }
 
     /// Whether to wait for an input, however long that takes.

@@ -2,8 +2,39 @@
 ///
 /// One worker runs for each batch that may be in flight. A batch that is being retried is a local variable of its worker.
 extension RouteRuntime {
-    func work() async {
-        while let (batch, permit) = await nextBatch(), await deliver(batch, permit) {}
+    func work() async { await work(holding: nil) }
+
+    /// Works until delivery is stopped, beginning with a batch if there is one.
+    private func work(holding batch: BatchProgress?) async {
+        var alarm = Alarm()
+        defer { alarm.cancel() }
+        if let batch, let permit = await nextPermit(batch, &alarm) {
+            guard await deliver(batch, permit, &alarm) else { return }
+        }
+        while let (batch, permit) = await nextBatch(&alarm), await deliver(batch, permit, &alarm) {}
+    }
+
+    /// Wakes the workers at the time that one of them waits for.
+    // The system keeps a cancelled sleep until its time, so none is replaced by another one for the same time.
+    private struct Alarm {
+        private var deadline: Duration?
+        private var task: Task<Void, Never>?
+
+        /// - Parameters:
+        ///   - time: the time; nil for no alarm.
+        ///   - now: the present time. An alarm before it has ended.
+        ///   - start: starts the task of an alarm.
+        mutating func set(_ time: Duration?, now: Duration, _ start: (Duration) -> Task<Void, Never>) {
+            if let time, time == deadline, now < time { return }
+            cancel()
+            (deadline, task) = (time, time.map(start))
+        }
+
+        mutating func cancel(unless time: Duration? = nil) {
+            if time == deadline { return }
+            task?.cancel()
+            (deadline, task) = (nil, nil)
+        }
     }
 
     /// The permission to send one part.
@@ -16,7 +47,7 @@ extension RouteRuntime {
     /// Delivers a batch. Returns when it is settled, deferred, deleted, or delivery was stopped.
     ///
     /// - Returns: whether this worker continues. Otherwise another one has its batch, or delivery has ended.
-    private func deliver(_ batch: BatchProgress, _ first: Permit) async -> Bool {
+    private func deliver(_ batch: BatchProgress, _ first: Permit, _ alarm: inout Alarm) async -> Bool {
         var progress = batch
         var permit: Permit? = first
         while let current = permit {
@@ -35,7 +66,7 @@ extension RouteRuntime {
             guard let work else { return true }
             if work.isNeeded { settle(progress, work) }
             if work.mustSettle || work.isDeferred { return true }
-            permit = await nextPermit(progress)
+            permit = await nextPermit(progress, &alarm)
         }
         return true
     }
@@ -45,11 +76,7 @@ extension RouteRuntime {
     private func replaceWorker(holding batch: BatchProgress) {
         update { $0.returnPermit() }
         tasks.withLock { tasks in
-            tasks?.append(
-                startWorker {
-                    guard let permit = await self.nextPermit(batch) else { return await self.work() }
-                    if await self.deliver(batch, permit) { await self.work() }
-                })
+            tasks?.append(startWorker { await self.work(holding: batch) })
         }
     }
 
@@ -111,16 +138,16 @@ extension RouteRuntime {
     /// Waits until a batch can be sent.
     ///
     /// - Returns: nil if delivery was stopped.
-    private func nextBatch() async -> (BatchProgress, Permit)? {
+    private func nextBatch(_ alarm: inout Alarm) async -> (BatchProgress, Permit)? {
         while true {
-            switch await nextStep(isHolding: false) {
+            switch await nextStep(isHolding: false, &alarm) {
             case .take(let request):
                 guard let batch = take(request) else { continue }
                 return (BatchProgress(batch), Permit(size: request.size, epoch: request.epoch))
             case .resume(let batch, let size, let epoch): return (batch, Permit(size: size, epoch: epoch))
             case .deleteAll(let deferred): deleteAll(deferred)
             case .stop: return nil
-            case .send, .deleteBatch, .wait, .again: continue
+            case .send, .deleteBatch, .wait: continue
             }
         }
     }
@@ -128,34 +155,34 @@ extension RouteRuntime {
     /// Waits until the next part of a batch can be sent.
     ///
     /// - Returns: nil if the batch was deleted or delivery was stopped.
-    private func nextPermit(_ batch: BatchProgress) async -> Permit? {
-        guard case .send(let size, let epoch) = await nextStep(isHolding: true, orDelete: batch) else { return nil }
+    private func nextPermit(_ batch: BatchProgress, _ alarm: inout Alarm) async -> Permit? {
+        guard case .send(let size, let epoch) = await nextStep(isHolding: true, orDelete: batch, &alarm) else {
+            return nil
+        }
         return Permit(size: size, epoch: epoch)
     }
 
-    private func nextStep(isHolding: Bool, orDelete batch: BatchProgress? = nil) async -> RouteState.Step {
-        var alarm: (deadline: Duration, task: Task<Void, Never>)?
-        var appends: Int?
-        defer { alarm?.task.cancel() }
+    private func nextStep(
+        isHolding: Bool, orDelete batch: BatchProgress? = nil, _ alarm: inout Alarm
+    ) async -> RouteState.Step {
         while true {
+            let appends = appends
             let backlog = store.backlog
             let now = environment.time.continuousTime()
             let step = update { $0.nextStep(isHolding: isHolding, backlog, appends: appends, at: now) }
             switch step {
-            case .again(let seen): appends = seen
             case .wait(let deadline, let inputs):
-                appends = nil
-                // The system keeps a cancelled sleep until its time. So an input doesn't replace one by its like, unless it
-                // has ended since `now` was read.
-                if deadline != alarm?.deadline || deadline.map({ environment.time.continuousTime() >= $0 }) ?? false {
-                    alarm?.task.cancel()
-                    alarm = deadline.map { ($0, wake(at: $0)) }
-                }
+                alarm.set(deadline, now: environment.time.continuousTime(), wake)
                 _ = await wait(for: .changed, inputs: inputs)
+            case .take(let request):
+                alarm.cancel(unless: request.due)
+                return step
             case .deleteBatch:
                 if let batch { delete(batch) }
+                fallthrough
+            case .send, .resume, .deleteAll, .stop:
+                alarm.cancel()
                 return step
-            case .send, .take, .resume, .deleteAll, .stop: return step
             }
         }
     }
@@ -168,7 +195,7 @@ extension RouteRuntime {
                     try await environment.time.sleep(until: deadline)
                 } while environment.time.continuousTime() < deadline
             } catch {
-                return  // An input came first.
+                return  // The worker waits for another time.
             }
             self.update { $0.changed() }
         }

@@ -15,8 +15,6 @@ struct RouteState: Sendable {
         /// Delete everything in the store and these batches. The worker is at the gate.
         case deleteAll([BatchProgress])
         case wait(until: Duration?, inputs: Int)
-        /// Look at the store again, which had these appends when this was decided.
-        case again(appends: Int)
         case stop
     }
 
@@ -28,6 +26,8 @@ struct RouteState: Sendable {
         let epoch: Int
         /// The changes of the store when this was decided.
         let changes: Int
+        /// When the next pass must begin, at the latest.
+        let due: Duration?
     }
 
     /// Actions to run without the lock.
@@ -70,7 +70,7 @@ struct RouteState: Sendable {
     /// Counts the inputs, so that no worker begins to wait after it has missed one.
     private(set) var inputs = 0
     /// Counts the stored events, so that no worker takes a backlog that it read before an event for an empty store.
-    private var appends = 0
+    private(set) var appends = 0
     /// Counts the stored events and the settled batches, so that a worker that finds nothing knows whether others are why.
     private var changes = 0
     /// The backlog that a worker has seen last.
@@ -192,21 +192,17 @@ struct RouteState: Sendable {
     /// - Parameters:
     ///   - isHolding: whether the worker holds a batch.
     ///   - backlog: the store's backlog, read just before without the lock.
-    ///   - seen: the appends of ``Step/again(appends:)``, if that was the last step. `backlog` contains them, and perhaps
-    ///     later ones.
+    ///   - seen: the value of ``appends`` before `backlog` was read.
     ///   - now: the time.
     /// - Returns: the next step.
-    mutating func nextStep(isHolding: Bool, _ backlog: Backlog, appends seen: Int?, at now: Duration) -> Step {
+    mutating func nextStep(isHolding: Bool, _ backlog: Backlog, appends seen: Int, at now: Duration) -> Step {
         lastBacklog = backlog
         if isStopped { return .stop }
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
         let hasReady = deferred.hasReady(at: now)
-        var inStore = isDry && held > 0 ? 0 : waiting(backlog)
-        if !hasReady, !isHolding, seen != appends {
-            // A pass covers all events that are stored, and none is covered if it ends.
-            if inStore == 0 || seen == nil && schedule.isPassDue(inStore, at: now) { return .again(appends: appends) }
-            if let seen, inStore < .max { inStore += appends - seen }
-        }
+        let stored = waiting(backlog)
+        // The backlog may lack events that were stored since then. A pass covers them too.
+        let inStore = isDry && held > 0 ? 0 : stored < .max ? stored + appends - seen : .max
         let work = DeliverySchedule.Work(
             waiting: inStore, isHolding: isHolding || hasReady,
             hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty, othersAreInFlight: inFlight > 0)
@@ -241,7 +237,9 @@ struct RouteState: Sendable {
             close()
             return .stop
         }
-        return .take(Request(size: size, priority: schedule.priority, epoch: epoch, changes: changes))
+        return .take(
+            Request(
+                size: size, priority: schedule.priority, epoch: epoch, changes: changes, due: schedule.due))
     }
 
     private mutating func handOut(_ batch: BatchProgress) {

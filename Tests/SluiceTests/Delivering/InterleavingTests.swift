@@ -10,8 +10,9 @@ import Testing
 @Suite struct InterleavingTests {
     private struct Walk {
         private enum Worker {
-            case looking(appends: Int?)
-            case deciding(Backlog, appends: Int?)
+            case looking
+            case reading(appends: Int)
+            case deciding(Backlog, appends: Int)
             case asleep(until: Duration?, inputs: Int)
             case taking(RouteState.Request)
             case findingNothing(Backlog, RouteState.Request)
@@ -63,7 +64,7 @@ import Testing
             policy.sendsCriticalEventsAlone = sendsCriticalEventsAlone
             state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
             state.opened()
-            workers = Array(repeating: .looking(appends: nil), count: count)
+            workers = Array(repeating: .looking, count: count)
         }
 
         /// - Returns: the continuation of a flush that has not ended.
@@ -123,10 +124,10 @@ import Testing
 
         private mutating func step(_ index: Int) {
             switch workers[index] {
-            case .looking(let appends): workers[index] = .deciding(backlog, appends: appends)
+            case .looking: workers[index] = .reading(appends: state.appends)
+            case .reading(let appends): workers[index] = .deciding(backlog, appends: appends)
             case .deciding(let backlog, let appends):
                 switch state.nextStep(isHolding: false, backlog, appends: appends, at: now) {
-                case .again(let appends): workers[index] = .looking(appends: appends)
                 case .wait(let until, let inputs): workers[index] = .asleep(until: until, inputs: inputs)
                 case .take(let request): workers[index] = .taking(request)
                 case .resume(let batch, _, let epoch):
@@ -138,7 +139,7 @@ import Testing
                 }
             case .asleep(let until, let inputs):
                 if inputs != state.inputs || until.map({ $0 <= now }) ?? false {
-                    workers[index] = .looking(appends: nil)
+                    workers[index] = .looking
                 }
             case .taking(let request):
                 let highest = store.map(Walk.priority).max() ?? .normal
@@ -159,15 +160,15 @@ import Testing
                 workers[index] = .sending(BatchProgress(batch), epoch: request.epoch)
             case .findingNothing(let backlog, let request):
                 state.tookNothing(backlog, request, hasFailed: false, at: now) { 0 }
-                workers[index] = .looking(appends: nil)
+                workers[index] = .looking
             case .sending(let batch, let epoch): send(batch, epoch, index)
             case .settling(let batch, let work):
                 if work.mustSettle { handedOut -= batch.count }
-                workers[index] = work.mustSettle ? .settled(batch, work) : .looking(appends: nil)
+                workers[index] = work.mustSettle ? .settled(batch, work) : .looking
                 if !work.mustSettle { state.settled(batch, work) }
             case .settled(let batch, let work):
                 state.settled(batch, work)
-                workers[index] = .looking(appends: nil)
+                workers[index] = .looking
             }
             endWaits()
         }
@@ -199,7 +200,7 @@ import Testing
             guard let work = state.record(result, batch, epoch: epoch, at: now, random: { 0 }) else {
                 return fault = "stops"
             }
-            workers[index] = work.isNeeded ? .settling(batch, work) : .looking(appends: nil)
+            workers[index] = work.isNeeded ? .settling(batch, work) : .looking
         }
 
         private mutating func endWaits() {

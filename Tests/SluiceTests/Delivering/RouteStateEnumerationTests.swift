@@ -100,9 +100,8 @@ import Testing
         }
 
         private mutating func step(_ worker: Int) -> Sending? {
-            var appends: Int? = 0
             for _ in 0..<10 {
-                switch state.nextStep(isHolding: workers[worker] != nil, backlog, appends: appends, at: now) {
+                switch state.nextStep(isHolding: workers[worker] != nil, backlog, appends: 0, at: now) {
                 case .send(let size, let epoch):
                     return workers[worker].map { Sending(batch: $0, size: size, epoch: epoch) }
                 case .take(let request):
@@ -115,7 +114,6 @@ import Testing
                     _ = state.took(batch)
                     return Sending(batch: BatchProgress(batch), size: request.size, epoch: request.epoch)
                 case .resume(let batch, let size, let epoch): return Sending(batch: batch, size: size, epoch: epoch)
-                case .again(let seen): appends = seen
                 case .wait, .stop, .deleteBatch, .deleteAll: return nil
                 }
             }
