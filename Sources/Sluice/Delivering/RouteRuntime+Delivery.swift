@@ -6,12 +6,19 @@ extension RouteRuntime {
 
     /// Works until delivery is stopped, beginning with a batch if there is one.
     private func work(holding batch: BatchProgress?) async {
-        var alarm = Alarm()
-        defer { alarm.cancel() }
-        if let batch, let permit = await nextPermit(batch, &alarm) {
-            guard await deliver(batch, permit, &alarm) else { return }
+        var worker = Worker()
+        defer { worker.alarm.cancel() }
+        if let batch, let permit = await nextPermit(batch, &worker) {
+            guard await deliver(batch, permit, &worker) else { return }
         }
-        while let (batch, permit) = await nextBatch(&alarm), await deliver(batch, permit, &alarm) {}
+        while let (batch, permit) = await nextBatch(&worker), await deliver(batch, permit, &worker) {}
+    }
+
+    /// The state of a worker between its steps.
+    private struct Worker {
+        var alarm = Alarm()
+        /// The value of ``RouteState/appends`` if the worker has just read it. Reading it takes the lock.
+        var appends: Int?
     }
 
     /// Wakes the workers at the time that one of them waits for.
@@ -47,7 +54,7 @@ extension RouteRuntime {
     /// Delivers a batch. Returns when it is settled, deferred, deleted, or delivery was stopped.
     ///
     /// - Returns: whether this worker continues. Otherwise another one has its batch, or delivery has ended.
-    private func deliver(_ batch: BatchProgress, _ first: Permit, _ alarm: inout Alarm) async -> Bool {
+    private func deliver(_ batch: BatchProgress, _ first: Permit, _ worker: inout Worker) async -> Bool {
         var progress = batch
         var permit: Permit? = first
         while let current = permit {
@@ -64,9 +71,9 @@ extension RouteRuntime {
                 $0.record(result, progress, epoch: current.epoch, at: now, random: environment.random)
             }
             guard let work else { return true }
-            if work.isNeeded { settle(progress, work) }
+            if work.isNeeded { worker.appends = settle(progress, work) }
             if work.mustSettle || work.isDeferred { return true }
-            permit = await nextPermit(progress, &alarm)
+            permit = await nextPermit(progress, &worker)
         }
         return true
     }
@@ -92,7 +99,9 @@ extension RouteRuntime {
     }
 
     /// Uses the store at the gate: keeps rejected events, removes a resolved batch, and puts the dead letters of a hold back.
-    private func settle(_ batch: BatchProgress, _ work: RouteState.StoreWork) {
+    ///
+    /// - Returns: the value of ``RouteState/appends``.
+    private func settle(_ batch: BatchProgress, _ work: RouteState.StoreWork) -> Int {
         if !work.rejected.isEmpty {
             let date = environment.time.wallTime()
             let letters = work.rejected.map { event in
@@ -103,7 +112,10 @@ extension RouteRuntime {
         }
         if work.mustSettle { _ = remove(batch) }
         if work.mustReplay { replayHeld() }
-        update { $0.settled(batch, work) }
+        return update { state in
+            state.settled(batch, work)
+            return state.appends
+        }
     }
 
     /// - Returns: whether the store could remove the batch.
@@ -138,9 +150,9 @@ extension RouteRuntime {
     /// Waits until a batch can be sent.
     ///
     /// - Returns: nil if delivery was stopped.
-    private func nextBatch(_ alarm: inout Alarm) async -> (BatchProgress, Permit)? {
+    private func nextBatch(_ worker: inout Worker) async -> (BatchProgress, Permit)? {
         while true {
-            switch await nextStep(isHolding: false, &alarm) {
+            switch await nextStep(isHolding: false, &worker) {
             case .take(let request):
                 guard let batch = take(request) else { continue }
                 return (BatchProgress(batch), Permit(size: request.size, epoch: request.epoch))
@@ -155,33 +167,34 @@ extension RouteRuntime {
     /// Waits until the next part of a batch can be sent.
     ///
     /// - Returns: nil if the batch was deleted or delivery was stopped.
-    private func nextPermit(_ batch: BatchProgress, _ alarm: inout Alarm) async -> Permit? {
-        guard case .send(let size, let epoch) = await nextStep(isHolding: true, orDelete: batch, &alarm) else {
+    private func nextPermit(_ batch: BatchProgress, _ worker: inout Worker) async -> Permit? {
+        guard case .send(let size, let epoch) = await nextStep(isHolding: true, orDelete: batch, &worker) else {
             return nil
         }
         return Permit(size: size, epoch: epoch)
     }
 
     private func nextStep(
-        isHolding: Bool, orDelete batch: BatchProgress? = nil, _ alarm: inout Alarm
+        isHolding: Bool, orDelete batch: BatchProgress? = nil, _ worker: inout Worker
     ) async -> RouteState.Step {
         while true {
-            let appends = appends
+            let appends = worker.appends ?? update(\.appends)
+            worker.appends = nil
             let backlog = store.backlog
             let now = environment.time.continuousTime()
             let step = update { $0.nextStep(isHolding: isHolding, backlog, appends: appends, at: now) }
             switch step {
             case .wait(let deadline, let inputs):
-                alarm.set(deadline, now: environment.time.continuousTime(), wake)
+                worker.alarm.set(deadline, now: environment.time.continuousTime(), wake)
                 _ = await wait(for: .changed, inputs: inputs)
             case .take(let request):
-                alarm.cancel(unless: request.due)
+                worker.alarm.cancel(unless: request.due)
                 return step
             case .deleteBatch:
                 if let batch { delete(batch) }
                 fallthrough
             case .send, .resume, .deleteAll, .stop:
-                alarm.cancel()
+                worker.alarm.cancel()
                 return step
             }
         }

@@ -305,9 +305,6 @@ final class RouteRuntime: Sendable {
 
     var accesses: Int { state.withLock(\.accesses) }
 
-    /// See ``RouteState/appends``.
-    var appends: Int { state.withLock(\.appends) }
-
     /// Changes the state under the lock, and runs the resulting actions without it.
     @discardableResult
     func update<Value>(_ body: (inout RouteState) -> Value) -> Value {

@@ -28,6 +28,8 @@ import Testing
         case foundEmpty(at: Int)
         /// A look at the store that finds events.
         case foundEvents(at: Int)
+        /// A worker takes a batch.
+        case took(Int)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -62,6 +64,7 @@ import Testing
                 schedule.record(effect, at: .seconds(now), random)
             case .foundEmpty(let now): _ = schedule.decision(at: .seconds(now), .init())
             case .foundEvents(let now): _ = schedule.decision(at: .seconds(now), .init(waiting: 1))
+            case .took(let events): schedule.took(events)
             }
         }
         return schedule
@@ -75,6 +78,16 @@ import Testing
         Row("the oldest event counts", [.append(at: 0), .append(at: 10)], at: 11, .wait(until: .seconds(15))),
         Row("one below the count", [.append(at: 0), .append(at: 1)], at: 1, .wait(until: .seconds(15))),
         Row("the count", [.append(at: 0), .append(at: 1), .append(at: 1)], at: 1, .send),
+        Row(
+            "an event after the count waits for the next trigger",
+            [.append(at: 0), .append(at: 1), .append(at: 2), .append(at: 3), .foundEvents(at: 3), .took(3)], at: 3,
+            .wait(until: .seconds(15))),
+        Row(
+            "an event that was sent in a full batch doesn't count again",
+            [
+                .append(at: 0), .flush, .foundEvents(at: 0), .append(at: 1), .append(at: 1), .append(at: 1), .took(4),
+                .append(at: 2),
+            ], at: 2, .wait(until: .seconds(16))),
         Row("a critical event", [.appendCritical(at: 2)], at: 4, .wait(until: .seconds(5))),
         Row("the critical interval is over", [.appendCritical(at: 2)], at: 5, .send),
         Row(

@@ -95,6 +95,29 @@ import Testing
         #expect(time.sleeps.withLock(\.self) == before)
     }
 
+    @Test("batches of a host that never pauses share one sleep, and are full")
+    func fullBatchesShareSleep() async throws {
+        let time = CountingTime()
+        let transport = ScriptedTransport(then: .hang)
+        let pipeline = try Pipeline(
+            delivery: DeliveryPolicy(batch: BatchSize(events: 10, bytes: .max), flushCount: 10),
+            environment: PipelineEnvironment(time: time, random: { 1 << 63 })
+        ) {
+            MemoryStore()
+            transport
+        }
+        for _ in 0..<10 { pipeline.track("Event") }
+        for batch in 1...50 {
+            await transport.waitForSends(batch)
+            for _ in 0..<(batch == 1 ? 11 : 10) { pipeline.track("Event") }
+            transport.release(.all(.accepted))
+        }
+        await transport.waitForSends(51)
+        #expect(transport.batches.allSatisfy { $0.events.count == 10 })
+        #expect(time.sleeps.withLock(\.self) <= 1)
+        await pipeline.shutdown(deadline: .zero)
+    }
+
     @Test("concurrent flushes all return")
     func concurrentFlushesReturn() async throws {
         let bench = try Bench(ScriptedTransport { send, _ in send % 3 == 1 ? Self.retry : .answer(.all(.accepted)) })

@@ -24,8 +24,8 @@ import Testing
         let before = route.accesses
         route.start()
         await route.flush()
-        // The flush itself, a worker that looks again when the pass begins, and one that finds nothing more to do and waits,
-        // take it a few times for all batches.
+        // The flush itself, a worker that begins to look, and one that finds nothing more to do and waits, take it a few times
+        // for all batches.
         #expect(route.accesses - before <= 4 * batches + 7, "\(route.accesses - before) for \(batches) batches")
         await route.shutdown(deadline: .zero)
         #expect(transport.batches.count == batches)
