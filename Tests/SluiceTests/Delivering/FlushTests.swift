@@ -109,8 +109,10 @@ import Testing
         for _ in 0..<10 { pipeline.track("Event") }
         for batch in 1...50 {
             await transport.waitForSends(batch)
-            for _ in 0..<(batch == 1 ? 11 : 10) { pipeline.track("Event") }
+            for _ in 0..<5 { pipeline.track("Event") }
             transport.release(.all(.accepted))
+            await time.base.waitForSleeper()
+            for _ in 0..<5 { pipeline.track("Event") }
         }
         await transport.waitForSends(51)
         #expect(transport.batches.allSatisfy { $0.events.count == 10 })
