@@ -62,10 +62,12 @@ struct DeliverySchedule: Sendable {
     private var mustBeginPass = false
     /// Counts the calls of ``flushRequested()``.
     private(set) var flushes = 0
-    /// Events that the current pass doesn't cover, and that are not taken.
+    /// About as many events as the current pass doesn't cover, and nobody has taken.
     private var arrived = 0
     /// When the next pass must begin, at the latest.
-    private(set) var due: Duration?
+    private var due: Duration?
+    /// A time before ``due`` at which a worker looks again anyway, so that no other alarm is started for each pass.
+    private(set) var alarm: Duration?
     /// Critical events that arrived since the last pass began, and the time of a pass for them alone.
     private var criticalArrived = 0
     private var criticalDue: Duration?
@@ -97,8 +99,14 @@ struct DeliverySchedule: Sendable {
         refusals.lettersToReplay(from: letters)
     }
 
+    /// Counts an event.
+    ///
+    /// - Parameters:
+    ///   - priority: its priority.
+    ///   - isLast: whether the events that were stored together with it are counted. A pass can begin then.
+    ///   - now: returns the time.
     /// - Returns: whether a waiting worker must look again.
-    mutating func appended(_ priority: Event.Priority, at now: () -> Duration) -> Bool {
+    mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) -> Bool {
         if priority == .critical, policy.sendsCriticalEventsAlone {
             criticalArrived += 1
             guard criticalDue == nil else { return false }
@@ -112,13 +120,15 @@ struct DeliverySchedule: Sendable {
             let latest = now() + (priority == .critical ? policy.criticalInterval : policy.flushInterval)
             if due.map({ latest < $0 }) ?? true {
                 due = latest
-                isNews = true
+                if alarm.map({ latest < $0 }) ?? true { isNews = true }
             }
         }
-        if isCount, phase == .ready, pass == nil, !mustBeginPass, !mustWait {
-            // The pass begins now, not when a thread has been woken: then a few events would follow each full batch. For
-            // those, the time of the first event is early enough, and needs no other alarm.
-            beginPass(arrived + criticalArrived, keepsDue: true)
+        if isLast, arrived >= flushCount, pass == nil, phase == .ready, !mustBeginPass, !mustWait {
+            // The pass begins now. If it began when a thread has been woken, it would cover a few later events, and a small
+            // batch would follow each full one.
+            let alarm = alarm ?? due
+            beginPass(arrived + criticalArrived)
+            self.alarm = alarm
         }
         return isNews
     }
@@ -185,9 +195,9 @@ struct DeliverySchedule: Sendable {
 
     /// Notes that a worker took a batch.
     mutating func took(_ events: Int) {
-        guard let covered = pass else { return }
-        pass = covered - events
-        if !isCriticalPass { arrived = max(0, arrived - max(0, events - max(0, covered))) }
+        let covered = max(0, pass ?? 0)
+        pass = pass.map { $0 - events }
+        if !isCriticalPass { arrived = max(0, arrived - max(0, events - covered)) }
     }
 
     /// Notes that the store has no more critical events. An earlier pass can have taken one before ``appended(_:at:)``
@@ -329,6 +339,7 @@ struct DeliverySchedule: Sendable {
     var priority: Event.Priority { isCriticalPass ? .critical : .normal }
 
     mutating func decision(at now: Duration, _ work: Work) -> Decision {
+        if let time = alarm, now >= time { alarm = nil }
         let hasWork = work.isHolding || work.waiting > 0
         if let stopDeadline {
             if !hasWork && !work.hasOther || now >= stopDeadline { return .stop }
@@ -338,7 +349,7 @@ struct DeliverySchedule: Sendable {
         guard hasWork else {
             // All events that arrived were taken. One whose `appended` has not been called yet still has its time before it.
             if work.hasOther {
-                (arrived, due, criticalArrived, criticalDue) = (0, nil, 0, nil)
+                (arrived, due, alarm, criticalArrived, criticalDue) = (0, nil, nil, 0, nil)
             } else {
                 beginPass(nil)
             }
@@ -352,7 +363,7 @@ struct DeliverySchedule: Sendable {
             return .wait(until: until)
         }
         if work.isHolding || isInPass(work.waiting, at: now) { return .send }
-        return .wait(until: [due, criticalDue].compactMap(\.self).min())
+        return .wait(until: [alarm, due, criticalDue].compactMap(\.self).min())
     }
 
     /// Whether the current pass covers more events.
@@ -369,6 +380,8 @@ struct DeliverySchedule: Sendable {
 
     /// Whether events may be taken from the store now. Begins and ends passes.
     private mutating func isInPass(_ waiting: Int, at now: Duration) -> Bool {
+        // More can have been counted than there is: events are evicted, and some are stored while a worker looks.
+        if !isCriticalPass { pass = pass.map { min($0, waiting) } }
         if isPassOpen(waiting) { return true }
         if !mustBeginPass { pass = nil }
         if isTriggered(at: now) {
@@ -382,11 +395,9 @@ struct DeliverySchedule: Sendable {
         return true
     }
 
-    private mutating func beginPass(_ events: Int?, isCritical: Bool = false, keepsDue: Bool = false) {
+    private mutating func beginPass(_ events: Int?, isCritical: Bool = false) {
         (pass, isCriticalPass, criticalArrived, criticalDue) = (events, isCritical, 0, nil)
-        if isCritical { return }
-        (mustBeginPass, arrived) = (false, 0)
-        if !keepsDue { due = nil }
+        if !isCritical { (mustBeginPass, arrived, due, alarm) = (false, 0, nil, nil) }
     }
 
     /// Whether to wait for an input, however long that takes.

@@ -29,7 +29,7 @@ extension RouteRuntime {
 
         /// - Parameters:
         ///   - time: the time; nil for no alarm.
-        ///   - now: the present time. An alarm before it has ended.
+        ///   - now: the present time. An alarm whose time is not later has ended.
         ///   - start: starts the task of an alarm.
         mutating func set(_ time: Duration?, now: Duration, _ start: (Duration) -> Task<Void, Never>) {
             if let time, time == deadline, now < time { return }
@@ -188,7 +188,7 @@ extension RouteRuntime {
                 worker.alarm.set(deadline, now: environment.time.continuousTime(), wake)
                 _ = await wait(for: .changed, inputs: inputs)
             case .take(let request):
-                worker.alarm.cancel(unless: request.due)
+                worker.alarm.cancel(unless: request.alarm)
                 return step
             case .deleteBatch:
                 if let batch { delete(batch) }
@@ -208,7 +208,7 @@ extension RouteRuntime {
                     try await environment.time.sleep(until: deadline)
                 } while environment.time.continuousTime() < deadline
             } catch {
-                return  // The worker waits for another time.
+                return  // The worker doesn't wait for that time any more.
             }
             self.update { $0.changed() }
         }

@@ -168,7 +168,8 @@ final class RouteRuntime: Sendable {
                 if !errors.isEmpty, let error = errors[index] {
                     state.journal.refused(error)
                 } else {
-                    state.appended(line.priority, at: { environment.time.continuousTime() })
+                    let isLast = index == lines.count - 1
+                    state.appended(line.priority, isLast: isLast, at: { environment.time.continuousTime() })
                 }
             }
         }

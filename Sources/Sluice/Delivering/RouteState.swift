@@ -26,8 +26,8 @@ struct RouteState: Sendable {
         let epoch: Int
         /// The changes of the store when this was decided.
         let changes: Int
-        /// When the next pass must begin, at the latest.
-        let due: Duration?
+        /// See ``DeliverySchedule/alarm``.
+        let alarm: Duration?
     }
 
     /// Actions to run without the lock.
@@ -69,7 +69,7 @@ struct RouteState: Sendable {
     private var waiters = Waiters()
     /// Counts the inputs, so that no worker begins to wait after it has missed one.
     private(set) var inputs = 0
-    /// Counts the stored events, so that no worker takes a backlog that it read before an event for an empty store.
+    /// Counts the stored events, so that a worker can add those that its backlog may lack.
     private(set) var appends = 0
     /// Counts the stored events and the settled batches, so that a worker that finds nothing knows whether others are why.
     private var changes = 0
@@ -97,11 +97,12 @@ struct RouteState: Sendable {
 
     // MARK: Inputs
 
-    mutating func appended(_ priority: Event.Priority, at now: () -> Duration) {
+    /// `isLast` is whether the events that were stored together with it are noted.
+    mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
         appends += 1
         changes += 1
         isDry = false
-        if schedule.appended(priority, at: now) { changed() }  // mutant: sleep-through-appends
+        if schedule.appended(priority, isLast: isLast, at: now) { changed() }  // mutant: sleep-through-appends
     }
 
     /// Changes the schedule. A flush also ends deferrals for which the receiver named no time.
@@ -201,7 +202,7 @@ struct RouteState: Sendable {
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
         let hasReady = deferred.hasReady(at: now)
         let stored = waiting(backlog)
-        // The backlog may lack events that were stored since then. A pass covers them too.
+        // The backlog may lack the events that were stored since then, or some of them.
         let inStore = isDry && held > 0 ? 0 : stored < .max ? stored + appends - seen : .max
         let work = DeliverySchedule.Work(
             waiting: inStore, isHolding: isHolding || hasReady,
@@ -239,7 +240,7 @@ struct RouteState: Sendable {
         }
         return .take(
             Request(
-                size: size, priority: schedule.priority, epoch: epoch, changes: changes, due: schedule.due))
+                size: size, priority: schedule.priority, epoch: epoch, changes: changes, alarm: schedule.alarm))
     }
 
     private mutating func handOut(_ batch: BatchProgress) {
@@ -375,7 +376,7 @@ struct RouteState: Sendable {
     mutating func replayed(_ count: Int, of expected: Int) {
         journal.ledger.replayed += count - expected
         guard count > 0 else { return }
-        appends += 1
+        appends += count
         changes += 1
         isDry = false
         schedule.flushRequested()

@@ -79,9 +79,19 @@ import Testing
         Row("one below the count", [.append(at: 0), .append(at: 1)], at: 1, .wait(until: .seconds(15))),
         Row("the count", [.append(at: 0), .append(at: 1), .append(at: 1)], at: 1, .send),
         Row(
-            "an event after the count waits for the next trigger",
+            "an event after the count waits for the next trigger, and a worker looks before that",
             [.append(at: 0), .append(at: 1), .append(at: 2), .append(at: 3), .foundEvents(at: 3), .took(3)], at: 3,
             .wait(until: .seconds(15))),
+        Row(
+            "the interval of an event after the count begins with it",
+            [.append(at: 0), .append(at: 1), .append(at: 2), .append(at: 3), .foundEvents(at: 3), .took(3)], at: 15,
+            .wait(until: .seconds(18))),
+        Row(
+            "a pass that was counted too long ends with what there is",
+            [
+                .append(at: 0), .append(at: 0), .append(at: 0), .foundEvents(at: 0), .took(1), .append(at: 1),
+                .foundEvents(at: 1), .took(1), .append(at: 2),
+            ], at: 2, .wait(until: .seconds(15))),
         Row(
             "an event that was sent in a full batch doesn't count again",
             [
@@ -286,6 +296,15 @@ import Testing
     }
 
     /// An input is news only if the next send is nearer than the loop thinks: the loop need not wake for others.
+    @Test("events that are stored together are in one pass")
+    func eventsStoredTogetherAreInOnePass() {
+        var schedule = DeliverySchedule(policy: Self.policy)
+        for index in 0..<5 { _ = schedule.appended(.normal, isLast: index == 4) { .zero } }
+        #expect(schedule.decision(at: .zero, .init(waiting: 5)) == .send)
+        schedule.took(3)
+        #expect(schedule.decision(at: .zero, .init(waiting: 2)) == .send)
+    }
+
     @Test("only what brings the next send nearer is news")
     func onlyWhatBrings() {
         var schedule = DeliverySchedule(policy: DeliveryScheduleTests.policy)

@@ -153,6 +153,23 @@ import Testing
         }
     }
 
+    @Test("events that are put back while a worker looks are all in the pass")
+    func replayedEventsAreInThePass() throws {
+        var state = state()
+        state.replaying(150)
+        state.replayed(150, of: 150)
+        // The worker has read the backlog before.
+        guard case .take = state.nextStep(isHolding: false, backlog(0), appends: 0, at: .zero) else {
+            Issue.record("nothing is sent")
+            return
+        }
+        _ = state.took(Batch(id: 1, events: (1...100).map { BatchProgressTests.line($0) }))
+        guard case .take = state.nextStep(isHolding: false, backlog(150), appends: 150, at: .zero) else {
+            Issue.record("the rest waits")
+            return
+        }
+    }
+
     @Test("failed reads of two workers hide no event")
     func failedReadsHideNothing() throws {
         var state = state()
