@@ -124,8 +124,8 @@ struct DeliverySchedule: Sendable {
             }
         }
         if isLast, arrived >= flushCount, pass == nil, phase == .ready, !mustBeginPass, !mustWait {
-            // The pass begins now. If it began when a thread has been woken, it would cover a few later events, and a small
-            // batch would follow each full one.
+            // The pass begins now. If it began when a worker wakes, it would also cover a few later events, and a small batch
+            // would follow each full one.
             let alarm = alarm ?? due
             beginPass(arrived + criticalArrived)
             self.alarm = alarm

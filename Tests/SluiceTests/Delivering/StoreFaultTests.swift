@@ -199,7 +199,6 @@ import Testing
         }
         rig.route.start()
         await rig.time.waitForSleeper(within: .seconds(3)...(.seconds(3)))
-        #expect(looks.withLock(\.self) >= 1)
         await rig.route.shutdown(deadline: .zero)
     }
 
