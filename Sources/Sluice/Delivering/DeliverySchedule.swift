@@ -27,8 +27,10 @@ struct DeliverySchedule: Sendable {
 
     /// The work that a worker sees.
     struct Work: Sendable {
-        /// Events that can be taken.
+        /// Events that can be taken, at most.
         var waiting = 0
+        /// How many of them may have been counted twice.
+        var uncertain = 0
         /// Whether the worker itself has events to send.
         var isHolding = false
         /// Whether other batches are in flight or deferred.
@@ -103,10 +105,13 @@ struct DeliverySchedule: Sendable {
     ///
     /// - Parameters:
     ///   - priority: its priority.
-    ///   - isLast: whether the events that were stored together with it are counted. A pass can begin then.
+    ///   - canBeginPass: whether a pass can begin: the events that were stored together with it are counted, and
+    ///     the number of all waiting events is known.
     ///   - now: returns the time.
     /// - Returns: whether a waiting worker must look again.
-    mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) -> Bool {
+    mutating func appended(
+        _ priority: Event.Priority, canBeginPass: Bool = true, at now: () -> Duration
+    ) -> Bool {
         if priority == .critical, policy.sendsCriticalEventsAlone {
             criticalArrived += 1
             guard criticalDue == nil else { return false }
@@ -123,7 +128,7 @@ struct DeliverySchedule: Sendable {
                 if alarm.map({ latest < $0 }) ?? true { isNews = true }
             }
         }
-        if isLast, arrived >= flushCount, pass == nil, phase == .ready, !mustBeginPass, !mustWait {
+        if canBeginPass, arrived >= flushCount, pass == nil, phase == .ready, !mustBeginPass, !mustWait {
             // The pass begins now. If it began when a worker wakes, it would also cover a few later events, and a small batch
             // would follow each full one.
             let alarm = alarm ?? due
@@ -362,14 +367,16 @@ struct DeliverySchedule: Sendable {
             if let stopDeadline, until >= stopDeadline { return work.othersAreInFlight ? .wait(until: nil) : .stop }
             return .wait(until: until)
         }
-        if work.isHolding || isInPass(work.waiting, at: now) { return .send }
+        if work.isHolding || isInPass(work, at: now) { return .send }
         return .wait(until: [alarm, due, criticalDue].compactMap(\.self).min())
     }
 
     /// Whether the current pass covers more events.
-    private func isPassOpen(_ waiting: Int) -> Bool {
+    private func isPassOpen(_ work: Work) -> Bool {
         guard !mustBeginPass, let pass else { return false }
-        return pass > 0 || !isCriticalPass && waiting >= policy.batch.events
+        if pass > 0 { return true }
+        let waiting = min(work.waiting, max(work.waiting - work.uncertain, arrived))
+        return !isCriticalPass && waiting >= policy.batch.events
     }
 
     /// Whether a flush, a count or a time asks for a pass.
@@ -379,13 +386,13 @@ struct DeliverySchedule: Sendable {
     }
 
     /// Whether events may be taken from the store now. Begins and ends passes.
-    private mutating func isInPass(_ waiting: Int, at now: Duration) -> Bool {
-        // More can have been counted than there is: events are evicted, and some are stored while a worker looks.
-        if !isCriticalPass { pass = pass.map { min($0, waiting) } }
-        if isPassOpen(waiting) { return true }
+    private mutating func isInPass(_ work: Work, at now: Duration) -> Bool {
+        // More can have been counted than there is, because events are evicted.
+        if !isCriticalPass { pass = pass.map { min($0, work.waiting) } }
+        if isPassOpen(work) { return true }
         if !mustBeginPass { pass = nil }
         if isTriggered(at: now) {
-            beginPass(waiting)
+            beginPass(work.waiting)
             return true
         }
         // Without a time, the store has an event whose `appended` is about to be called. Its interval begins now.

@@ -102,7 +102,9 @@ struct RouteState: Sendable {
         appends += 1
         changes += 1
         isDry = false
-        if schedule.appended(priority, isLast: isLast, at: now) { changed() }  // mutant: sleep-through-appends
+        // Unread files are older and come first. A pass for the counted events alone would be used up by them.
+        let canBeginPass = isLast && lastBacklog.unreadBytes == 0
+        if schedule.appended(priority, canBeginPass: canBeginPass, at: now) { changed() }  // mutant: sleep-through-appends
     }
 
     /// Changes the schedule. A flush also ends deferrals for which the receiver named no time.
@@ -201,12 +203,16 @@ struct RouteState: Sendable {
         if isStopped { return .stop }
         if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
         let hasReady = deferred.hasReady(at: now)
-        let stored = waiting(backlog)
-        // The backlog may lack the events that were stored since then, or some of them.
-        let inStore = isDry && held > 0 ? 0 : stored < .max ? stored + appends - seen : .max
-        let work = DeliverySchedule.Work(
-            waiting: inStore, isHolding: isHolding || hasReady,
+        var work = DeliverySchedule.Work(
+            waiting: waiting(backlog), isHolding: isHolding || hasReady,
             hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty, othersAreInFlight: inFlight > 0)
+        if isDry, held > 0 {
+            work.waiting = 0
+        } else if work.waiting < .max {
+            // The backlog may lack the events that were stored since then, or some of them.
+            work.uncertain = appends - seen + settling
+            work.waiting += appends - seen
+        }
         switch schedule.decision(at: now, work) {
         case .stop:
             close()

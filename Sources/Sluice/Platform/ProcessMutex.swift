@@ -74,14 +74,18 @@ struct ProcessMutex {
     }
 
     #if !canImport(Darwin)
-        /// Tries for 20 µs, then sleeps. Most uses of a lock, such as one `write`, are shorter than it takes to wake a thread:
-        /// when waiting threads slept immediately, two were a quarter slower together than one alone.
+        /// Tries for 50 µs, then sleeps. Most uses of a lock, such as one `write` or a new file, are shorter than it takes to
+        /// wake a thread: when waiting threads slept immediately, two were a quarter slower together than one alone.
         @inline(never)
         private func lockAfterSpinning() {
-            let end = ProcessMutex.nanoseconds() + 20_000
-            // Reading the clock leaves the lock alone for a moment.
-            while ProcessMutex.nanoseconds() < end {
+            let start = ProcessMutex.nanoseconds()
+            var waited: Int64 = 0
+            while waited < 50_000 {
                 if tryLock() { return }
+                // With more threads than cores, the one that holds the lock may wait for a core.
+                if waited > 10_000 { sched_yield() }
+                // Reading the clock leaves the lock alone for a moment.
+                waited = ProcessMutex.nanoseconds() - start
             }
             pthread_mutex_lock(primitive)
         }

@@ -295,16 +295,16 @@ import Testing
         #expect(jitter <= .seconds(1))
     }
 
-    /// An input is news only if the next send is nearer than the loop thinks: the loop need not wake for others.
     @Test("events that are stored together are in one pass")
     func eventsStoredTogetherAreInOnePass() {
         var schedule = DeliverySchedule(policy: Self.policy)
-        for index in 0..<5 { _ = schedule.appended(.normal, isLast: index == 4) { .zero } }
+        for index in 0..<5 { _ = schedule.appended(.normal, canBeginPass: index == 4) { .zero } }
         #expect(schedule.decision(at: .zero, .init(waiting: 5)) == .send)
         schedule.took(3)
         #expect(schedule.decision(at: .zero, .init(waiting: 2)) == .send)
     }
 
+    /// An input is news only if the next send is nearer than the loop thinks: the loop need not wake for others.
     @Test("only what brings the next send nearer is news")
     func onlyWhatBrings() {
         var schedule = DeliverySchedule(policy: DeliveryScheduleTests.policy)

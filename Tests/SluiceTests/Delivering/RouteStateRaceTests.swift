@@ -170,6 +170,44 @@ import Testing
         }
     }
 
+    @Test("events that a worker may have counted twice fill no batch")
+    func uncertainEventsFillNoBatch() throws {
+        var state = state()
+        state.change { $0.flushRequested() }
+        _ = try take(1, &state)
+        let full = DeliveryPolicy.standard.batch.events
+        for _ in 1..<full { state.appended(.normal) { .zero } }
+        // The worker counts two events before it reads the backlog, which has them too.
+        guard case .wait = state.nextStep(isHolding: false, backlog(full), appends: full - 3, at: .zero) else {
+            Issue.record("the batch is not full")
+            return
+        }
+        state.appended(.normal) { .zero }
+        guard case .take = state.nextStep(isHolding: false, backlog(full + 1), appends: full - 2, at: .zero) else {
+            Issue.record("the batch is full")
+            return
+        }
+    }
+
+    @Test("unread segments don't use up the pass of the events that were counted")
+    func unreadSegmentsUseUpNoPass() throws {
+        var state = state()
+        let unread = Backlog(events: 0, bytes: 1, unreadBytes: 1)
+        _ = state.nextStep(isHolding: false, unread, appends: 0, at: .zero)
+        let count = DeliveryPolicy.standard.flushCount
+        for _ in 0..<count { state.appended(.normal) { .zero } }
+        guard case .take = state.nextStep(isHolding: false, unread, appends: count, at: .zero) else {
+            Issue.record("the count sends nothing")
+            return
+        }
+        _ = state.took(Batch(id: 1, events: (1...count).map { BatchProgressTests.line($0) }))
+        // One of the counted events was evicted, so the rest is no full batch.
+        guard case .take = state.nextStep(isHolding: false, backlog(2 * count - 1), appends: count, at: .zero) else {
+            Issue.record("the counted events wait for their interval")
+            return
+        }
+    }
+
     @Test("failed reads of two workers hide no event")
     func failedReadsHideNothing() throws {
         var state = state()
