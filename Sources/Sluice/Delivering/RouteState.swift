@@ -104,7 +104,8 @@ struct RouteState: Sendable {
         isDry = false
         // Unread files are older and come first. A pass for the counted events alone would be used up by them.
         let canBeginPass = isLast && lastBacklog.unreadBytes == 0
-        if schedule.appended(priority, canBeginPass: canBeginPass, at: now) { changed() }  // mutant: sleep-through-appends
+        // mutant: sleep-through-appends
+        if schedule.appended(priority, canBeginPass: canBeginPass, at: now) { changed() }
     }
 
     /// Changes the schedule. A flush also ends deferrals for which the receiver named no time.
