@@ -163,18 +163,19 @@ public final class AutoProperties: Processor {
 
     /// Adds the properties that the event doesn't have.
     public func process(_ event: inout Event) -> Disposition {
-        let (constant, dynamic) = state.withLock { state in
-            state.constants(at: event.time, utcOffset: system.utcOffset)
+        let dynamic = state.withLock { state in
+            state.addConstants(to: &event, utcOffset: { system.utcOffset($0) })
         }
+        guard let dynamic else { return .keep }
         // Outside the lock: the closures are the host's.
-        if !dynamic.isEmpty, !AutoProperties.isComputing {
+        if !AutoProperties.isComputing {
             AutoProperties.$isComputing.withValue(true) {
-                for property in dynamic where event.properties[property.name] == nil {
+                for property in dynamic.properties where event.properties[property.name] == nil {
                     event.properties[property.name] = property.value()
                 }
             }
         }
-        event.properties.addDefaults(constant)
+        event.properties.addDefaults(dynamic.defaults)
         return .keep
     }
 }

@@ -54,9 +54,13 @@ struct SuperProperties {
         quarter = nil
     }
 
-    mutating func constants(
-        at time: Timestamp, utcOffset: (Timestamp) -> Int?
-    ) -> (constant: Properties, dynamic: [Dynamic]) {
+    /// Adds all properties to an event, unless there are dynamic ones, which come first.
+    ///
+    /// - Returns: the dynamic properties, and the others, which must be added after them; nil if there is nothing to add.
+    mutating func addConstants(
+        to event: inout Event, utcOffset: (Timestamp) -> Int?
+    ) -> (properties: [Dynamic], defaults: Properties)? {
+        let time = event.time
         let quarter = time.milliseconds / 900_000 - (time.milliseconds < 0 ? 1 : 0)
         if quarter != self.quarter {
             constant = registered
@@ -66,6 +70,8 @@ struct SuperProperties {
             constant = constant.shared()
             self.quarter = quarter
         }
-        return (constant, dynamic)
+        guard dynamic.isEmpty else { return (dynamic, constant) }
+        event.properties.addDefaults(constant)
+        return nil
     }
 }

@@ -35,10 +35,8 @@ package final class OpenFile: Sendable {
 
     /// Writes all bytes, in as many calls as necessary.
     package func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
-        let result: Result<Void, FileError> = bytes.withUnsafeBytes { buffer in
-            Result { () throws(FileError) in try write(buffer) }
-        }
-        try result.get()
+        // Its errors have a type, unlike those of withUnsafeBytes.
+        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try write(UnsafeRawBufferPointer(buffer)) }
     }
 
     /// Reads from the file's position, up to `limit` bytes.

@@ -49,7 +49,8 @@ struct UserIDs: Sendable, Equatable {
     var distinctID: String { loginID ?? anonymousID }
 
     /// Adds the ids to an event without ids of its own.
-    func identify(_ event: inout Event) {
+    // Mutating, because a method that only reads would be called on a copy of an optional's value.
+    mutating func identify(_ event: inout Event) {
         event.anonymousID = anonymousID
         event.loginID = loginID
         if !extras.isEmpty { event.properties.addDefaults(extras) }

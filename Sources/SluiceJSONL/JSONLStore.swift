@@ -165,7 +165,7 @@ public final class JSONLStore: Store {
                 "an event of \(line.bytes.count) bytes, of at most \(configuration.maximumEventBytes): "
                     + "send less in it, or raise the store's maximumEventBytes")
         }
-        guard LineFormat.canStore(line.bytes) else {
+        if !line.isEncoded, !LineFormat.canStore(line.bytes) {
             throw SluiceError(.malformedLine, "an event must be one JSON object without a newline")
         }
         return try StoredLine(line.bytes, configuration.encryption)

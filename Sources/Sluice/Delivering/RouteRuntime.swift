@@ -132,26 +132,31 @@ final class RouteRuntime: Sendable {
         state.withLock { change(&$0.journal.ledger) }
     }
 
-    /// Stores an event.
+    /// Stores an event, and counts it.
     ///
     /// - Parameters:
-    ///   - encoded: the event, or the error of its encoding.
+    ///   - line: the event.
     ///   - isNew: whether the event reaches the route now. Otherwise it was counted before.
-    /// - Throws: the error of the encoding or of the store. The event has been counted then.
-    func append(_ encoded: Result<EventLine, SluiceError>, isNew: Bool = true) throws(SluiceError) {
+    /// - Returns: the error of the store, which has been counted.
+    func append(_ line: EventLine, isNew: Bool) -> SluiceError? {
         do throws(SluiceError) {
-            let line = try encoded.get()
             try store.append(line)
-            update { state in
-                if isNew { state.journal.ledger.received += 1 }
-                state.appended(line.priority, at: { environment.time.continuousTime() })
-            }
         } catch {
-            update { state in
-                if isNew { state.journal.ledger.received += 1 }
-                state.journal.refused(error)
-            }
-            throw error
+            refused(error, isNew: isNew)
+            return error
+        }
+        update { state in
+            if isNew { state.journal.ledger.received += 1 }
+            state.appended(line.priority, at: { environment.time.continuousTime() })
+        }
+        return nil
+    }
+
+    /// Counts an event that was not stored.
+    func refused(_ error: SluiceError, isNew: Bool) {
+        update { state in
+            if isNew { state.journal.ledger.received += 1 }
+            state.journal.refused(error)
         }
     }
 
@@ -313,11 +318,14 @@ final class RouteRuntime: Sendable {
             state.accesses += 1
             return (body(&state), state.hasActions)
         }
-        if hasActions { run(state.withLock { $0.takeActions() }) }
+        if hasActions { runActions() }
         return value
     }
 
-    private func run(_ actions: RouteState.Actions) {
+    // Not inlined for the same reason as RouteState.changed().
+    @inline(never)
+    private func runActions() {
+        let actions = state.withLock { $0.takeActions() }
         for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
         for (waiter, value) in actions.waiters { waiter.continuation.resume(returning: value) }
         // Last, because a drive can hang.

@@ -117,6 +117,8 @@ struct RouteState: Sendable {
     }
 
     /// Wakes the workers.
+    // Not inlined: `track` would prepare space for waiters, although it rarely wakes one.
+    @inline(never)
     mutating func changed() {
         inputs += 1
         waiters.end(.changed)

@@ -1,4 +1,5 @@
-/// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits.
+/// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits. The ids that a pipeline
+/// creates in one millisecond differ in the counter.
 ///
 /// The ids of one pipeline ascend in the order in which they were created, as bytes and as text.
 public struct EventID: Sendable, Hashable, Comparable {
@@ -116,6 +117,10 @@ package func hexadecimalDigit(_ character: UInt8) -> UInt8? {
 package struct EventIDGenerator: Sendable {
     private var millisecond: Int64 = .min
     private var counter: UInt64 = 0
+    /// The random bits of this millisecond. Drawing them for each id would cost more than the rest of it.
+    private var randomBits: UInt64 = 0
+    /// The process that has drawn the random bits. The child of a `fork` draws its own.
+    private var processID: Int32 = 0
 
     package init() {}
 
@@ -124,7 +129,12 @@ package struct EventIDGenerator: Sendable {
 
     package mutating func next(at time: Timestamp, random: () -> UInt64) -> EventID {
         let now = min(max(time.milliseconds, 0), 1 << 48 - 1)
-        if now > millisecond || now < millisecond - EventIDGenerator.tolerance {
+        let isNewTime = now > millisecond || now < millisecond - EventIDGenerator.tolerance
+        if isNewTime || processID != CurrentProcess.id {
+            randomBits = random() >> 2
+            processID = CurrentProcess.id
+        }
+        if isNewTime {
             millisecond = now
             // The top bit stays free, so that at least 2,048 ids fit before the millisecond has to run ahead.
             counter = random() & 0x7FF
@@ -135,8 +145,6 @@ package struct EventIDGenerator: Sendable {
                 counter = 0
             }
         }
-        return EventID(
-            high: UInt64(millisecond) << 16 | 7 << 12 | counter,
-            low: 0b10 << 62 | random() >> 2)
+        return EventID(high: UInt64(millisecond) << 16 | 7 << 12 | counter, low: 0b10 << 62 | randomBits)
     }
 }

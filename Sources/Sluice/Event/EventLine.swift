@@ -1,16 +1,23 @@
 /// An event as one canonical line of JSON: stores keep it, and transports send it.
 ///
 /// The line is a JSON object without a newline in it or after it. The lines of a batch can share one buffer.
-public struct EventLine: Sendable, Equatable {
+public struct EventLine: Sendable {
     /// The UTF-8 of the line, from `{"id":"` to `}`.
     public let bytes: ArraySlice<UInt8>
     /// The priority of the event.
     public let priority: Event.Priority
+    /// Whether Sluice has encoded the line. A store checks other lines, which may have a newline in them.
+    package let isEncoded: Bool
 
     /// Creates a line from the bytes and the priority that a store has kept.
     public init(bytes: ArraySlice<UInt8>, priority: Event.Priority) {
+        self.init(bytes: bytes, priority: priority, isEncoded: false)
+    }
+
+    init(bytes: ArraySlice<UInt8>, priority: Event.Priority, isEncoded: Bool) {
         self.bytes = bytes
         self.priority = priority
+        self.isEncoded = isEncoded
     }
 
     /// The event's id, read without the rest of the line. Nil if the bytes aren't a canonical line.
@@ -23,6 +30,13 @@ public struct EventLine: Sendable, Equatable {
     }
 
     private static let idPrefix = Array(#"{"id":""#.utf8)
+}
+
+extension EventLine: Equatable {
+    /// Returns whether both lines have the same bytes and priority.
+    public static func == (left: EventLine, right: EventLine) -> Bool {
+        left.priority == right.priority && left.bytes == right.bytes
+    }
 }
 
 extension EventLine {
@@ -49,7 +63,7 @@ extension EventLine {
         guard let count else {
             throw SluiceError(.eventTooLarge, "the event takes more than \(limit) bytes as JSON: send less in it")
         }
-        self.init(bytes: buffer[..<count], priority: event.priority)
+        self.init(bytes: buffer[..<count], priority: event.priority, isEncoded: true)
     }
 
     @inline(__always)

@@ -43,7 +43,11 @@ public struct Properties: Sendable {
     ///
     /// - Complexity: O(count).
     public init(_ pairs: some Sequence<(String, PropertyValue)>) {
-        self.pairs = Array(pairs)
+        self.init(unchecked: Array(pairs))
+    }
+
+    private init(unchecked pairs: consuming [Pair]) {
+        self.pairs = pairs
         if let bounds = PropertyBounds(plain: self.pairs) {
             self.bounds = bounds
         } else {
@@ -259,5 +263,5 @@ extension ArraySlice where Element == Properties.Pair {
 
 extension Properties: ExpressibleByDictionaryLiteral {
     /// Creates a list from a literal such as `["amount": 12.5, "sku": "A-7"]`.
-    public init(dictionaryLiteral elements: (String, PropertyValue)...) { self.init(elements) }
+    public init(dictionaryLiteral elements: (String, PropertyValue)...) { self.init(unchecked: elements) }
 }

@@ -3,32 +3,35 @@ enum JSONNumber {
     /// The longest text in bytes that ``write(_:to:)-(Int64,_)`` and ``writeDecimal(_:to:)`` write.
     static let maximumLength = 24
 
-    /// Writes an integer.
+    /// Writes an integer. The target has room for ``maximumLength`` bytes, and all of them may be overwritten.
     ///
     /// - Returns: the length.
     static func write(_ value: Int64, to target: UnsafeMutableRawPointer) -> Int {
-        var start = target
-        if value < 0 {
-            target.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
-            start += 1
-        }
-        var rest = value.magnitude
-        var length = 1
-        // A magnitude has at most 19 digits, so the bound doesn't overflow before the loop ends.
-        var bound: UInt64 = 10
-        while rest >= bound {
-            length += 1
-            bound &*= 10
-        }
-        var position = length
-        while rest >= 10 {
-            let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
-            position -= 2
-            start.storeBytes(of: twoDigits(pair), toByteOffset: position, as: UInt16.self)
-            rest = quotient
-        }
-        if position > 0 { start.storeBytes(of: digit(rest), as: UInt8.self) }
-        return (value < 0 ? 1 : 0) + length
+        guard value < 0 else { return write(value.magnitude, to: target) }
+        target.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
+        return 1 + write(value.magnitude, to: target + 1)
+    }
+
+    @inline(__always)
+    private static func write(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+        value < 100_000_000 ? writeFirst(value, to: target) : writeLong(value, to: target)
+    }
+
+    private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+        let (rest, last) = value.quotientAndRemainder(dividingBy: 100_000_000)
+        let length = rest < 100_000_000 ? writeFirst(rest, to: target) : writeLong(rest, to: target)
+        target.storeBytes(of: (eightDigits(last) | asciiZeros).littleEndian, toByteOffset: length, as: UInt64.self)
+        return length + 8
+    }
+
+    /// Writes a number below 100,000,000 without leading zeros.
+    @inline(__always)
+    private static func writeFirst(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+        let digits = eightDigits(value)
+        // The first digits are the lowest bytes. A number has at least one digit.
+        let zeros = min(digits.trailingZeroBitCount / 8, 7)
+        target.storeBytes(of: ((digits | asciiZeros) >> UInt64(8 * zeros)).littleEndian, as: UInt64.self)
+        return 8 - zeros
     }
 
     /// Writes a number of at most four decimals, such as a price, without a search for its shortest digits. At most one
@@ -41,17 +44,27 @@ enum JSONNumber {
         let (whole, fraction) = UInt64(scaled).quotientAndRemainder(dividingBy: 10_000)
         if value < 0 { target.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
         var length = value < 0 ? 1 : 0
-        length += write(Int64(whole), to: target + length)
+        length += write(whole, to: target + length)
+        // The four digits are the upper half.
+        let digits = (eightDigits(fraction) | asciiZeros) >> 32
         target.storeBytes(of: UInt8(ascii: "."), toByteOffset: length, as: UInt8.self)
-        target.storeBytes(of: twoDigits(fraction / 100), toByteOffset: length + 1, as: UInt16.self)
-        target.storeBytes(of: twoDigits(fraction % 100), toByteOffset: length + 3, as: UInt16.self)
+        target.storeBytes(of: UInt32(truncatingIfNeeded: digits).littleEndian, toByteOffset: length + 1, as: UInt32.self)
         return length + (fraction % 100 == 0 ? (fraction % 1_000 == 0 ? 2 : 3) : (fraction % 10 == 0 ? 4 : 5))
     }
 
-    private static func digit(_ value: UInt64) -> UInt8 { UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value) }
+    private static var asciiZeros: UInt64 { 0x3030_3030_3030_3030 }
 
-    /// The two digits of a number below 100, in the order of memory.
-    private static func twoDigits(_ value: UInt64) -> UInt16 {
-        (UInt16(digit(value / 10)) | UInt16(digit(value % 10)) << 8).littleEndian
+    /// The digits of a number below 100,000,000 with leading zeros, from 0 to 9, the first in the lowest byte.
+    ///
+    /// Each step divides all parts of the number together: into halves of four digits, pairs, and digits. The factors and
+    /// shifts are reciprocals that are exact for parts of this size.
+    @inline(__always)
+    private static func eightDigits(_ value: UInt64) -> UInt64 {
+        let (first, last) = value.quotientAndRemainder(dividingBy: 10_000)
+        let halves = first | last << 32
+        let hundreds = (halves &* 10_486) >> 20 & 0x0000_007F_0000_007F
+        let pairs = hundreds | (halves &- hundreds &* 100) << 16
+        let tens = (pairs &* 103) >> 10 & 0x000F_000F_000F_000F
+        return tens | (pairs &- tens &* 10) << 8
     }
 }

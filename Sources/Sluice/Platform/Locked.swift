@@ -32,10 +32,12 @@ package final class Locked<State>: @unchecked Sendable {
 
     /// Runs `body` with exclusive access to the state, unless another thread has it: then it returns nil without waiting.
     @inlinable
-    package func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
+    package func withLockIfFree<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
         guard tryLock() else { return nil }
         defer { unlock() }
-        return body(&state)
+        return try body(&state)
     }
 
     @usableFromInline

@@ -13,7 +13,7 @@ final class EventGroup: @unchecked Sendable {
             var start = 0
             return ends.map { end, priority in
                 defer { start = end }
-                return EventLine(bytes: bytes[start..<end], priority: priority)
+                return EventLine(bytes: bytes[start..<end], priority: priority, isEncoded: true)
             }
         }
     }

@@ -217,7 +217,7 @@ final class EventPath: Sendable {
         guard !event.name.isEmpty else { return drop(.emptyName, trace) }
         var isStored = false
         // The routes that leave the event as it is share one line.
-        var sharedLine: Result<EventLine, SluiceError>?
+        var sharedLine: EventLine?
         for branch in branches {
             if let stages = branch.stages {
                 branch.route.count { $0.received += 1 }
@@ -225,11 +225,8 @@ final class EventPath: Sendable {
                 own.chain = branch.chain
                 trace?.enter(branch.route, own)
                 if pass(&own, through: stages, to: branch.route, group, trace) { isStored = true }
-            } else {
-                trace?.willStore()
-                let line = sharedLine ?? encode(event)
-                sharedLine = line
-                if store(line, in: branch.route, isNew: true, group, trace) { isStored = true }
+            } else if store(event, &sharedLine, in: branch.route, isNew: true, group, trace) {
+                isStored = true
             }
         }
         return isStored
@@ -250,8 +247,8 @@ final class EventPath: Sendable {
         }
         guard !event.name.isEmpty else { return drop(.emptyName, from: route, trace) }
         countSanitizations(of: &event, trace)
-        trace?.willStore()
-        return store(encode(event), in: route, isNew: false, group, trace)
+        var line: EventLine?
+        return store(event, &line, in: route, isNew: false, group, trace)
     }
 
     @inline(__always)
@@ -259,34 +256,32 @@ final class EventPath: Sendable {
         if let trace { trace.process(stage, &event) } else { stage?.process(&event) ?? .keep }
     }
 
+    /// Stores an event in a route, or in the group of its thread. `line` is its line, if it was encoded before.
     @inline(__always)
     private func store(
-        _ line: Result<EventLine, SluiceError>, in route: RouteRuntime, isNew: Bool, _ group: EventGroup?,
+        _ event: borrowing Event, _ line: inout EventLine?, in route: RouteRuntime, isNew: Bool, _ group: EventGroup?,
         _ trace: TraceRecording?
     ) -> Bool {
-        if let group, case .success(let line) = line, group.take(line, for: route, isNew: isNew) { return true }
+        trace?.willStore()
+        var failure: SluiceError?
         do throws(SluiceError) {
-            try route.append(line, isNew: isNew)
-            trace?.didStore(in: route, nil)
-            return true
+            let encoded = if let line { line } else { try encode(event) }
+            line = encoded
+            if let group, group.take(encoded, for: route, isNew: isNew) { return true }
+            failure = route.append(encoded, isNew: isNew)
         } catch {
-            trace?.didStore(in: route, error)
-            return false
+            route.refused(error, isNew: isNew)
+            failure = error
         }
+        trace?.didStore(in: route, failure)
+        return failure == nil
     }
 
-    private func encode(_ event: Event) -> Result<EventLine, SluiceError> {
-        if let line = spareBuffer.withLockIfFree({ encode(event, reusing: &$0) }) { return line }
-        var buffer: [UInt8] = []
-        return encode(event, reusing: &buffer)
-    }
-
-    private func encode(_ event: borrowing Event, reusing buffer: inout [UInt8]) -> Result<EventLine, SluiceError> {
-        do throws(SluiceError) {
-            return .success(try EventLine(event, limit: maximumEventBytes, reusing: &buffer))
-        } catch {
-            return .failure(error)
+    private func encode(_ event: borrowing Event) throws(SluiceError) -> EventLine {
+        let line = try spareBuffer.withLockIfFree { buffer throws(SluiceError) in
+            try EventLine(event, limit: maximumEventBytes, reusing: &buffer)
         }
+        return if let line { line } else { try EventLine(event, limit: maximumEventBytes) }
     }
 
     // MARK: Storing together
