@@ -48,7 +48,8 @@ enum JSONNumber {
         // The four digits are the upper half.
         let digits = (eightDigits(fraction) | asciiZeros) >> 32
         target.storeBytes(of: UInt8(ascii: "."), toByteOffset: length, as: UInt8.self)
-        target.storeBytes(of: UInt32(truncatingIfNeeded: digits).littleEndian, toByteOffset: length + 1, as: UInt32.self)
+        let last = UInt32(truncatingIfNeeded: digits)
+        target.storeBytes(of: last.littleEndian, toByteOffset: length + 1, as: UInt32.self)
         return length + (fraction % 100 == 0 ? (fraction % 1_000 == 0 ? 2 : 3) : (fraction % 10 == 0 ? 4 : 5))
     }
 

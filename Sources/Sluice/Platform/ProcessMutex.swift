@@ -13,15 +13,9 @@
 /// The thread that forks holds all mutexes meanwhile. Otherwise the child would have copies of states that another thread
 /// was changing, and would wait for mutexes that no thread of the child ever unlocks.
 struct ProcessMutex {
-    #if canImport(Darwin)
-        private typealias Primitive = os_unfair_lock
-    #else
-        private typealias Primitive = pthread_mutex_t
-    #endif
-
     /// An element of the list of all mutexes.
-    private struct Node {
-        var primitive = Primitive()
+    private struct Node: ~Copyable {
+        let mutex = PlatformMutex()
         var previous: UnsafeMutablePointer<Node>?
         var next: UnsafeMutablePointer<Node>?
         /// Whether nobody uses the mutex any more. It is freed after the fork.
@@ -38,11 +32,6 @@ struct ProcessMutex {
 
     // A mutex needs a stable address.
     private let node: UnsafeMutablePointer<Node>
-
-    private var primitive: UnsafeMutablePointer<Primitive> {
-        // The first property of a struct has its address.
-        UnsafeMutableRawPointer(node).assumingMemoryBound(to: Primitive.self)
-    }
 
     init() {
         node = ProcessMutex.makeNode()
@@ -65,68 +54,22 @@ struct ProcessMutex {
         if !isForking { ProcessMutex.free(node) }
     }
 
-    func lock() {
-        #if canImport(Darwin)
-            os_unfair_lock_lock(primitive)
-        #else
-            if !tryLock() { lockAfterSpinning() }
-        #endif
-    }
+    @inline(__always)
+    func lock() { node.pointee.mutex.lock() }
 
-    #if !canImport(Darwin)
-        /// Tries for 50 µs, then sleeps. Most uses of a lock, such as one `write` or a new file, are shorter than it takes to
-        /// wake a thread: when waiting threads slept immediately, two were a quarter slower together than one alone.
-        @inline(never)
-        private func lockAfterSpinning() {
-            let start = ProcessMutex.nanoseconds()
-            var waited: Int64 = 0
-            while waited < 50_000 {
-                if tryLock() { return }
-                // With more threads than cores, the one that holds the lock may wait for a core.
-                if waited > 10_000 { sched_yield() }
-                // Reading the clock leaves the lock alone for a moment.
-                waited = ProcessMutex.nanoseconds() - start
-            }
-            pthread_mutex_lock(primitive)
-        }
-    #endif
+    @inline(__always)
+    func unlock() { node.pointee.mutex.unlock() }
 
-    /// The monotonic time. 64 bits on every platform.
-    private static func nanoseconds() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
-
-    func unlock() {
-        #if canImport(Darwin)
-            os_unfair_lock_unlock(primitive)
-        #else
-            pthread_mutex_unlock(primitive)
-        #endif
-    }
-
-    func tryLock() -> Bool {
-        #if canImport(Darwin)
-            os_unfair_lock_trylock(primitive)
-        #else
-            pthread_mutex_trylock(primitive) == 0
-        #endif
-    }
+    @inline(__always)
+    func tryLock() -> Bool { node.pointee.mutex.tryLock() }
 
     private static func makeNode() -> UnsafeMutablePointer<Node> {
         let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
         node.initialize(to: Node())
-        #if !canImport(Darwin)
-            pthread_mutex_init(ProcessMutex(node).primitive, nil)
-        #endif
         return node
     }
 
     private static func free(_ node: UnsafeMutablePointer<Node>) {
-        #if !canImport(Darwin)
-            pthread_mutex_destroy(ProcessMutex(node).primitive)
-        #endif
         node.deinitialize(count: 1)
         node.deallocate()
     }
@@ -155,9 +98,6 @@ struct ProcessMutex {
     /// Protects the list, and is not in it. A thread that holds it waits for no other mutex.
     // nonisolated(unsafe): a pointer isn't Sendable, and this one is to a mutex.
     nonisolated(unsafe) private static let guardian: ProcessMutex = {
-        #if canImport(Glibc)
-            _ = lockUntil  // Not during a fork.
-        #endif
         pthread_atfork(
             { ProcessMutex.lockAll() }, { ProcessMutex.unlockAll() },
             {
@@ -178,7 +118,7 @@ struct ProcessMutex {
     /// lock. A mutex can also be missing because its thread writes to a slow drive, so the patience grows.
     private static func lockAll() {
         fork.lock()
-        var patience = 1
+        var patience: Int64 = 1
         while let missing = lockList(patience) {
             guardian.lock()
             remove(missing)
@@ -191,7 +131,7 @@ struct ProcessMutex {
 
     /// Locks all mutexes and the guardian, or returns one that wasn't free for `patience` milliseconds. Without the
     /// guardian, other threads could create mutexes.
-    private static func lockList(_ patience: Int) -> UnsafeMutablePointer<Node>? {
+    private static func lockList(_ patience: Int64) -> UnsafeMutablePointer<Node>? {
         var newest: UnsafeMutablePointer<Node>?
         while true {
             guardian.lock()
@@ -201,41 +141,14 @@ struct ProcessMutex {
             guardian.unlock()
             var next = first
             while let node = next, node != newest {
-                guard ProcessMutex(node).lock(within: patience) else { return node }
+                let end = PlatformMutex.now() + patience * 1_000_000
+                guard node.pointee.mutex.tryLock() || node.pointee.mutex.lock(until: end) else { return node }
                 node.pointee.isHeldByFork = true
                 next = node.pointee.next
             }
             newest = first
         }
     }
-
-    /// - Returns: whether the mutex is locked.
-    private func lock(within milliseconds: Int) -> Bool {
-        if tryLock() { return true }
-        let end = ProcessMutex.nanoseconds() + Int64(milliseconds) * 1_000_000
-        #if canImport(Glibc)
-            // In the queue of the mutex, a thread isn't passed over as often as one that tries again and again.
-            if let lock = ProcessMutex.lockUntil {
-                var time = timespec(tv_sec: .init(end / 1_000_000_000), tv_nsec: .init(end % 1_000_000_000))
-                return lock(primitive, CLOCK_MONOTONIC, &time) == 0
-            }
-        #endif
-        while ProcessMutex.nanoseconds() < end {
-            if tryLock() { return true }
-            sched_yield()
-        }
-        return false
-    }
-
-    #if canImport(Glibc)
-        private typealias LockUntil =
-            @convention(c) (UnsafeMutablePointer<Primitive>, clockid_t, UnsafePointer<timespec>) -> CInt
-
-        /// Nil before glibc 2.30. `pthread_mutex_timedlock` could wait without end if the wall clock is set back.
-        private static let lockUntil = dlsym(nil, "pthread_mutex_clocklock").map {
-            unsafeBitCast($0, to: LockUntil.self)
-        }
-    #endif
 
     private static func unlockAll(inChild: Bool = false) {
         guardian.unlock(inChild: inChild)
@@ -263,10 +176,6 @@ struct ProcessMutex {
     }
 
     private func unlock(inChild: Bool) {
-        #if canImport(Darwin)
-            // The thread of the child isn't the one that locked it, and is not allowed to unlock it.
-            if inChild { return primitive.pointee = Primitive() }
-        #endif
-        unlock()
+        if inChild { node.pointee.mutex.resetInChild() } else { unlock() }
     }
 }

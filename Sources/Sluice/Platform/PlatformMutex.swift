@@ -1,0 +1,157 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Bionic)
+    import Bionic
+#endif
+#if !canImport(Darwin)
+    import Synchronization
+#endif
+
+#if canImport(Darwin)
+    /// A mutex of the system.
+    struct PlatformMutex: ~Copyable {
+        private let primitive = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
+
+        init() { resetInChild() }
+
+        deinit { primitive.deallocate() }
+
+        borrowing func lock() { os_unfair_lock_lock(primitive) }
+
+        borrowing func tryLock() -> Bool { os_unfair_lock_trylock(primitive) }
+
+        borrowing func unlock() { os_unfair_lock_unlock(primitive) }
+
+        /// Tries to lock the mutex until a time of ``now()``.
+        ///
+        /// - Returns: whether it is locked.
+        borrowing func lock(until end: Int64) -> Bool {
+            repeat {
+                if tryLock() { return true }
+                sched_yield()
+            } while PlatformMutex.now() < end
+            return false
+        }
+
+        /// The thread of the child isn't the one that locked it, and is not allowed to unlock it.
+        borrowing func resetInChild() { primitive.initialize(to: os_unfair_lock()) }
+
+        /// The monotonic time in nanoseconds.
+        static func now() -> Int64 { Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW)) }
+    }
+#else
+    /// A mutex in one word: if no other thread wants it, locking and unlocking is one atomic instruction each.
+    ///
+    /// A mutex of pthread takes five times as many instructions. And a thread that waits can't see whether it is free without
+    /// trying, which takes its cache line away from the thread that has it.
+    struct PlatformMutex: ~Copyable {
+        private static let free: UInt32 = 0
+        private static let locked: UInt32 = 1
+        /// Locked, and threads may sleep until it is free.
+        private static let wanted: UInt32 = 2
+
+        private let word = Atomic<UInt32>(PlatformMutex.free)
+        // Sleeping threads use these two. Pointers, because they need stable addresses.
+        private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+        init() { initialize() }
+
+        private borrowing func initialize() {
+            mutex.initialize(to: pthread_mutex_t())
+            pthread_mutex_init(mutex, nil)
+            condition.initialize(to: pthread_cond_t())
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            // The wall clock can be set back.
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(condition, &attributes)
+            pthread_condattr_destroy(&attributes)
+        }
+
+        deinit {
+            pthread_cond_destroy(condition)
+            condition.deallocate()
+            pthread_mutex_destroy(mutex)
+            mutex.deallocate()
+        }
+
+        @inline(__always)
+        borrowing func lock() {
+            if !tryLock() { lockAfterSpinning() }
+        }
+
+        @inline(__always)
+        borrowing func tryLock() -> Bool {
+            word.compareExchange(
+                expected: PlatformMutex.free, desired: PlatformMutex.locked, successOrdering: .acquiring,
+                failureOrdering: .relaxed
+            ).exchanged
+        }
+
+        @inline(__always)
+        borrowing func unlock() {
+            if word.exchange(PlatformMutex.free, ordering: .releasing) == PlatformMutex.wanted { wakeOne() }
+        }
+
+        /// Looks at the word for 50 µs, then sleeps. Most uses of a lock, such as one `write` or a new file, are shorter than
+        /// it takes to wake a thread: when waiting threads slept immediately, two were a quarter slower together than one alone.
+        @inline(never)
+        private borrowing func lockAfterSpinning() {
+            let start = PlatformMutex.now()
+            var waited: Int64 = 0
+            while waited < 50_000 {
+                if word.load(ordering: .relaxed) == PlatformMutex.free, tryLock() { return }
+                // With more threads than cores, the one that holds the lock may wait for a core.
+                if waited > 10_000 { sched_yield() }
+                waited = PlatformMutex.now() - start
+            }
+            _ = lock(until: nil)
+        }
+
+        /// Sleeps until the mutex is locked, at most until a time of ``now()``.
+        ///
+        /// - Returns: whether it is locked.
+        @inline(never)
+        borrowing func lock(until end: Int64?) -> Bool {
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            // A thread that was woken leaves `wanted` behind, because others may still sleep.
+            while word.exchange(PlatformMutex.wanted, ordering: .acquiring) != PlatformMutex.free {
+                guard let end else {
+                    pthread_cond_wait(condition, mutex)
+                    continue
+                }
+                if PlatformMutex.now() >= end { return false }
+                var time = timespec(tv_sec: .init(end / 1_000_000_000), tv_nsec: .init(end % 1_000_000_000))
+                pthread_cond_timedwait(condition, mutex, &time)
+            }
+            return true
+        }
+
+        @inline(never)
+        private borrowing func wakeOne() {
+            // A thread that has set `wanted` keeps this mutex until it sleeps.
+            pthread_mutex_lock(mutex)
+            pthread_cond_signal(condition)
+            pthread_mutex_unlock(mutex)
+        }
+
+        /// Unlocks the mutex in the child of a `fork`, where none of the threads exists that were using it.
+        borrowing func resetInChild() {
+            initialize()
+            word.store(PlatformMutex.free, ordering: .releasing)
+        }
+
+        /// The monotonic time in nanoseconds. 64 bits on every platform.
+        static func now() -> Int64 {
+            var time = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &time)
+            return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        }
+    }
+#endif
