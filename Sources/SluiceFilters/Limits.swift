@@ -103,11 +103,7 @@ public struct Limits: Processor {
     /// Applies the limits to the event.
     public func process(_ event: inout Event) -> Disposition {
         let isNameFine = eventName.map { event.name.utf8.count <= $0.limit } ?? true
-        if isNameFine, names == nil, distinctEventNames == nil, values.hold(for: event.properties),
-            event.properties.count <= properties?.limit ?? .max
-        {
-            return .keep
-        }
+        if isNameFine, names == nil, distinctEventNames == nil, hold(for: event.properties) { return .keep }
         let original = event
         guard let refusal = limit(&event) else { return .keep }
         if refusal.isSetAside { setAside(original, refusal.reason) }
@@ -126,8 +122,13 @@ public struct Limits: Processor {
         if let rule = distinctEventNames, !isKnown(event.name, rule.limit) {
             return Refusal(.tooManyEventNames, rule.strategy)
         }
-        if values.hold(for: event.properties), event.properties.count <= properties?.limit ?? .max { return nil }
-        return limitProperties(of: &event)
+        return hold(for: event.properties) ? nil : limitProperties(of: &event)
+    }
+
+    /// Whether no property can be wrong.
+    private func hold(for list: Properties) -> Bool {
+        if let properties, list.count > properties.limit { return false }
+        return values.hold(for: list)
     }
 
     private func isKnown(_ name: String, _ limit: Int) -> Bool {

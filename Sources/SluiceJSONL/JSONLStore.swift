@@ -121,8 +121,10 @@ public final class JSONLStore: Store {
     ///   is not stored, unless the file system doesn't even allow to remove it again: then a later process may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
         let stored = try prepare(line)
+        // Without the lock: reading the clock is a considerable part of an append.
+        let now = access.now
         let isDue = try access.perform { state throws(SluiceError) in
-            try state.append(stored, line.priority)
+            try state.append(stored, line.priority, at: now)
             return state.scheduleSynchronization()
         }
         if isDue { synchronizer.start() }

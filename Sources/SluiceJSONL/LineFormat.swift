@@ -27,9 +27,10 @@ struct StoredLine {
     let eventBytes: Int
 
     /// - Throws: the error of the encryption.
-    init(_ event: ArraySlice<UInt8>, _ encryption: LineEncryption?) throws(SluiceError) {
+    // Borrowing, because an initializer would get copies of both.
+    init(_ event: borrowing ArraySlice<UInt8>, _ encryption: borrowing LineEncryption?) throws(SluiceError) {
         eventBytes = event.count
-        if let encryption { bytes = try encryption.encrypted(event) } else { bytes = event }
+        if let encryption = copy encryption { bytes = try encryption.encrypted(copy event) } else { bytes = copy event }
         checksum = Checksum.of(bytes)
     }
 

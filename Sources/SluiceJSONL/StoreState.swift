@@ -129,10 +129,10 @@ struct StoreState {
 
     // MARK: Appending
 
-    mutating func append(_ line: StoredLine, _ priority: Event.Priority) throws(SluiceError) {
+    mutating func append(_ line: StoredLine, _ priority: Event.Priority, at now: Duration) throws(SluiceError) {
         // mutant: ignore-capacity, ignore-incoming-priority
         try makeRoom(for: line.size, priority)
-        try store(line, priority)
+        try store(line, priority, at: now)
     }
 
     /// One of several lines that are appended together.
@@ -156,7 +156,7 @@ struct StoreState {
                 try makeRoom(for: entry.line.size, entry.priority)
                 // Otherwise the buffer can begin with other lines, and is written in large parts anyway.
                 guard !configuration.isBuffered else {
-                    try store(entry.line, entry.priority)
+                    try store(entry.line, entry.priority, at: now)
                     continue
                 }
             } catch {
@@ -184,7 +184,7 @@ struct StoreState {
                 for position in positions.reversed() { appenders[lane].removeLast(entries[position].line) }
                 for position in positions {
                     do throws(SluiceError) {
-                        try store(entries[position].line, entries[position].priority)
+                        try store(entries[position].line, entries[position].priority, at: now)
                     } catch {
                         errors[entries[position].index] = error  // mutant: accept-refused-group
                     }
@@ -194,9 +194,10 @@ struct StoreState {
     }
 
     /// Appends a line without regard to the capacity.
-    private mutating func store(_ line: StoredLine, _ priority: Event.Priority) throws(SluiceError) {
+    private mutating func store(
+        _ line: StoredLine, _ priority: Event.Priority, at now: Duration
+    ) throws(SluiceError) {
         let lane = Int(priority.rawValue)
-        let now = now
         do throws(FileError) {
             while !appenders[lane].add(line, at: now, segmentSize) { try closeSegment(lane) }
             // mutant: acknowledge-before-writing
@@ -322,7 +323,7 @@ struct StoreState {
         defer { _ = stored.deadLetters.remove(replayed) }
         do throws(SluiceError) {
             for letter in letters where existing.contains(letter.id) {
-                try store(letter.line, letter.priority)
+                try store(letter.line, letter.priority, at: now)
                 replayed.insert(letter.id)
             }
         } catch {

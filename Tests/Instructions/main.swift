@@ -3,7 +3,6 @@
 //     Instructions ROW EVENTS FOLDER
 
 import Dispatch
-import Foundation
 import Sluice
 import SluiceAutoProperties
 import SluiceDuration
@@ -150,18 +149,6 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
             done.signal()
         }
         done.wait()
-    case "two":
-        let pipeline = try pipeline(stages: true, disk: true, in: folder)
-        let g = DispatchGroup()
-        let c = ContinuousClock.now
-        for _ in 0..<2 { g.enter(); let t = Thread { for index in 0..<events/2 { pipeline.track("Purchase", properties(index)) }; g.leave() }; t.start() }
-        g.wait()
-        print(ContinuousClock.now - c)
-    case "one":
-        let pipeline = try pipeline(stages: true, disk: true, in: folder)
-        let c = ContinuousClock.now
-        for index in 0..<events { pipeline.track("Purchase", properties(index)) }
-        print(ContinuousClock.now - c)
     default: preconditionFailure("unknown row \(row)")
     }
 }

@@ -103,13 +103,15 @@ extension Event {
         if Event.dropOverlong(&distinctID) { sanitizations.insert(.droppedID) }
         if Event.dropOverlong(&anonymousID) { sanitizations.insert(.droppedID) }
         if Event.dropOverlong(&loginID) { sanitizations.insert(.droppedID) }
-        if !Timestamp.writable.contains(time) {
-            time = min(max(time, Timestamp.writable.lowerBound), Timestamp.writable.upperBound)
+        let writable = Timestamp.writable
+        if !writable.contains(time) {
+            time = min(max(time, writable.lowerBound), writable.upperBound)
             sanitizations.insert(.unwritableDate)
         }
         return sanitizations
     }
 
+    @inline(__always)
     private static func dropOverlong(_ id: inout String?) -> Bool {
         guard let length = id?.utf8.count, length > maximumNameBytes else { return false }
         id = nil

@@ -16,8 +16,9 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     /// The timestamps that can be written with a four-digit year: 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
     ///
     /// A ``PropertyValue/date(_:)-swift.enum.case`` outside this range becomes null when you add it to ``Properties``.
-    public static let writable: ClosedRange<Timestamp> =
+    public static var writable: ClosedRange<Timestamp> {
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
+    }
 }
 
 extension Timestamp: LosslessStringConvertible {
