@@ -19,7 +19,7 @@ import Testing
         for number in 0..<10 * batches {
             let event = Event(
                 id: EventID(high: 0, low: UInt64(number)), name: "Event", time: Timestamp(milliseconds: 0))
-            try route.append(.success(try EventLine(event)))
+            #expect(route.append(try EventLine(event), isNew: true) == nil)
         }
         let before = route.accesses
         route.start()

@@ -127,7 +127,7 @@ import Testing
         func append(_ priority: Event.Priority = .normal) throws(SluiceError) {
             let event = Event(
                 id: EventID(high: 0, low: 1), name: "Event", time: Timestamp(milliseconds: 0), priority: priority)
-            try route.append(.success(try EventLine(event)))
+            if let error = route.append(try EventLine(event), isNew: true) { throw error }
         }
 
         func run() async throws {

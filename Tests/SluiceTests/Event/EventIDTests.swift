@@ -40,6 +40,16 @@ import Testing
         }
     }
 
+    @Test("ids of one millisecond differ in the counter, and those of another one in their random bits")
+    func randomBitsAreOfMillisecond() {
+        var generator = EventIDGenerator()
+        let first = ids(1_000, &generator, at: 1_000_000)
+        let second = ids(1_000, &generator, at: 1_000_001)
+        #expect(Set(first.map(\.low)).count == 1)
+        #expect(Set(first.map(\.high)).count == 1_000)
+        #expect(Set((first + second).map(\.low)).count == 2)
+    }
+
     @Test("ids ascend when the clock is set back a little", arguments: [1, 5_000, 9_990])
     func idsAscendWhenClockIsSetBackALittle(
         step: Int64

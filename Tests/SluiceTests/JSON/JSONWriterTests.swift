@@ -85,6 +85,20 @@ import Testing
     }
 
     /// The standard library's description is the shortest text that reads back as the same double.
+    /// The writer divides eight digits together.
+    @Test("four digits are right in each place of an integer", arguments: [1, 10_000, 100_000_000, 1_000_000_000_000])
+    func fourDigitsAreRightInEachPlace(factor: Int) {
+        var random = SeededRandom(seed: UInt64(factor))
+        let wrong = (0..<10_000).filter { digits in
+            // The digits below them are zeros, nines, or random.
+            let rests = [0, factor - 1, Int.random(in: 0..<factor, using: &random)]
+            return rests.map { digits * factor + $0 }.contains { integer in
+                written { $0.integer(integer) } != String(integer)
+            }
+        }
+        #expect(wrong == [])
+    }
+
     @Test("doubles are written in the fewest digits, including those with few decimals", arguments: UInt64(0)..<8)
     func doublesHaveFewestDigits(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -33,10 +33,15 @@ import Testing
         // More than one stock, in a buffer that is allocated before the fork: the child of a process with threads may do little.
         var words = [UInt64](repeating: 0, count: 100)
         _ = PipelineEnvironment.systemRandom()
+        var generator = EventIDGenerator()
+        let time = Timestamp(milliseconds: 1_000_000)
+        _ = generator.next(at: time, random: PipelineEnvironment.systemRandom)
         let child = fork()
+        let id = generator.next(at: time, random: PipelineEnvironment.systemRandom)
         if child == 0 {
             words[0] = UInt64(CurrentProcess.id)
-            for index in 1..<words.count { words[index] = PipelineEnvironment.systemRandom() }
+            words[1] = id.low
+            for index in 2..<words.count { words[index] = PipelineEnvironment.systemRandom() }
             _ = words.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
             _exit(0)
         }
@@ -53,6 +58,7 @@ import Testing
         let count = words.withUnsafeMutableBytes { read(ends[0], $0.baseAddress, $0.count) }
         #expect(count == words.count * 8)
         #expect(words[0] == UInt64(child))
+        #expect(words[1] != id.low, "an id of the child is one of the parent")
         #expect(CurrentProcess.id == getpid())
         #expect(Set(words.dropFirst()).count == words.count - 1)
         #expect(mine.isDisjoint(with: words))

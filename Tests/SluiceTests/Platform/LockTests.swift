@@ -1,0 +1,92 @@
+import Foundation
+import SluiceTesting
+import Testing
+
+@testable import Sluice
+
+@Suite struct LockTests {
+    /// Longer than a thread looks at the lock before it sleeps.
+    private static func work() -> UInt64 {
+        var random = SeededRandom(seed: 1)
+        return (0..<20_000).reduce(0) { sum, _ in sum ^ random.next() }
+    }
+
+    @Test("threads that wait for a long use of a lock sleep, and all of them get it")
+    func waitingThreadsGetTheLock() {
+        let state = Locked((uses: 0, bits: UInt64(0)))
+        DispatchQueue.concurrentPerform(iterations: 16) { _ in
+            for _ in 0..<10 {
+                state.withLock { state in
+                    state.uses += 1
+                    state.bits ^= LockTests.work()
+                }
+            }
+        }
+        #expect(state.withLock(\.uses) == 160)
+        #expect(state.withLock(\.bits) == 0)
+    }
+
+    @Test("a lock that another thread has is not free, and is not waited for")
+    func heldLockIsNotFree() {
+        let state = Locked(0)
+        let (isHeld, isChecked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let group = DispatchGroup()
+        Thread.detachNewThread(in: group) {
+            state.withLock { state in
+                isHeld.signal()
+                isChecked.wait()
+                state = 1
+            }
+        }
+        isHeld.wait()
+        #expect(state.withLockIfFree { $0 } == nil)
+        isChecked.signal()
+        group.wait()
+        #expect(state.withLockIfFree { $0 } == 1)
+    }
+
+    @Test("waiting for a lock until a time ends then, and the lock can still be taken")
+    func waitingEnds() {
+        let mutex = SharedMutex()
+        let (isHeld, isChecked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let group = DispatchGroup()
+        Thread.detachNewThread(in: group) {
+            mutex.lock()
+            isHeld.signal()
+            isChecked.wait()
+            mutex.unlock()
+        }
+        isHeld.wait()
+        #expect(!mutex.lock(until: PlatformMutex.now() + 1_000_000))
+        isChecked.signal()
+        #expect(mutex.lock(until: .max))
+        group.wait()
+        #expect(!mutex.tryLock())
+        mutex.unlock()
+        #expect(mutex.tryLock())
+        mutex.unlock()
+    }
+
+    // @unchecked: any thread may use a mutex.
+    private final class SharedMutex: @unchecked Sendable {
+        private let mutex = PlatformMutex()
+
+        func lock() { mutex.lock() }
+
+        func lock(until end: Int64) -> Bool { mutex.lock(until: end) }
+
+        func tryLock() -> Bool { mutex.tryLock() }
+
+        func unlock() { mutex.unlock() }
+    }
+}
+
+extension Thread {
+    fileprivate static func detachNewThread(in group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
+        group.enter()
+        detachNewThread {
+            body()
+            group.leave()
+        }
+    }
+}
