@@ -109,6 +109,7 @@ struct DeliverySchedule: Sendable {
     ///     the number of all waiting events is known.
     ///   - now: returns the time.
     /// - Returns: whether a waiting worker must look again.
+    @inline(__always)
     mutating func appended(
         _ priority: Event.Priority, canBeginPass: Bool = true, at now: () -> Duration
     ) -> Bool {

@@ -19,16 +19,18 @@ final class EventPath: Sendable {
 
     private static let maximumEncodingErrors = 100
 
-    /// The processors of a route, and the route that they lead to.
+    /// The processors of a route, and the route that they lead to. A linked list for the same reason as ``Stage``.
     private final class Branch: Sendable {
         let chain: UInt32
         let stages: Stage?
         let route: RouteRuntime
+        let next: Branch?
 
-        init(_ processors: [any Processor], _ route: RouteRuntime) {
+        init(_ processors: [any Processor], _ route: RouteRuntime, next: Branch?) {
             chain = EventPath.nextChain()
             stages = Stage(processors)
             self.route = route
+            self.next = next
         }
     }
 
@@ -44,7 +46,7 @@ final class EventPath: Sendable {
     private let lines: [(processor: any Processor, chain: UInt32, index: Int)]
     private let chain: UInt32
     private let stages: Stage?
-    private let branches: [Branch]
+    private let firstBranch: Branch?
     private let state = Locked(State())
     /// The buffer of the last line, reused for the next one. While another thread uses it, a line gets its own.
     private let spareBuffer = Locked<[UInt8]>([])
@@ -60,12 +62,15 @@ final class EventPath: Sendable {
         let chain = EventPath.nextChain()
         self.chain = chain
         stages = Stage(plan.processors)
-        branches = zip(plan.routes, routes).map { Branch($0.stages.processors, $1) }
-        lines =
-            plan.processors.enumerated().map { ($1, chain, $0) }
-            + zip(plan.routes, branches).flatMap { route, branch in
-                route.stages.processors.enumerated().map { ($1, branch.chain, $0) }
-            }
+        var lines: [(any Processor, UInt32, Int)] = []
+        var next: Branch?
+        for (route, runtime) in zip(plan.routes, routes).reversed() {
+            let branch = Branch(route.stages.processors, runtime, next: next)
+            lines = route.stages.processors.enumerated().map { ($1, branch.chain, $0) } + lines
+            next = branch
+        }
+        firstBranch = next
+        self.lines = plan.processors.enumerated().map { ($1, chain, $0) } + lines
     }
 
     private static func nextChain() -> UInt32 {
@@ -178,7 +183,9 @@ final class EventPath: Sendable {
     }
 
     private func branch(of event: Event) -> Branch? {
-        event.chain == chain ? nil : branches.first { $0.chain == event.chain }
+        var branch = event.chain == chain ? nil : firstBranch
+        while let current = branch, current.chain != event.chain { branch = current.next }
+        return branch
     }
 
     /// Lets an event pass the stages below an index, or all stages if the index is nil.
@@ -215,21 +222,29 @@ final class EventPath: Sendable {
         }
         countSanitizations(of: &event, trace)
         guard !event.name.isEmpty else { return drop(.emptyName, trace) }
-        var isStored = false
-        // The routes that leave the event as it is share one line.
+        guard let firstBranch else { return false }
         var sharedLine: EventLine?
-        for branch in branches {
-            if let stages = branch.stages {
-                branch.route.count { $0.received += 1 }
-                var own = event
-                own.chain = branch.chain
-                trace?.enter(branch.route, own)
-                if pass(&own, through: stages, to: branch.route, group, trace) { isStored = true }
-            } else if store(event, &sharedLine, in: branch.route, isNew: true, group, trace) {
-                isStored = true
-            }
+        return pass(event, &sharedLine, to: firstBranch, group, trace)
+    }
+
+    /// Lets an event pass a branch and those after it. The routes that leave the event as it is share one line.
+    private func pass(
+        _ event: borrowing Event, _ sharedLine: inout EventLine?, to branch: Branch, _ group: EventGroup?,
+        _ trace: TraceRecording?
+    ) -> Bool {
+        let isStored: Bool
+        if let stages = branch.stages {
+            branch.route.count { $0.received += 1 }
+            var own = copy event
+            own.chain = branch.chain
+            trace?.enter(branch.route, own)
+            isStored = pass(&own, through: stages, to: branch.route, group, trace)
+        } else {
+            isStored = store(
+                event, &sharedLine, sharesLine: branch.next != nil, in: branch.route, isNew: true, group, trace)
         }
-        return isStored
+        guard let next = branch.next else { return isStored }
+        return pass(event, &sharedLine, to: next, group, trace) || isStored
     }
 
     /// Lets an event pass the rest of a route's processors, and stores it.
@@ -248,7 +263,7 @@ final class EventPath: Sendable {
         guard !event.name.isEmpty else { return drop(.emptyName, from: route, trace) }
         countSanitizations(of: &event, trace)
         var line: EventLine?
-        return store(event, &line, in: route, isNew: false, group, trace)
+        return store(event, &line, sharesLine: false, in: route, isNew: false, group, trace)
     }
 
     @inline(__always)
@@ -259,14 +274,14 @@ final class EventPath: Sendable {
     /// Stores an event in a route, or in the group of its thread. `line` is its line, if it was encoded before.
     @inline(__always)
     private func store(
-        _ event: borrowing Event, _ line: inout EventLine?, in route: RouteRuntime, isNew: Bool, _ group: EventGroup?,
-        _ trace: TraceRecording?
+        _ event: borrowing Event, _ line: inout EventLine?, sharesLine: Bool, in route: RouteRuntime, isNew: Bool,
+        _ group: EventGroup?, _ trace: TraceRecording?
     ) -> Bool {
         trace?.willStore()
         var failure: SluiceError?
         do throws(SluiceError) {
             let encoded = if let line { line } else { try encode(event) }
-            line = encoded
+            if sharesLine { line = encoded }
             if let group, group.take(encoded, for: route, isNew: isNew) { return true }
             failure = route.append(encoded, isNew: isNew)
         } catch {
