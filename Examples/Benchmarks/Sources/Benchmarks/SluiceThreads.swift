@@ -26,29 +26,36 @@ struct SluiceThreads: Candidate {
     private func throughput(of events: Int, threads: Int, pipelines count: Int, in folder: String) throws -> Double {
         let pipelines = try (0..<count).map { try SluicePipeline.onDisk(in: "\(folder)/\($0)") }
         for pipeline in pipelines { pipeline.pauseDelivery() }
-        let (ready, start, done) = (DispatchGroup(), DispatchSemaphore(value: 0), DispatchGroup())
-        for number in 0..<threads {
-            ready.enter()
-            done.enter()
-            let thread = Thread {
-                ready.leave()
-                start.wait()
-                let pipeline = pipelines[number % count]
-                for index in events * number / threads..<events * (number + 1) / threads {
-                    pipeline.track(Sample.event, Sample(index).properties)
-                }
-                done.leave()
-            }
-            thread.stackSize = 256 << 10
-            thread.start()
+        let throughput = Benchmarks.throughput(of: events, threads: threads) { number, indices in
+            let pipeline = pipelines[number % count]
+            for index in indices { pipeline.track(Sample.event, Sample(index).properties) }
         }
-        ready.wait()
-        let time = WallTime()
-        for _ in 0..<threads { start.signal() }
-        done.wait()
-        let throughput = time.throughput(of: events)
         let waiting = pipelines.reduce(0) { $0 + $1.ledger.routes[0].waiting }
         try Failure.unless(waiting, is: events, "waiting events")
         return throughput
     }
+}
+
+/// Runs `body` on each of several threads, with its number and its part of the events.
+func throughput(
+    of events: Int, threads: Int, _ body: @escaping @Sendable (_ number: Int, _ indices: Range<Int>) -> Void
+) -> Double {
+    let (ready, start, done) = (DispatchGroup(), DispatchSemaphore(value: 0), DispatchGroup())
+    for number in 0..<threads {
+        ready.enter()
+        done.enter()
+        let thread = Thread {
+            ready.leave()
+            start.wait()
+            body(number, events * number / threads..<events * (number + 1) / threads)
+            done.leave()
+        }
+        thread.stackSize = 256 << 10
+        thread.start()
+    }
+    ready.wait()
+    let time = WallTime()
+    for _ in 0..<threads { start.signal() }
+    done.wait()
+    return time.throughput(of: events)
 }

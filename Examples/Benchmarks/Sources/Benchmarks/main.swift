@@ -53,6 +53,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 SluiceStage(),
                 SluiceProperties(),
                 SluiceThreads(),
+                BareWriteThreads(workload: workload),
                 SwiftLogFile(workload: workload),
                 JSONEncoderFile(workload: workload),
             ] + grdb),
