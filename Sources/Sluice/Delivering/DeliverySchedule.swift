@@ -376,6 +376,7 @@ struct DeliverySchedule: Sendable {
     private func isPassOpen(_ work: Work) -> Bool {
         guard !mustBeginPass, let pass else { return false }
         if pass > 0 { return true }
+        // The events that arrived since the pass began certainly wait.
         let waiting = min(work.waiting, max(work.waiting - work.uncertain, arrived))
         return !isCriticalPass && waiting >= policy.batch.events
     }

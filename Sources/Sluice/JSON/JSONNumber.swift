@@ -17,9 +17,18 @@ enum JSONNumber {
         value < 100_000_000 ? writeFirst(value, to: target) : writeLong(value, to: target)
     }
 
+    @inline(never)
     private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
         let (rest, last) = value.quotientAndRemainder(dividingBy: 100_000_000)
-        let length = rest < 100_000_000 ? writeFirst(rest, to: target) : writeLong(rest, to: target)
+        var length: Int
+        if rest < 100_000_000 {
+            length = writeFirst(rest, to: target)
+        } else {
+            let (first, middle) = rest.quotientAndRemainder(dividingBy: 100_000_000)
+            length = writeFirst(first, to: target)
+            target.storeBytes(of: (eightDigits(middle) | asciiZeros).littleEndian, toByteOffset: length, as: UInt64.self)
+            length += 8
+        }
         target.storeBytes(of: (eightDigits(last) | asciiZeros).littleEndian, toByteOffset: length, as: UInt64.self)
         return length + 8
     }
