@@ -96,7 +96,7 @@ import Testing
                 written { $0.integer(integer) } != String(integer)
             }
         }
-        #expect(wrong == [])
+        #expect(wrong.prefix(5) == [])
     }
 
     @Test("doubles are written in the fewest digits, including those with few decimals", arguments: UInt64(0)..<8)
