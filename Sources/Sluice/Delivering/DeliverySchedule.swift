@@ -199,10 +199,11 @@ struct DeliverySchedule: Sendable {
         flushRequested()
     }
 
-    /// Notes that a worker took a batch.
-    mutating func took(_ events: Int) {
+    /// Notes that a worker took a batch, some of whose events are critical.
+    mutating func took(_ events: Int, critical: Int = 0) {
         let covered = max(0, pass ?? 0)
-        pass = pass.map { $0 - events }
+        // Critical events that come after a pass has begun are taken before its own, and must not end it. So none counts.
+        pass = pass.map { $0 - (isCriticalPass ? events : events - critical) }
         if !isCriticalPass { arrived = max(0, arrived - max(0, events - covered)) }
     }
 
@@ -376,7 +377,7 @@ struct DeliverySchedule: Sendable {
     private func isPassOpen(_ work: Work) -> Bool {
         guard !mustBeginPass, let pass else { return false }
         if pass > 0 { return true }
-        // The events that arrived since the pass began certainly wait.
+        // Events that arrived since the pass began wait too, so they were not all counted twice.
         let waiting = min(work.waiting, max(work.waiting - work.uncertain, arrived))
         return !isCriticalPass && waiting >= policy.batch.events
     }

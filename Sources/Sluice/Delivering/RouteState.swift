@@ -272,7 +272,7 @@ struct RouteState: Sendable {
         let progress = BatchProgress(batch)
         handOut(progress)
         waiters.delayFlushes(by: progress.critical)
-        schedule.took(batch.events.count)
+        schedule.took(batch.events.count, critical: progress.critical)
         // There may be room and work for another worker.
         if maximumInFlight > 1 { changed() }
         return !isStopped

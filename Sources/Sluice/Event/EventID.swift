@@ -120,7 +120,7 @@ package struct EventIDGenerator: Sendable {
     /// The random bits of this millisecond. Drawing them for each id would cost more than the rest of it.
     private var randomBits: UInt64 = 0
     /// The process that has drawn the random bits. The child of a `fork` draws its own.
-    private var processID: Int32 = 0
+    private var generation = 0
 
     package init() {}
 
@@ -130,9 +130,9 @@ package struct EventIDGenerator: Sendable {
     package mutating func next(at time: Timestamp, random: () -> UInt64) -> EventID {
         let now = min(max(time.milliseconds, 0), 1 << 48 - 1)
         let isNewTime = now > millisecond || now < millisecond - EventIDGenerator.tolerance
-        if isNewTime || processID != CurrentProcess.id {
+        if isNewTime || generation != CurrentProcess.generation {
             randomBits = random() >> 2
-            processID = CurrentProcess.id
+            generation = CurrentProcess.generation
         }
         if isNewTime {
             millisecond = now

@@ -20,17 +20,20 @@ enum JSONNumber {
     @inline(never)
     private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
         let (rest, last) = value.quotientAndRemainder(dividingBy: 100_000_000)
-        var length: Int
-        if rest < 100_000_000 {
-            length = writeFirst(rest, to: target)
-        } else {
-            let (first, middle) = rest.quotientAndRemainder(dividingBy: 100_000_000)
-            length = writeFirst(first, to: target)
-            target.storeBytes(of: (eightDigits(middle) | asciiZeros).littleEndian, toByteOffset: length, as: UInt64.self)
-            length += 8
-        }
-        target.storeBytes(of: (eightDigits(last) | asciiZeros).littleEndian, toByteOffset: length, as: UInt64.self)
-        return length + 8
+        if rest < 100_000_000 { return writeEight(last, to: target, at: writeFirst(rest, to: target)) }
+        let (first, middle) = rest.quotientAndRemainder(dividingBy: 100_000_000)
+        let length = writeEight(middle, to: target, at: writeFirst(first, to: target))
+        return writeEight(last, to: target, at: length)
+    }
+
+    /// Writes a number below 100,000,000 with leading zeros.
+    ///
+    /// - Returns: the offset behind it.
+    @inline(__always)
+    private static func writeEight(_ value: UInt64, to target: UnsafeMutableRawPointer, at offset: Int) -> Int {
+        let digits = eightDigits(value) | asciiZeros
+        target.storeBytes(of: digits.littleEndian, toByteOffset: offset, as: UInt64.self)
+        return offset + 8
     }
 
     /// Writes a number below 100,000,000 without leading zeros.

@@ -1,6 +1,6 @@
 /// One lock around one state.
 ///
-/// It is `os_unfair_lock` on Apple's platforms and a pthread mutex elsewhere. `Synchronization.Mutex` would need
+/// It is `os_unfair_lock` on Apple's platforms and one atomic word elsewhere. `Synchronization.Mutex` would need
 /// iOS 18, and was measured to be bimodal on Linux with 16 or more threads. The lock isn't recursive: don't call a host's
 /// closure or another plugin from `withLock`.
 // @unchecked: the state is reachable only through withLock, which holds the mutex.

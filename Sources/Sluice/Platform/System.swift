@@ -91,18 +91,24 @@ package final class CurrentProcess: Sendable {
 
     private init() {}
 
-    // nonisolated(unsafe), unchecked: both are written only in the child of a fork, which has a single thread at that time.
+    // nonisolated(unsafe), unchecked: all are written only in the child of a fork, which has a single thread at that time.
     @exclusivity(unchecked) nonisolated(unsafe) private static var cachedID: Int32 = getpid()
     @exclusivity(unchecked) nonisolated(unsafe) private static var instance = CurrentProcess()
+    @exclusivity(unchecked) nonisolated(unsafe) private static var cachedGeneration = 0
 
     /// The process number, different in the child of a `fork`.
     // Computed, because other modules would check a stored property for exclusive access in spite of the attribute.
     package static var id: Int32 { cachedID }
 
+    /// The number of forks that lie between this process and the one that loaded the program. A process number can be used
+    /// again, or be the same in another namespace.
+    static var generation: Int { cachedGeneration }
+
     static var current: CurrentProcess { instance }
 
     static func resetAfterFork() {
         cachedID = getpid()
+        cachedGeneration += 1
         instance = CurrentProcess()
     }
 

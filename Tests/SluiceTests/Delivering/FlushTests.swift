@@ -25,6 +25,21 @@ import Testing
         #expect(bench.transport.batches.isEmpty)
     }
 
+    @Test("critical events that overtake the events of a flush don't end it", arguments: [1, 5, 25])
+    func overtakingEventsDoNotEndFlush(critical: Int) async throws {
+        var policy = Bench.policy
+        policy.flushCount = 1_000
+        let bench = try Bench(ScriptedTransport([.hang]), delivery: policy)
+        bench.track(11)
+        let flushed = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(1)
+        bench.track(critical, priority: .critical)
+        bench.transport.release(.all(.accepted))
+        let report = await flushed.value
+        #expect(report.delivered == 11 + critical)
+        #expect(report.waiting == 0)
+    }
+
     @Test("a flush returns when a send has failed")
     func flushReturnsAfterFailedSend() async throws {
         let bench = try Bench(ScriptedTransport(then: Self.retry))

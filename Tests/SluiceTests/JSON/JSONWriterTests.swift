@@ -84,7 +84,6 @@ import Testing
         #expect(written { $0.integer(UInt8.max) } == "255")
     }
 
-    /// The standard library's description is the shortest text that reads back as the same double.
     /// The writer divides eight digits together.
     @Test("four digits are right in each place of an integer", arguments: [1, 10_000, 100_000_000, 1_000_000_000_000])
     func fourDigitsAreRightInEachPlace(factor: Int) {
@@ -99,6 +98,7 @@ import Testing
         #expect(wrong.prefix(5) == [])
     }
 
+    /// The standard library's description is the shortest text that reads back as the same double.
     @Test("doubles are written in the fewest digits, including those with few decimals", arguments: UInt64(0)..<8)
     func doublesHaveFewestDigits(seed: UInt64) {
         var random = SeededRandom(seed: seed)
