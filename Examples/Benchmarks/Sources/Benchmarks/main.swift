@@ -52,11 +52,11 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 SluiceEncoding(workload: workload),
                 SluiceStage(),
                 SluiceProperties(),
-                SluiceThreads(),
-                BareWriteThreads(workload: workload),
                 SwiftLogFile(workload: workload),
                 JSONEncoderFile(workload: workload),
             ] + grdb),
+        // Later, because the system is busy for a while with what they have written.
+        Phase(candidates: [SluiceThreads(), BareWriteThreads(workload: workload)]),
         Phase(candidates: [
             SluiceDelivery(),
             SluiceSteady(),
