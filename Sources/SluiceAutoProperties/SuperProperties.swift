@@ -54,9 +54,9 @@ struct SuperProperties {
         quarter = nil
     }
 
-    /// Adds all properties to an event, unless there are dynamic ones, which come first.
+    /// Adds all properties to an event, unless some are dynamic. Dynamic properties take precedence.
     ///
-    /// - Returns: the dynamic properties, and the others, which must be added after them; nil if there is nothing to add.
+    /// - Returns: nil if all properties were added. Otherwise the dynamic properties, and the defaults to add after them.
     mutating func addConstants(
         to event: inout Event, utcOffset: (Timestamp) -> Int?
     ) -> (properties: [Dynamic], defaults: Properties)? {

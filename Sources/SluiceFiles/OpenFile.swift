@@ -35,7 +35,7 @@ package final class OpenFile: Sendable {
 
     /// Writes all bytes, in as many calls as necessary.
     package func write(_ bytes: ArraySlice<UInt8>) throws(FileError) {
-        // Its errors have a type, unlike those of withUnsafeBytes.
+        // withUnsafeBufferPointer supports typed throws, withUnsafeBytes doesn't.
         try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try write(UnsafeRawBufferPointer(buffer)) }
     }
 

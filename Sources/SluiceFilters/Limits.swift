@@ -125,7 +125,7 @@ public struct Limits: Processor {
         return hold(for: event.properties) ? nil : limitProperties(of: &event)
     }
 
-    /// Whether no property can be wrong.
+    /// Whether all properties are certain to be within the limits.
     private func hold(for list: Properties) -> Bool {
         if let properties, list.count > properties.limit { return false }
         return values.hold(for: list)

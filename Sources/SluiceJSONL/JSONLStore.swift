@@ -121,7 +121,7 @@ public final class JSONLStore: Store {
     ///   is not stored, unless the file system doesn't even allow to remove it again: then a later process may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
         let stored = try prepare(line)
-        // Without the lock: reading the clock is a considerable part of an append.
+        // Read outside the lock, because reading the clock takes a considerable part of an append.
         let now = access.now
         let isDue = try access.perform { state throws(SluiceError) in
             try state.append(stored, line.priority, at: now)

@@ -27,7 +27,7 @@ struct StoredLine {
     let eventBytes: Int
 
     /// - Throws: the error of the encryption.
-    // Borrowing, because an initializer would get copies of both.
+    // Borrowing, because an initializer takes ownership of its arguments by default, and the caller would copy both.
     init(_ event: borrowing ArraySlice<UInt8>, _ encryption: borrowing LineEncryption?) throws(SluiceError) {
         eventBytes = event.count
         if let encryption = copy encryption { bytes = try encryption.encrypted(copy event) } else { bytes = copy event }

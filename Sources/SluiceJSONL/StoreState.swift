@@ -149,26 +149,28 @@ struct StoreState {
         var errors: [Int: SluiceError] = [:]
         // For each appender, the positions of the lines in its buffer.
         var unwritten = appenders.map { _ in [Int]() }
-        for (position, entry) in entries.enumerated() {
+        let now = now
+        for position in entries.indices {
+            let (line, priority) = (entries[position].line, entries[position].priority)
+            let lane = entries[position].lane
             do throws(SluiceError) {
                 // Eviction can close a segment, so none of these lines may be in its buffer.
-                if !hasRoom(for: entry.line.size) { for lane in appenders.indices { write(&unwritten[lane]) } }
-                try makeRoom(for: entry.line.size, entry.priority)
+                if !hasRoom(for: line.size) { for lane in appenders.indices { write(&unwritten[lane]) } }
+                try makeRoom(for: line.size, priority)
                 // Otherwise the buffer can begin with other lines, and is written in large parts anyway.
                 guard !configuration.isBuffered else {
-                    try store(entry.line, entry.priority, at: now)
+                    try store(line, priority, at: now)
                     continue
                 }
             } catch {
-                errors[entry.index] = error
+                errors[entries[position].index] = error
                 continue
             }
-            let now = now
-            while !appenders[entry.lane].add(entry.line, at: now, segmentSize) {
-                write(&unwritten[entry.lane])
-                closeWriter(entry.lane)
+            while !appenders[lane].add(line, at: now, segmentSize) {
+                write(&unwritten[lane])
+                closeWriter(lane)
             }
-            unwritten[entry.lane].append(position)
+            unwritten[lane].append(position)
         }
         for lane in appenders.indices { write(&unwritten[lane]) }  // mutant: acknowledge-group-before-writing
         return errors

@@ -199,10 +199,11 @@ struct DeliverySchedule: Sendable {
         flushRequested()
     }
 
-    /// Notes that a worker took a batch, some of whose events are critical.
+    /// Notes that a worker took a batch. `critical` is the number of its critical events.
     mutating func took(_ events: Int, critical: Int = 0) {
         let covered = max(0, pass ?? 0)
-        // Critical events that come after a pass has begun are taken before its own, and must not end it. So none counts.
+        // A normal pass doesn't count critical events. They are taken first, even if they arrived after the pass began, and
+        // would end it too early.
         pass = pass.map { $0 - (isCriticalPass ? events : events - critical) }
         if !isCriticalPass { arrived = max(0, arrived - max(0, events - covered)) }
     }
@@ -377,7 +378,7 @@ struct DeliverySchedule: Sendable {
     private func isPassOpen(_ work: Work) -> Bool {
         guard !mustBeginPass, let pass else { return false }
         if pass > 0 { return true }
-        // Events that arrived since the pass began wait too, so they were not all counted twice.
+        // All events that arrived since the pass began are still waiting, so at least `arrived` events wait.
         let waiting = min(work.waiting, max(work.waiting - work.uncertain, arrived))
         return !isCriticalPass && waiting >= policy.batch.events
     }
@@ -390,7 +391,7 @@ struct DeliverySchedule: Sendable {
 
     /// Whether events may be taken from the store now. Begins and ends passes.
     private mutating func isInPass(_ work: Work, at now: Duration) -> Bool {
-        // More can have been counted than there is, because events are evicted.
+        // The pass can count more events than wait, because the store evicts some.
         if !isCriticalPass { pass = pass.map { min($0, work.waiting) } }
         if isPassOpen(work) { return true }
         if !mustBeginPass { pass = nil }

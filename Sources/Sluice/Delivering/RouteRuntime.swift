@@ -137,7 +137,7 @@ final class RouteRuntime: Sendable {
     /// - Parameters:
     ///   - line: the event.
     ///   - isNew: whether the event reaches the route now. Otherwise it was counted before.
-    /// - Returns: the error of the store, which has been counted.
+    /// - Returns: the error of the store, after it was counted; nil if the event was stored.
     func append(_ line: EventLine, isNew: Bool) -> SluiceError? {
         do throws(SluiceError) {
             try store.append(line)

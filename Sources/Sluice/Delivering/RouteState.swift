@@ -102,7 +102,7 @@ struct RouteState: Sendable {
         appends += 1
         changes += 1
         isDry = false
-        // Unread files are older and come first. A pass for the counted events alone would be used up by them.
+        // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let canBeginPass = isLast && lastBacklog.unreadBytes == 0
         // mutant: sleep-through-appends
         if schedule.appended(priority, canBeginPass: canBeginPass, at: now) { changed() }
@@ -117,7 +117,7 @@ struct RouteState: Sendable {
     }
 
     /// Wakes the workers.
-    // Not inlined: `track` would prepare space for waiters, although it rarely wakes one.
+    // Not inlined: otherwise every `track` would reserve stack space for waiters, although it rarely wakes one.
     @inline(never)
     mutating func changed() {
         inputs += 1
@@ -212,7 +212,7 @@ struct RouteState: Sendable {
         if isDry, held > 0 {
             work.waiting = 0
         } else if work.waiting < .max {
-            // The backlog may lack the events that were stored since then, or some of them.
+            // The backlog may lack some or all of the events that were stored after `seen` was read.
             work.uncertain = appends - seen + settling
             work.waiting += appends - seen
         }

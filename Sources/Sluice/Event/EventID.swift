@@ -1,5 +1,4 @@
-/// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits. The ids that a pipeline
-/// creates in one millisecond differ in the counter.
+/// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits.
 ///
 /// The ids of one pipeline ascend in the order in which they were created, as bytes and as text.
 public struct EventID: Sendable, Hashable, Comparable {
@@ -117,9 +116,10 @@ package func hexadecimalDigit(_ character: UInt8) -> UInt8? {
 package struct EventIDGenerator: Sendable {
     private var millisecond: Int64 = .min
     private var counter: UInt64 = 0
-    /// The random bits of this millisecond. Drawing them for each id would cost more than the rest of it.
-    private var randomBits: UInt64 = 0
-    /// The process that has drawn the random bits. The child of a `fork` draws its own.
+    /// The random bits of this millisecond, from which those of each id are computed. Drawing them for each id would cost more
+    /// than the rest of it.
+    private var seed: UInt64 = 0
+    /// The ``CurrentProcess/generation`` that drew the seed. The child of a `fork` draws its own.
     private var generation = 0
 
     package init() {}
@@ -131,7 +131,7 @@ package struct EventIDGenerator: Sendable {
         let now = min(max(time.milliseconds, 0), 1 << 48 - 1)
         let isNewTime = now > millisecond || now < millisecond - EventIDGenerator.tolerance
         if isNewTime || generation != CurrentProcess.generation {
-            randomBits = random() >> 2
+            seed = random()
             generation = CurrentProcess.generation
         }
         if isNewTime {
@@ -145,6 +145,19 @@ package struct EventIDGenerator: Sendable {
                 counter = 0
             }
         }
-        return EventID(high: UInt64(millisecond) << 16 | 7 << 12 | counter, low: 0b10 << 62 | randomBits)
+        return EventID(
+            high: UInt64(millisecond) << 16 | 7 << 12 | counter,
+            low: 0b10 << 62 | EventIDGenerator.mixed(seed &+ counter) >> 2)
+    }
+
+    /// Makes each bit depend on all bits, so that the ids of a millisecond differ in all of theirs: receivers sample and
+    /// distribute events by the last ones.
+    ///
+    /// The function is the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+    private static func mixed(_ value: UInt64) -> UInt64 {
+        var value = value
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
     }
 }

@@ -28,7 +28,7 @@ enum JSONNumber {
 
     /// Writes a number below 100,000,000 with leading zeros.
     ///
-    /// - Returns: the offset behind it.
+    /// - Returns: the offset after it.
     @inline(__always)
     private static func writeEight(_ value: UInt64, to target: UnsafeMutableRawPointer, at offset: Int) -> Int {
         let digits = eightDigits(value) | asciiZeros

@@ -26,7 +26,7 @@
 
         borrowing func unlock() { os_unfair_lock_unlock(primitive) }
 
-        /// Tries to lock the mutex until a time of ``now()``.
+        /// Tries to lock the mutex until ``now()`` reaches `end`.
         ///
         /// - Returns: whether it is locked.
         borrowing func lock(until end: Int64) -> Bool {
@@ -37,17 +37,17 @@
             return false
         }
 
-        /// The thread of the child isn't the one that locked it, and is not allowed to unlock it.
+        /// Releases the mutex in the child of a `fork`, whose thread didn't lock it and isn't allowed to unlock it.
         borrowing func resetInChild() { primitive.initialize(to: os_unfair_lock()) }
 
         /// The monotonic time in nanoseconds.
         static func now() -> Int64 { Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW)) }
     }
 #else
-    /// A mutex in one word: if no other thread wants it, locking and unlocking is one atomic instruction each.
+    /// A mutex in one word. If no other thread wants it, locking and unlocking take one atomic instruction each.
     ///
-    /// A mutex of pthread takes five times as many instructions. And a thread that waits can't see whether it is free without
-    /// trying, which takes its cache line away from the thread that has it.
+    /// A pthread mutex takes 60 instructions for both. A waiting thread also can't read whether a pthread mutex is free. It
+    /// must try to lock it, and that takes the cache line away from the thread that holds the mutex.
     struct PlatformMutex: ~Copyable {
         private static let free: UInt32 = 0
         private static let locked: UInt32 = 1
@@ -55,7 +55,7 @@
         private static let wanted: UInt32 = 2
 
         private let word = Atomic<UInt32>(PlatformMutex.free)
-        /// Whether a thread looks at the word until it is free.
+        /// Whether a waiting thread is spinning on the word.
         private let isWatched = Atomic<Bool>(false)
         // Sleeping threads use these two. Pointers, because they need stable addresses.
         private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -100,10 +100,11 @@
             if word.exchange(PlatformMutex.free, ordering: .releasing) == PlatformMutex.wanted { wakeOne() }
         }
 
-        /// Looks at the word for 50 µs, then sleeps. Most uses of a lock, such as one `write` or a new file, are shorter than
-        /// it takes to wake a thread: when waiting threads slept immediately, two were a quarter slower together than one alone.
-        /// If another thread looks at the word, it sleeps immediately: more than one would only keep the cores busy.
-        // Without sched_yield: if other processes want the core, it can take milliseconds to get it back.
+        /// Spins on the word for 50 µs, then sleeps. A lock is usually held for less time than it takes to wake a thread, for
+        /// example for one `write` or a new file. When waiting threads slept immediately, two threads together were a quarter
+        /// slower than one alone. If another thread is already spinning, this thread sleeps immediately: a second spinning
+        /// thread would only keep another core busy.
+        // No sched_yield: if other processes want the core, a thread that yields can wait milliseconds to get it back.
         @inline(never)
         private borrowing func lockAfterSpinning() {
             if !isWatched.exchange(true, ordering: .relaxed) {
@@ -116,7 +117,7 @@
             _ = lock(until: nil)
         }
 
-        /// Sleeps until the mutex is locked, at most until a time of ``now()``.
+        /// Sleeps until this thread has locked the mutex, or until ``now()`` reaches `end` if it isn't nil.
         ///
         /// - Returns: whether it is locked.
         @inline(never)
@@ -144,7 +145,7 @@
             pthread_mutex_unlock(mutex)
         }
 
-        /// Unlocks the mutex in the child of a `fork`, where none of the threads exists that were using it.
+        /// Unlocks the mutex in the child of a `fork`, where the other threads that used it don't exist.
         borrowing func resetInChild() {
             initialize()
             isWatched.store(false, ordering: .relaxed)

@@ -100,8 +100,8 @@ package final class CurrentProcess: Sendable {
     // Computed, because other modules would check a stored property for exclusive access in spite of the attribute.
     package static var id: Int32 { cachedID }
 
-    /// The number of forks that lie between this process and the one that loaded the program. A process number can be used
-    /// again, or be the same in another namespace.
+    /// The number of forks from the process that loaded the program to this one. It is not a process number, because the
+    /// system can reuse those, and they can be equal in different namespaces.
     static var generation: Int { cachedGeneration }
 
     static var current: CurrentProcess { instance }

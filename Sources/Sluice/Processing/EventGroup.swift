@@ -22,8 +22,9 @@ final class EventGroup: @unchecked Sendable {
     private static let maximumBytes = 262_144
 
     private let processID = CurrentProcess.id
-    private var routes: [Lines] = []
-    private var bytes = 0
+    // Unchecked, because only one thread uses the group, and the checks cost as much as the copy of a line.
+    @exclusivity(unchecked) private var routes: [Lines] = []
+    @exclusivity(unchecked) private var bytes = 0
     /// Above 0 while a plugin makes an event, which learns whether it is stored, or a signal is delivered.
     private var suspensions = 0
 

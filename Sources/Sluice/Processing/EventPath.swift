@@ -271,7 +271,8 @@ final class EventPath: Sendable {
         if let trace { trace.process(stage, &event) } else { stage?.process(&event) ?? .keep }
     }
 
-    /// Stores an event in a route, or in the group of its thread. `line` is its line, if it was encoded before.
+    /// Stores an event in a route, or in the group of its thread. Uses `line` if it isn't nil. Otherwise it encodes the event,
+    /// and sets `line` if `sharesLine` is true.
     @inline(__always)
     private func store(
         _ event: borrowing Event, _ line: inout EventLine?, sharesLine: Bool, in route: RouteRuntime, isNew: Bool,

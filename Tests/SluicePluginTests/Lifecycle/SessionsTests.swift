@@ -87,7 +87,7 @@ import Testing
         test.pipeline.track("A")
         await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
         pass(seconds - 10)
-        // When the session's clock sleeps again, it has noted the time of B.
+        // Once the session's timer sleeps again, it has recorded the current time. B is tracked at that time.
         await time.waitForSleeper(within: .seconds(seconds + 5)...(.seconds(seconds + 5)))
         test.pipeline.track("B")
         pass(10)

@@ -177,7 +177,7 @@ import Testing
         _ = try take(1, &state)
         let full = DeliveryPolicy.standard.batch.events
         for _ in 1..<full { state.appended(.normal) { .zero } }
-        // The worker counts two events before it reads the backlog, which has them too.
+        // Two events are stored after the worker reads `appends` and before it reads the backlog, which has them too.
         guard case .wait = state.nextStep(isHolding: false, backlog(full), appends: full - 3, at: .zero) else {
             Issue.record("the batch is not full")
             return

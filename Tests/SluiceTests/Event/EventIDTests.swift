@@ -24,7 +24,6 @@ import Testing
         #expect(id.high >> 12 & 0xF == 7)
         #expect(id.high & 0xFFF == random & 0x7FF)
         #expect(id.low >> 62 == 0b10)
-        #expect(id.low << 2 == random & ~3)
         let text = Array(id.description)
         #expect(text[14] == "7")
         #expect("89ab".contains(text[19]))
@@ -40,14 +39,23 @@ import Testing
         }
     }
 
-    @Test("ids of one millisecond differ in the counter, and those of another one in their random bits")
-    func randomBitsAreOfMillisecond() {
+    @Test("ids of one millisecond differ in all random bits, also in the last ones", arguments: UInt64(0)..<20)
+    func randomBitsDiffer(seed: UInt64) {
         var generator = EventIDGenerator()
-        let first = ids(1_000, &generator, at: 1_000_000)
-        let second = ids(1_000, &generator, at: 1_000_001)
-        #expect(Set(first.map(\.low)).count == 1)
-        #expect(Set(first.map(\.high)).count == 1_000)
-        #expect(Set((first + second).map(\.low)).count == 2)
+        let ids = ids(2_000, &generator, at: 1_000_000, seed: seed)
+        #expect(Set(ids.map(\.low)).count == ids.count)
+        for bit in UInt64(0)..<62 {
+            let ones = ids.count { $0.low >> bit & 1 == 1 }
+            #expect((850...1_150).contains(ones), "bit \(bit) is set in \(ones) of 2,000 ids")
+        }
+    }
+
+    @Test("two generators, and two milliseconds, have different random bits")
+    func seedsDiffer() {
+        var (one, other) = (EventIDGenerator(), EventIDGenerator())
+        let first = ids(1_000, &one, at: 1_000_000, seed: 1) + ids(1_000, &one, at: 1_000_001, seed: 1)
+        let second = ids(1_000, &other, at: 1_000_000, seed: 100)
+        #expect(Set((first + second).map(\.low)).count == 3_000)
     }
 
     @Test("ids ascend when the clock is set back a little", arguments: [1, 5_000, 9_990])

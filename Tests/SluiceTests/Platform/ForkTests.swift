@@ -58,7 +58,7 @@ import Testing
         let count = words.withUnsafeMutableBytes { read(ends[0], $0.baseAddress, $0.count) }
         #expect(count == words.count * 8)
         #expect(words[0] == UInt64(child))
-        #expect(words[1] != id.low, "an id of the child is one of the parent")
+        #expect(words[1] != id.low, "the child's id has the random bits of the parent's")
         #expect(CurrentProcess.id == getpid())
         #expect(Set(words.dropFirst()).count == words.count - 1)
         #expect(mine.isDisjoint(with: words))

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 @Suite struct LockTests {
-    /// Longer than a thread looks at the lock before it sleeps.
+    /// Takes longer than a waiting thread spins before it sleeps.
     private static func work() -> UInt64 {
         var random = SeededRandom(seed: 1)
         return (0..<20_000).reduce(0) { sum, _ in sum ^ random.next() }
@@ -26,7 +26,7 @@ import Testing
         #expect(state.withLock(\.bits) == 0)
     }
 
-    @Test("a lock that another thread has is not free, and is not waited for")
+    @Test("withLockIfFree returns nil without waiting if another thread holds the lock")
     func heldLockIsNotFree() {
         let state = Locked(0)
         let (isHeld, isChecked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -45,7 +45,7 @@ import Testing
         #expect(state.withLockIfFree { $0 } == 1)
     }
 
-    @Test("waiting for a lock until a time ends then, and the lock can still be taken")
+    @Test("waiting for a lock ends at the deadline, and the lock can be taken later")
     func waitingEnds() {
         let mutex = SharedMutex()
         let (isHeld, isChecked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -21,7 +21,7 @@ struct BareWrite: Candidate {
     }
 }
 
-/// write(2) of the same lines by one thread and by two, in wall time: more than two threads can't do with one file.
+/// write(2) of the same lines by one thread and by two, in wall time: the upper bound for threads that share one file.
 struct BareWriteThreads: Candidate {
     let rows = [
         Row(

@@ -16,7 +16,7 @@ struct SluiceThreads: Candidate {
     }
 
     func measure(_ events: Int, in folder: String) throws -> [Double] {
-        // 40 for each of 1,000 threads. With 20, half of their time was their start.
+        // 40 for each of 1,000 threads. With 20, starting the threads took half of the measured time.
         let events = events * 20
         return try [(1, 1), (2, 1), (8, 1), (1_000, 1), (2, 2)].map { threads, pipelines in
             try throughput(of: events, threads: threads, pipelines: pipelines, in: "\(folder)/\(threads)-\(pipelines)")

@@ -55,7 +55,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 SwiftLogFile(workload: workload),
                 JSONEncoderFile(workload: workload),
             ] + grdb),
-        // Later, because the system is busy for a while with what they have written.
+        // In a phase of their own, because the system stays busy for a while after these rows have written.
         Phase(candidates: [SluiceThreads(), BareWriteThreads(workload: workload)]),
         Phase(candidates: [
             SluiceDelivery(),
