@@ -163,19 +163,19 @@ public final class AutoProperties: Processor {
 
     /// Adds the properties that the event doesn't have.
     public func process(_ event: inout Event) -> Disposition {
-        let dynamic = state.withLock { state in
+        let remaining = state.withLock { state in
             state.addConstants(to: &event, utcOffset: { system.utcOffset($0) })
         }
-        guard let dynamic else { return .keep }
+        guard let remaining else { return .keep }
         // Outside the lock: the closures are the host's.
         if !AutoProperties.isComputing {
             AutoProperties.$isComputing.withValue(true) {
-                for property in dynamic.properties where event.properties[property.name] == nil {
+                for property in remaining.dynamic where event.properties[property.name] == nil {
                     event.properties[property.name] = property.value()
                 }
             }
         }
-        event.properties.addDefaults(dynamic.defaults)
+        event.properties.addDefaults(remaining.defaults)
         return .keep
     }
 }

@@ -59,7 +59,7 @@ struct SuperProperties {
     /// - Returns: nil if all properties were added. Otherwise the dynamic properties, and the defaults to add after them.
     mutating func addConstants(
         to event: inout Event, utcOffset: (Timestamp) -> Int?
-    ) -> (properties: [Dynamic], defaults: Properties)? {
+    ) -> (dynamic: [Dynamic], defaults: Properties)? {
         let time = event.time
         let quarter = time.milliseconds / 900_000 - (time.milliseconds < 0 ? 1 : 0)
         if quarter != self.quarter {

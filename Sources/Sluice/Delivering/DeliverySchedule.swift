@@ -109,6 +109,7 @@ struct DeliverySchedule: Sendable {
     ///     the number of all waiting events is known.
     ///   - now: returns the time.
     /// - Returns: whether a waiting worker must look again.
+    // Inlined, because otherwise each event retains the context of `now`.
     @inline(__always)
     mutating func appended(
         _ priority: Event.Priority, canBeginPass: Bool = true, at now: () -> Duration
@@ -201,11 +202,12 @@ struct DeliverySchedule: Sendable {
 
     /// Notes that a worker took a batch. `critical` is the number of its critical events.
     mutating func took(_ events: Int, critical: Int = 0) {
-        let covered = max(0, pass ?? 0)
         // A normal pass doesn't count critical events. They are taken first, even if they arrived after the pass began, and
         // would end it too early.
-        pass = pass.map { $0 - (isCriticalPass ? events : events - critical) }
-        if !isCriticalPass { arrived = max(0, arrived - max(0, events - covered)) }
+        let counted = isCriticalPass ? events : events - critical
+        let covered = min(counted, max(0, pass ?? 0))
+        pass = pass.map { $0 - counted }
+        if !isCriticalPass { arrived = max(0, arrived - (events - covered)) }
     }
 
     /// Notes that the store has no more critical events. An earlier pass can have taken one before ``appended(_:at:)``

@@ -56,7 +56,7 @@
 
         private let word = Atomic<UInt32>(PlatformMutex.free)
         /// Whether a waiting thread is spinning on the word.
-        private let isWatched = Atomic<Bool>(false)
+        private let hasSpinningThread = Atomic<Bool>(false)
         // Sleeping threads use these two. Pointers, because they need stable addresses.
         private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -107,8 +107,8 @@
         // No sched_yield: if other processes want the core, a thread that yields can wait milliseconds to get it back.
         @inline(never)
         private borrowing func lockAfterSpinning() {
-            if !isWatched.exchange(true, ordering: .relaxed) {
-                defer { isWatched.store(false, ordering: .relaxed) }
+            if !hasSpinningThread.exchange(true, ordering: .relaxed) {
+                defer { hasSpinningThread.store(false, ordering: .relaxed) }
                 let end = PlatformMutex.now() + 50_000
                 while PlatformMutex.now() < end {
                     if word.load(ordering: .relaxed) == PlatformMutex.free, tryLock() { return }
@@ -148,7 +148,7 @@
         /// Unlocks the mutex in the child of a `fork`, where the other threads that used it don't exist.
         borrowing func resetInChild() {
             initialize()
-            isWatched.store(false, ordering: .relaxed)
+            hasSpinningThread.store(false, ordering: .relaxed)
             word.store(PlatformMutex.free, ordering: .releasing)
         }
 

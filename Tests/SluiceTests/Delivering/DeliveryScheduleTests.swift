@@ -304,6 +304,21 @@ import Testing
         #expect(schedule.decision(at: .zero, .init(waiting: 2)) == .send)
     }
 
+    @Test("critical events that overtake a pass neither end it nor count towards the next one", arguments: [1, 2, 100])
+    func overtakingEventsDoNotCount(critical: Int) {
+        var policy = Self.policy
+        policy.flushCount = critical + 1
+        var schedule = DeliverySchedule(policy: policy)
+        schedule.flushRequested()
+        #expect(schedule.decision(at: .zero, .init(waiting: 5)) == .send)
+        for _ in 0..<critical { _ = schedule.appended(.critical) { .zero } }
+        schedule.took(critical, critical: critical)
+        #expect(schedule.decision(at: .zero, .init(waiting: 5)) == .send)
+        schedule.took(5)
+        _ = schedule.appended(.normal) { .zero }
+        if schedule.decision(at: .zero, .init(waiting: 1)) == .send { Issue.record("the next pass begins too early") }
+    }
+
     /// An input is news only if the next send is nearer than the loop thinks: the loop need not wake for others.
     @Test("only what brings the next send nearer is news")
     func onlyWhatBrings() {
