@@ -3,7 +3,8 @@ import PackageDescription
 
 /// The core and every plugin: each a folder under Sources, each a product of its own.
 let libraries: [Target] = [
-    .target(name: "Sluice"),
+    .target(name: "SluiceEvents"),
+    .target(name: "Sluice", dependencies: ["SluiceEvents"]),
     .target(name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles"]),
     .target(name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles"]),
     .target(name: "SluiceAdvertising", dependencies: ["SluiceIdentity"]),
@@ -75,7 +76,8 @@ let tests: [Target] = [
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
         path: "Tests/Wire/Requests"),
-    .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
+    .testTarget(
+        name: "SluiceTests", dependencies: ["Sluice", "SluiceEvents", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),
     .testTarget(

@@ -11,7 +11,8 @@ let standIns = ["UIKit", "SwiftUI", "Security", "AdSupport", "AppTrackingTranspa
 let package = Package(
     name: "SluiceOnStandIns",
     targets: standIns.map { .target(name: $0, path: "StandIns/\($0)") } + [
-        .target(name: "Sluice", path: "Sources/Sluice"),
+        .target(name: "SluiceEvents", path: "Sources/SluiceEvents"),
+        .target(name: "Sluice", dependencies: ["SluiceEvents"], path: "Sources/Sluice"),
         .target(name: "SluiceFiles", dependencies: ["Sluice"], path: "Sources/SluiceFiles"),
         .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
         .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"], path: "Sources/SluiceTesting"),

@@ -131,7 +131,7 @@ extension EventTrace.Change {
 extension Event {
     /// The sanitizations of the properties, and those that plugins have reported.
     fileprivate var visibleSanitizations: [Sanitization] {
-        let own = properties.bounds.sanitizations.causes
+        let own = properties.sanitizations
         return own + reportedSanitizations.filter { !own.contains($0) }
     }
 }

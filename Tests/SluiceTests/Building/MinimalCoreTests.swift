@@ -4,24 +4,41 @@ import Testing
 
 /// The core must run in a process without Foundation.
 @Suite struct MinimalCoreTests {
-    @Test("the core, built alone, links the standard library and the C library, but not Foundation")
+    /// The core, from the lowest floor to the highest. Each sees only those below it.
+    private static let floors = ["SluiceEvents", "Sluice"]
+
+    @Test("the floors of the core, built alone, link the standard library and the C library, but not Foundation")
     func coreLinksNoFoundation() async throws {
-        let sources = try Repository.swiftFiles(in: "Sources/Sluice")
-        #expect(sources.count > 20)
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
-        let library = URL(filePath: directory.path).appending(path: "libSluiceAlone.so")
         let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
-        let (status, output) = try await Compiler.run(
-            [
-                "-emit-library", "-module-name", "Sluice", "-package-name", "sluice", "-swift-version", "6",
-                "-warnings-as-errors", "-o", library.path,
-            ] + features.flatMap { ["-enable-upcoming-feature", $0] } + sources.map(\.path))
-        try #require(status == 0, "\(output)")
+        var below: [String] = []
+        for floor in Self.floors {
+            let sources = try Repository.swiftFiles(in: "Sources/\(floor)")
+            #expect(sources.count > 20)
+            let library = URL(filePath: directory.path).appending(path: "lib\(floor).so")
+            let (status, output) = try await Compiler.run(
+                [
+                    "-emit-library", "-emit-module", "-module-name", floor, "-package-name", "sluice", "-swift-version",
+                    "6", "-warnings-as-errors", "-I", directory.path, "-L", directory.path, "-o", library.path,
+                ] + below.map { "-l\($0)" } + features.flatMap { ["-enable-upcoming-feature", $0] }
+                    + sources.map(\.path))
+            try #require(status == 0, "\(output)")
+            below.append(floor)
 
-        let linked = try Self.linkedLibraries(of: library)
-        #expect(linked.contains { $0.contains("swiftCore") }, "cannot tell what is linked: \(linked)")
-        #expect(linked.filter { $0.contains("Foundation") || $0.contains("icu") } == [])
+            let linked = try Self.linkedLibraries(of: library)
+            #expect(linked.contains { $0.contains("swiftCore") }, "cannot tell what is linked: \(linked)")
+            #expect(linked.filter { $0.contains("Foundation") || $0.contains("icu") } == [])
+        }
+    }
+
+    @Test("SluiceEvents imports no module at all: no clock, no lock, no file")
+    func eventsImportNothing() throws {
+        for file in try Repository.swiftFiles(in: "Sources/SluiceEvents") {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            let imports = text.split(separator: "\n").filter { $0.contains("import ") && !$0.contains("//") }
+            #expect(imports.isEmpty, "\(file.lastPathComponent) has \(imports)")
+        }
     }
 
     /// The names of shared libraries that the dynamic linker will look for, as they stand in the file's bytes: the
@@ -42,9 +59,9 @@ import Testing
         return names
     }
 
-    @Test("no file of the core imports Foundation")
-    func noCoreFileImportsFoundation() throws {
-        for file in try Repository.swiftFiles(in: "Sources/Sluice") {
+    @Test("no file of the core imports Foundation", arguments: floors)
+    func noCoreFileImportsFoundation(floor: String) throws {
+        for file in try Repository.swiftFiles(in: "Sources/\(floor)") {
             let text = try String(contentsOf: file, encoding: .utf8)
             let imports = text.split(separator: "\n").filter { $0.contains("import ") && $0.contains("Foundation") }
             #expect(imports.isEmpty, "\(file.lastPathComponent) imports Foundation")

@@ -1,7 +1,7 @@
 import SluiceTesting
 import Testing
 
-@testable import Sluice
+@testable import SluiceEvents
 
 @Suite struct EventLineFieldTests {
     private func line(_ text: String) -> EventLine { EventLine(bytes: ArraySlice(text.utf8), priority: .normal) }

@@ -2,7 +2,7 @@ import Foundation
 import SluiceTesting
 import Testing
 
-@testable import Sluice
+@testable import SluiceEvents
 
 /// Lines can be read by this package and by any other JSON reader.
 @Suite struct EventLineTests {

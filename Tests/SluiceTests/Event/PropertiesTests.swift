@@ -1,7 +1,7 @@
 import SluiceTesting
 import Testing
 
-@testable import Sluice
+@testable import SluiceEvents
 
 /// `Properties` has a fast path for plain values and a block for shared ones. Neither may be visible from outside.
 @Suite struct PropertiesTests {

@@ -2,7 +2,7 @@ import Foundation
 import SluiceTesting
 import Testing
 
-@testable import Sluice
+@testable import SluiceEvents
 
 @Suite("Properties of encodable values")
 struct PropertyEncoderTests {

@@ -2,7 +2,7 @@ import Foundation
 import SluiceTesting
 import Testing
 
-@testable import Sluice
+@testable import SluiceEvents
 
 @Suite struct TimestampTests {
     private static let range = Timestamp.writable.lowerBound.milliseconds...Timestamp.writable.upperBound.milliseconds

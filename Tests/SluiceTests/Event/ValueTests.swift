@@ -2,7 +2,7 @@ import Foundation
 import SluiceTesting
 import Testing
 
-@testable import Sluice
+@testable import SluiceEvents
 
 @Suite("Reading, hashing, coding and printing values")
 struct ValueTests {

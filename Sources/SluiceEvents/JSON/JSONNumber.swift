@@ -51,9 +51,13 @@ enum JSONNumber {
     ///
     /// - Returns: the length; nil, and nothing is written, if it is a different number.
     static func writeDecimal(_ value: Double, to target: UnsafeMutableRawPointer) -> Int? {
-        let scaled = (value.magnitude * 10_000).rounded()
-        guard scaled >= 1, scaled < 1e15, scaled / 10_000 == value.magnitude else { return nil }
-        let (whole, fraction) = UInt64(scaled).quotientAndRemainder(dividingBy: 10_000)
+        let scaled = value.magnitude * 10_000
+        guard scaled < 1e15 else { return nil }
+        // Without `rounded()`, which on Linux calls a function of the C math library. A program with no other module of this
+        // package doesn't link that library.
+        let nearest = Int64(scaled + 0.5)
+        guard nearest >= 1, Double(nearest) / 10_000 == value.magnitude else { return nil }
+        let (whole, fraction) = UInt64(nearest).quotientAndRemainder(dividingBy: 10_000)
         if value < 0 { target.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
         var length = value < 0 ? 1 : 0
         length += write(whole, to: target + length)

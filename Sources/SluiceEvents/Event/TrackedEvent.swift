@@ -35,7 +35,7 @@ extension TrackedEvent {
 }
 
 /// The property that replaces those of a typed event that could not be encoded.
-let encodingErrorName = "$encoding_error"
+package let encodingErrorName = "$encoding_error"
 
 /// Something that tracks events: a ``Pipeline``, or a stand-in for it in your tests.
 ///

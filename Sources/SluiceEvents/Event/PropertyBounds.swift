@@ -79,6 +79,9 @@ extension Properties {
     /// Whether no value is an array or an object.
     package var isFlat: Bool { bounds.depth == 1 }
 
+    /// The sanitizations of the values, each once.
+    package var sanitizations: [Sanitization] { bounds.sanitizations.causes }
+
     /// An upper bound for the length of names.
     package var longestNameBytes: Int { Int(bounds.longestName) }
 

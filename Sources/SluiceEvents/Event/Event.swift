@@ -14,7 +14,7 @@ public struct Event: Sendable {
     /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
     private var countedReports: UInt8 = 0
     /// The number of the chain of processors that the event passes; 0 before it has entered one.
-    var chain: UInt32 = 0
+    package var chain: UInt32 = 0
     /// The user's id for the receiver: the login id, or the anonymous id before a login.
     public var distinctID: String?
     /// The id of a user who hasn't logged in.
@@ -85,7 +85,7 @@ extension Event {
 
     /// Truncates or drops the parts that can't be stored, and returns the sanitizations since the last call; nil without
     /// any, as for nearly every event.
-    mutating func takeSanitizations() -> Set<Sanitization>? {
+    package mutating func takeSanitizations() -> Set<Sanitization>? {
         let found = sanitize().subtracting(counted)
         guard !found.isEmpty || reportedSanitizations.count > Int(countedReports) else { return nil }
         let reported = reportedSanitizations.dropFirst(Int(countedReports))

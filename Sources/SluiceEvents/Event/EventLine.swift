@@ -14,7 +14,7 @@ public struct EventLine: Sendable {
         self.init(bytes: bytes, priority: priority, isEncoded: false)
     }
 
-    init(bytes: ArraySlice<UInt8>, priority: Event.Priority, isEncoded: Bool) {
+    package init(bytes: ArraySlice<UInt8>, priority: Event.Priority, isEncoded: Bool) {
         self.bytes = bytes
         self.priority = priority
         self.isEncoded = isEncoded
@@ -55,7 +55,7 @@ extension EventLine {
     }
 
     /// Encodes an event into the buffer of an earlier line, and leaves the buffer of this line there.
-    init(_ event: borrowing Event, limit: Int, reusing buffer: inout [UInt8]) throws(SluiceError) {
+    package init(_ event: borrowing Event, limit: Int, reusing buffer: inout [UInt8]) throws(SluiceError) {
         let capacity = EventLine.estimate(event.properties)
         let count = JSONWriter.write(into: &buffer, capacity: capacity, limit: limit) {
             EventLine.write(event, to: &$0)

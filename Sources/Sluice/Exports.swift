@@ -1,0 +1,2 @@
+// A host that imports this module needs no import of the floors below it.
+@_exported public import SluiceEvents

@@ -1,0 +1,37 @@
+/// Why an event was not stored or did not stay stored. The ledger counts the events of each reason.
+///
+/// Plugins add reasons of their own: `extension DropReason { static let tooBoring = DropReason(rawValue: "tooBoring") }`.
+public struct DropReason: RawRepresentable, Sendable, Hashable {
+    /// The name of the reason in the ledger.
+    public let rawValue: String
+
+    /// Creates a reason of your own.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The event has an empty name.
+    public static let emptyName = DropReason(rawValue: "emptyName")
+    /// The event's JSON is longer than the pipeline or the store accepts.
+    public static let tooLarge = DropReason(rawValue: "tooLarge")
+    /// The pipeline had been shut down.
+    public static let shutDown = DropReason(rawValue: "shutDown")
+    /// A filter dropped it.
+    public static let filtered = DropReason(rawValue: "filtered")
+    /// The store is full of events that are at least as urgent.
+    public static let storeFull = DropReason(rawValue: "storeFull")
+    /// The store could not write it.
+    public static let storeFailed = DropReason(rawValue: "storeFailed")
+    /// It was stored, and evicted for newer or more urgent events.
+    public static let evicted = DropReason(rawValue: "evicted")
+    /// It was stored, and exceeded the store's age limit.
+    public static let expired = DropReason(rawValue: "expired")
+    /// It was stored, and other bytes were read back.
+    public static let corrupt = DropReason(rawValue: "corrupt")
+    /// It was stored, and deleted by ``Pipeline/deleteAll()``.
+    public static let deleted = DropReason(rawValue: "deleted")
+    /// It was stored, and its file was deleted by something else.
+    public static let vanished = DropReason(rawValue: "vanished")
+    /// In the child of a `fork`: the parent tracked the event before, and delivers it.
+    public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")
+}
