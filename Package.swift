@@ -4,17 +4,17 @@ import PackageDescription
 /// The core and every plugin: each a folder under Sources, each a product of its own.
 let libraries: [Target] = [
     .target(name: "SluiceEvents"),
-    .target(name: "Sluice", dependencies: ["SluiceEvents"]),
-    .target(name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles"]),
-    .target(name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles"]),
+    .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem"]),
+    .target(name: "SluiceAutoProperties", dependencies: ["Sluice"]),
+    .target(name: "SluiceIdentity", dependencies: ["Sluice"]),
     .target(name: "SluiceAdvertising", dependencies: ["SluiceIdentity"]),
     .target(name: "SluiceDuration", dependencies: ["Sluice"]),
-    .target(name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceFiles"]),
-    .target(name: "SluiceFilters", dependencies: ["Sluice", "SluiceFiles"]),
+    .target(name: "SluiceLifecycle", dependencies: ["Sluice"]),
+    .target(name: "SluiceFilters", dependencies: ["Sluice"]),
     .target(name: "SluiceMemory", dependencies: ["Sluice"]),
-    .target(name: "SluiceJSONL", dependencies: ["Sluice", "SluiceFiles", "CSluiceJSONL"]),
+    .target(name: "SluiceJSONL", dependencies: ["Sluice", "CSluiceJSONL"]),
     .target(name: "SluiceStdout", dependencies: ["Sluice"]),
-    .target(name: "SluiceHTTP", dependencies: ["Sluice", "SluiceFiles", "CSluiceCurl"]),
+    .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl"]),
     .target(
         name: "SluiceFoundation",
         dependencies: ["Sluice", "SluiceAutoProperties", "SluiceJSONL", "SluiceHTTP"]),
@@ -23,7 +23,7 @@ let libraries: [Target] = [
 
 /// Code that the libraries share or need from C; not for hosts.
 let internals: [Target] = [
-    .target(name: "SluiceFiles", dependencies: ["Sluice"]),
+    .target(name: "SluiceSystem", dependencies: ["SluiceEvents"]),
     .target(name: "CSluiceJSONL"),
     .target(name: "CSluiceCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
 ]
@@ -61,23 +61,24 @@ let examples: [Target] = [
 
 let tests: [Target] = [
     .executableTarget(
-        name: "Simulation", dependencies: ["Sluice", "SluiceFiles", "SluiceJSONL", "SluiceTesting"],
+        name: "Simulation", dependencies: ["Sluice", "SluiceJSONL", "SluiceTesting"],
         path: "Tests/Simulation", exclude: ["mutants"]),
     .executableTarget(
         name: "FaultHost",
         dependencies: [
-            "Sluice", "SluiceFiles", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
+            "Sluice", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
         ],
         path: "Tests/Faults/Host"),
     .executableTarget(
-        name: "Instructions", dependencies: plugins + ["SluiceFiles"], path: "Tests/Instructions",
+        name: "Instructions", dependencies: plugins, path: "Tests/Instructions",
         exclude: ["count", "limits.json"]),
     .executableTarget(
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
         path: "Tests/Wire/Requests"),
     .testTarget(
-        name: "SluiceTests", dependencies: ["Sluice", "SluiceEvents", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
+        name: "SluiceTests",
+        dependencies: ["Sluice", "SluiceEvents", "SluiceSystem", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),
     .testTarget(
@@ -94,7 +95,7 @@ let tests: [Target] = [
 ]
 
 // The privacy manifests are resources, and SwiftPM links Foundation for resources. Linux doesn't need them.
-for target in libraries + internals where ["Sluice", "SluiceFiles", "SluiceIdentity"].contains(target.name) {
+for target in libraries + internals where ["SluiceSystem", "SluiceIdentity"].contains(target.name) {
     #if os(macOS)
         target.resources = [.process("PrivacyInfo.xcprivacy")]
     #else

@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Adds properties of the system, the device, the app, the process and the container to every event, and your own super
 /// properties.

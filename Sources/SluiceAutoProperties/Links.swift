@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Tracks the links and the push messages that open your app, and adds their campaign to later events.
 ///

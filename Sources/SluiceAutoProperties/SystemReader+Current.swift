@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 
 #if canImport(Darwin)
     import Darwin

@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Remembers across launches whether the host collects events at all.
 ///

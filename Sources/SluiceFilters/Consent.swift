@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Lets events pass only with the user's consent, and remembers the answer across launches.
 ///

@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Keeps events within the limits of your backend.
 ///

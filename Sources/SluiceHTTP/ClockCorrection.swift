@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 
 /// Learns how far the server's clock is ahead, and corrects the times of batches by it: see
 /// ``HTTPTransport/Configuration/clockCorrection``.

@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Adds the user's ids to every event, and remembers them across launches.
 ///

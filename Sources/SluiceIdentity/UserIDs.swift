@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 
 /// The user's ids at one moment.
 struct UserIDs: Sendable, Equatable {

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// Writes the events of one priority: a buffer in front of the open segment.
 struct Appender {

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The batches that are handed out, and the segments that can't be read.
 struct Batches {

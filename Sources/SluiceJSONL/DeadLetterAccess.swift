@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The operations on dead letters. They read, encode and encrypt without the lock.
 struct DeadLetterAccess: Sendable {

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// A file of dead letters, `rejected/<sequence>.jsonl` in the directory of a process.
 final class DeadLetterFile {

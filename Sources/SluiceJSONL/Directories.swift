@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The directories of a store: the root, the one that this process writes to, those that it adopted from processes that
 /// have ended, and those of other processes.

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The directory of one process at a time: the one that holds the locks on it and on the file `lock` in it.
 ///

@@ -1,5 +1,4 @@
 public import Sluice
-package import SluiceFiles
 
 /// A store on disk: a directory of JSON Lines files that outlive the process. You can read them with `jq` and `grep`.
 ///

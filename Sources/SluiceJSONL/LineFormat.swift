@@ -1,6 +1,5 @@
 internal import CSluiceJSONL
 internal import Sluice
-internal import SluiceFiles
 
 #if canImport(Darwin)
     import Darwin

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// Written files, and directories with new entries, that a loss of power could still take. It keeps no file open.
 ///

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The directory that the host passes to the store. Several processes may share it.
 struct RootDirectory {

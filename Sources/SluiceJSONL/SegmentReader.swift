@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// Reads segments and counts damaged lines.
 struct SegmentReader {

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The file that the events of one priority are appended to. This process has created it.
 final class SegmentWriter {

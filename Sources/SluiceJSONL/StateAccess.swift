@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The state of a store behind its lock. The host's code is called when the lock is free.
 struct StateAccess: Sendable {

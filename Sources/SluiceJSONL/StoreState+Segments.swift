@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 extension StoreState {
     /// Makes new segments as large as the requested size, so that each of them is one batch.

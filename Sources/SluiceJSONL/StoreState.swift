@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The state of a ``JSONLStore``: connects its parts, and reports to the observer.
 struct StoreState {

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// The closed segments and the dead letters of a store: removes their files, and accounts for those that are lost.
 struct StoredFiles {

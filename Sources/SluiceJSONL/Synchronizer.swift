@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SluiceFiles
 
 /// Makes written events survive a loss of power: when it is called, and once an interval.
 final class Synchronizer: Sendable {

@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`. Tracks `$AppInstall`
 /// and `$AppUpdate`.

@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 
 /// The facts that ``LifecycleEvents`` keeps for the next launch.
 struct LifecycleFacts: PersistedValue {

@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 
 /// Decides when sessions begin and end. This is a pure value: each method gets the time of the continuous clock.
 struct SessionMachine {

@@ -1,5 +1,4 @@
 public import Sluice
-import SluiceFiles
 
 /// Marks every event with its session, and tracks when sessions begin and end.
 ///

@@ -1,5 +1,3 @@
-package import Sluice
-
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)

@@ -12,22 +12,22 @@ let package = Package(
     name: "SluiceOnStandIns",
     targets: standIns.map { .target(name: $0, path: "StandIns/\($0)") } + [
         .target(name: "SluiceEvents", path: "Sources/SluiceEvents"),
-        .target(name: "Sluice", dependencies: ["SluiceEvents"], path: "Sources/Sluice"),
-        .target(name: "SluiceFiles", dependencies: ["Sluice"], path: "Sources/SluiceFiles"),
+        .target(name: "SluiceSystem", dependencies: ["SluiceEvents"], path: "Sources/SluiceSystem"),
+        .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem"], path: "Sources/Sluice"),
         .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
         .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"], path: "Sources/SluiceTesting"),
         .target(
-            name: "SluiceIdentity", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Security"],
+            name: "SluiceIdentity", dependencies: ["Sluice", "UIKit", "Security"],
             path: "Sources/SluiceIdentity"),
         .target(
             name: "SluiceAdvertising", dependencies: ["SluiceIdentity", "AdSupport", "AppTrackingTransparency"],
             path: "Sources/SluiceAdvertising"),
         .target(
-            name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network", "CoreTelephony"],
+            name: "SluiceAutoProperties", dependencies: ["Sluice", "UIKit", "Network", "CoreTelephony"],
             path: "Sources/SluiceAutoProperties"),
         .target(name: "SluiceDuration", dependencies: ["Sluice", "UIKit", "SwiftUI"], path: "Sources/SluiceDuration"),
         .target(
-            name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceFiles", "UIKit", "Network"],
+            name: "SluiceLifecycle", dependencies: ["Sluice", "UIKit", "Network"],
             path: "Sources/SluiceLifecycle"),
         .testTarget(
             name: "AppleTests",
@@ -46,7 +46,7 @@ for target in package.targets where !standIns.contains(target.name) {
     ]
 }
 
-for target in package.targets where ["Sluice", "SluiceFiles", "SluiceIdentity"].contains(target.name) {
+for target in package.targets where ["SluiceSystem", "SluiceIdentity"].contains(target.name) {
     target.exclude.append("PrivacyInfo.xcprivacy")
 }
 

@@ -6,7 +6,6 @@ import Dispatch
 import Sluice
 import SluiceAutoProperties
 import SluiceDuration
-import SluiceFiles
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL

@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 import SluiceTesting
 
 /// A disk in memory that behaves as badly as disks may: what was not synchronised can be gone after a loss of power, in

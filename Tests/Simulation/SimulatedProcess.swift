@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 import SluiceTesting
 
 /// What one process sees of the simulated disk: calls that may fail, fall short, or be its last.

@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 import SluiceTesting
 import Testing
 

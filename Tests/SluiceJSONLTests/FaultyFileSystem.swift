@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 
 /// The system's files, with failures where a test wants them.
 final class FaultyFileSystem: FileSystem {

@@ -1,6 +1,5 @@
 import Dispatch
 import Sluice
-import SluiceFiles
 import SluiceTesting
 import Testing
 

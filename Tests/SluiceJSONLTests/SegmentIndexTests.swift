@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 import Testing
 
 @testable import SluiceJSONL

@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 import SluiceIdentity
 
 /// One of several processes that share an identity. Obeys the commands on the standard input, and answers each of them

@@ -1,6 +1,5 @@
 import Foundation
 import Sluice
-import SluiceFiles
 import SluiceIdentity
 import SluiceTesting
 import Testing

@@ -1,5 +1,4 @@
 import Sluice
-import SluiceFiles
 import SluiceLifecycle
 import SluiceMemory
 import SluiceTesting

@@ -1,4 +1,4 @@
-import SluiceFiles
+import Sluice
 import SluiceTesting
 
 extension TemporaryDirectory {

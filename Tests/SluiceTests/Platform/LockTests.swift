@@ -2,7 +2,7 @@ import Foundation
 import SluiceTesting
 import Testing
 
-@testable import Sluice
+@testable import SluiceSystem
 
 @Suite struct LockTests {
     /// Takes longer than a waiting thread spins before it sleeps.

@@ -1,4 +1,4 @@
-package import Sluice
+package import SluiceEvents
 
 /// A small file that is replaced as a whole: after a crash or a loss of power it holds the old bytes or the new ones,
 /// never a mixture.

@@ -1,5 +1,3 @@
-import Sluice
-
 /// A state as bytes: `{"item":{…},"checksum":"…"}`. The checksum finds damage that leaves a valid value.
 struct PersistedRecord<Value: PersistedValue> {
     var value: Value

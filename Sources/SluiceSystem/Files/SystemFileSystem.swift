@@ -1,5 +1,3 @@
-internal import Sluice
-
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)

@@ -1,7 +1,5 @@
-import Sluice
-
 extension Persistence.Place {
-    /// See ``Sluice/Persistence/CustomPlace``.
+    /// See ``Persistence/CustomPlace``.
     var keepsDevicePart: Bool {
         if case .custom(let place) = self { place.keepsDevicePart } else { false }
     }

@@ -1,3 +1,5 @@
+package import SluiceEvents
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -21,7 +23,7 @@ package func occupyStandardDescriptors() {
 }
 
 /// The number of the current thread. A later thread can get the number of one that has ended.
-var currentThread: UInt {
+package var currentThread: UInt {
     #if canImport(Glibc)
         pthread_self()
     #else

@@ -1,5 +1,3 @@
-package import Sluice
-
 /// State that can be kept as a JSON object.
 package protocol PersistedValue: Sendable, Equatable {
     /// Returns nil if the object was not made by ``object``, or is incomplete.
@@ -22,7 +20,7 @@ extension PersistedValue {
 
 /// A plugin's state: in memory for `track`, and on disk for the next launch.
 ///
-/// You load it once, and it is written only if it has changed. ``Sluice/Persistence`` describes how errors are treated.
+/// You load it once, and it is written only if it has changed. ``Persistence`` describes how errors are treated.
 package final class PersistedState<Value: PersistedValue>: Sendable {
     private struct Disk {
         var isLoaded = false

@@ -1,3 +1,5 @@
+package import SluiceEvents
+
 /// Creates ids that ascend although the clock counts milliseconds and can be set back.
 package struct EventIDGenerator: Sendable {
     private var millisecond: Int64 = .min

@@ -1,3 +1,5 @@
+public import SluiceEvents
+
 /// The clocks of a pipeline and its plugins: wall time for events, two monotonic clocks for intervals.
 ///
 /// Use ``PipelineEnvironment/systemTime`` in production and `VirtualTime` of SluiceTesting in tests.
