@@ -10,6 +10,7 @@ let libraries: [Target] = [
     .target(name: "SluiceAdvertising", dependencies: ["SluiceIdentity"]),
     .target(name: "SluiceDuration", dependencies: ["Sluice"]),
     .target(name: "SluiceLifecycle", dependencies: ["Sluice"]),
+    .target(name: "SluicePassiveLaunch", dependencies: ["Sluice"]),
     .target(name: "SluiceFilters", dependencies: ["Sluice"]),
     .target(name: "SluiceMemory", dependencies: ["Sluice"]),
     .target(name: "SluiceJSONL", dependencies: ["Sluice", "CSluiceJSONL"]),
@@ -33,15 +34,17 @@ let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
 /// An example with the plugins that it imports, so that `swift run` compiles nothing else.
 func example(_ name: String, _ plugins: String...) -> Target {
     .executableTarget(
-        name: name, dependencies: ["Sluice"] + plugins.map { .target(name: "Sluice\($0)") }, path: "Examples/\(name)")
+        name: name, dependencies: plugins.map { .target(name: "Sluice\($0)") }, path: "Examples/\(name)")
 }
 
 let examples: [Target] = [
-    example("QuickStart", "AutoProperties", "Duration", "Filters", "Identity", "JSONL", "Lifecycle", "Stdout"),
+    example(
+        "QuickStart", "AutoProperties", "Duration", "Filters", "Identity", "JSONL", "Lifecycle", "PassiveLaunch",
+        "Stdout"),
     example("AutoPropertiesExample", "AutoProperties", "Memory"),
     example("IdentityExample", "Identity", "Memory"),
     example("DurationTimerExample", "Duration", "Memory", "Testing"),
-    example("PassiveLaunchExample", "Lifecycle", "Memory"),
+    example("PassiveLaunchExample", "Lifecycle", "Memory", "PassiveLaunch"),
     example("JSONLStoreExample", "JSONL"),
     example("EncryptedStoreExample", "JSONL", "Stdout"),
     example("MemoryStoreExample", "Memory"),

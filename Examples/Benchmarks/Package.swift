@@ -25,7 +25,7 @@ let package = Package(
                 .product(name: "SluiceAutoProperties", package: "Sluice"),
                 .product(name: "SluiceIdentity", package: "Sluice"),
                 .product(name: "SluiceDuration", package: "Sluice"),
-                .product(name: "SluiceLifecycle", package: "Sluice"),
+                .product(name: "SluicePassiveLaunch", package: "Sluice"),
                 .product(name: "SluiceFilters", package: "Sluice"),
                 .product(name: "SluiceHTTP", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),

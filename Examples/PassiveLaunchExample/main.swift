@@ -2,9 +2,9 @@
 //
 //     swift run PassiveLaunchExample
 
-import Sluice
 import SluiceLifecycle
 import SluiceMemory
+import SluicePassiveLaunch
 
 /// Prints each event and the state that the app was in.
 struct PrintStates: Transport {

@@ -3,13 +3,13 @@
 //     swift run QuickStart
 
 import Foundation
-import Sluice
 import SluiceAutoProperties
 import SluiceDuration
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
 import SluiceLifecycle
+import SluicePassiveLaunch
 import SluiceStdout
 
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-quickstart-\(UUID().uuidString)").path

@@ -10,7 +10,7 @@ public import Sluice
 /// | `$AppStart` | the app becomes active, at first or after the background | `$resume_from_background`, `$is_first_time`, `$is_first_day` |
 /// | `$AppEnd` | it enters the background, or terminates in the foreground | `$event_duration` |
 /// | `$AppEnd` | after a crash, at the next launch | `$event_duration`, `$recovered` |
-/// | `$AppStartPassively` | the system launches it into the background | `$is_first_day`; `$app_state` by ``PassiveLaunchTagger`` |
+/// | `$AppStartPassively` | the system launches it into the background | `$is_first_day`; `$app_state` by `PassiveLaunchTagger` |
 ///
 /// A notification, the control centre or the app switcher only interrupt an app, so they cause no events.
 /// `$event_duration` is the time since `$AppStart` in milliseconds with three decimals, by the suspending clock.

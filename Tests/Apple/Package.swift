@@ -29,11 +29,12 @@ let package = Package(
         .target(
             name: "SluiceLifecycle", dependencies: ["Sluice", "UIKit", "Network"],
             path: "Sources/SluiceLifecycle"),
+        .target(name: "SluicePassiveLaunch", dependencies: ["Sluice"], path: "Sources/SluicePassiveLaunch"),
         .testTarget(
             name: "AppleTests",
             dependencies: [
                 "SluiceIdentity", "SluiceAdvertising", "SluiceAutoProperties", "SluiceDuration", "SluiceLifecycle",
-                "SluiceMemory", "SluiceTesting",
+                "SluiceMemory", "SluicePassiveLaunch", "SluiceTesting",
             ], path: "AppleTests"),
     ]
 )

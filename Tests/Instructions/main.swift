@@ -9,8 +9,8 @@ import SluiceDuration
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
-import SluiceLifecycle
 import SluiceMemory
+import SluicePassiveLaunch
 
 struct AcceptingTransport: Transport {
     func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }

@@ -4,6 +4,7 @@ import SluiceDuration
 import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
+import SluicePassiveLaunch
 import SluiceTesting
 import Testing
 

@@ -9,6 +9,7 @@ import SluiceAdvertising
 import SluiceIdentity
 import SluiceLifecycle
 import SluiceMemory
+import SluicePassiveLaunch
 import SluiceTesting
 import Testing
 import UIKit

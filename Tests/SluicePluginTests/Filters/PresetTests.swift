@@ -3,6 +3,7 @@ import SluiceAutoProperties
 import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
+import SluicePassiveLaunch
 import SluiceTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceLifecycle
 import SluiceMemory
+import SluicePassiveLaunch
 import SluiceTesting
 import Testing
 

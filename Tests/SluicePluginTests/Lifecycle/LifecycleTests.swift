@@ -1,5 +1,6 @@
 import Sluice
 import SluiceLifecycle
+import SluicePassiveLaunch
 import SluiceTesting
 import Testing
 

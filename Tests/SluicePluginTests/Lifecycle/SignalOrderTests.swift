@@ -1,6 +1,7 @@
 import Sluice
 import SluiceDuration
 import SluiceLifecycle
+import SluicePassiveLaunch
 import SluiceTesting
 import Testing
 

@@ -1,6 +1,5 @@
 import CBenchmarks
 import Foundation
-import Sluice
 import SluiceHTTP
 
 /// Stored events to a sink in another process as NDJSON, against libcurl's easy interface with the same bodies; then both

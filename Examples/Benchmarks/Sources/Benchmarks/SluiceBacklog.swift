@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import SluiceJSONL
 
 /// A store in which many segments wait, against one with ten.

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceJSONL
 
 /// From the store to a transport that accepts everything, and out of the store.

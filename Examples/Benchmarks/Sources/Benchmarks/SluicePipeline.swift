@@ -1,10 +1,9 @@
-import Sluice
 import SluiceAutoProperties
 import SluiceDuration
 import SluiceFilters
 import SluiceIdentity
 import SluiceJSONL
-import SluiceLifecycle
+import SluicePassiveLaunch
 
 /// The pipelines that are measured.
 enum SluicePipeline {

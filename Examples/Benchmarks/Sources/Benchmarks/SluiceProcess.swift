@@ -1,6 +1,5 @@
 import CBenchmarks
 import Foundation
-import Sluice
 import SluiceHTTP
 
 /// Heap allocations of the thread that calls `track`.

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceJSONL
 import SluiceMemory
 

@@ -6,7 +6,6 @@
 
 import CBenchmarks
 import Foundation
-import Sluice
 import SluiceJSONL
 
 /// The folder of all rounds. It is removed after the last one: ext4 looks at each recently freed inode before it creates a

@@ -7,7 +7,8 @@ public import Sluice
 /// launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
 /// (`$recovered`) is not marked, because it says nothing about this one.
 ///
-/// You can list it above or below ``LifecycleEvents`` and `Screens`. List ``Sessions`` above it.
+/// It needs the signals of the app: `AppSignals` of SluiceLifecycle reports them, or you call ``Sluice/Pipeline/signal(_:)``.
+/// You can list it above or below `LifecycleEvents` and `Screens`. List `Sessions` above it.
 public final class PassiveLaunchTagger: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
