@@ -5,7 +5,6 @@
 // See Options.swift for the other options and Request.swift for the format of a line.
 
 import Foundation
-import Sluice
 import SluiceHTTP
 import SluiceJSONL
 import SluiceMemory

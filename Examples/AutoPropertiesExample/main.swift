@@ -2,7 +2,6 @@
 //
 //     swift run AutoPropertiesExample
 
-import Sluice
 import SluiceAutoProperties
 import SluiceMemory
 

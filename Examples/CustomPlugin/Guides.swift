@@ -1,6 +1,5 @@
 // The shorter pieces of code in README.md and Docs. A test compares them, so the pages contain only code that compiles.
 
-import Sluice
 import SluiceAutoProperties
 import SluiceFilters
 import SluiceHTTP

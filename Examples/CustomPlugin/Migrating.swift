@@ -1,6 +1,5 @@
 // Our side of the code in Docs/Migrating.md. A test compares them, so the page contains only code that compiles.
 
-import Sluice
 import SluiceAutoProperties
 import SluiceDuration
 import SluiceFilters

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceHTTP
 
 /// The events API of a shop: `POST /v2/events` with a JSON array. The response names the events that failed.

@@ -3,7 +3,6 @@
 //     swift run CustomPlugin
 
 import Foundation
-import Sluice
 import SluiceHTTP
 import SluiceTesting
 

@@ -2,7 +2,6 @@
 //
 //     swift run DurationTimerExample
 
-import Sluice
 import SluiceDuration
 import SluiceMemory
 import SluiceTesting

@@ -4,7 +4,6 @@
 //     swift run EncryptedStoreExample
 
 import Foundation
-import Sluice
 import SluiceJSONL
 import SluiceStdout
 

@@ -2,7 +2,6 @@
 //
 //     swift run FiltersExample
 
-import Sluice
 import SluiceFilters
 import SluiceMemory
 import SluiceStdout

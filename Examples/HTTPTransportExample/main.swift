@@ -2,7 +2,6 @@
 //
 //     swift run HTTPTransportExample http://127.0.0.1:8080/events
 
-import Sluice
 import SluiceHTTP
 import SluiceMemory
 

@@ -3,7 +3,6 @@
 //     swift run IdentityExample
 
 import Foundation
-import Sluice
 import SluiceIdentity
 import SluiceMemory
 

@@ -4,7 +4,6 @@
 //     swift run JSONLStoreExample
 
 import Foundation
-import Sluice
 import SluiceJSONL
 
 /// Collects the numbers of the orders that it receives.

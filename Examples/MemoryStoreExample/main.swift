@@ -2,7 +2,6 @@
 //
 //     swift run MemoryStoreExample
 
-import Sluice
 import SluiceMemory
 
 /// Prints the names of the events.

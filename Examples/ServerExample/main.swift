@@ -3,7 +3,6 @@
 //     swift run ServerExample            ends after three requests
 //     swift run ServerExample --wait     waits for control-C, or for kill
 
-import Sluice
 import SluiceLifecycle
 import SluiceMemory
 import SluiceStdout

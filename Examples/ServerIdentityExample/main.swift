@@ -2,7 +2,6 @@
 //
 //     swift run ServerIdentityExample | jq -c '[.distinct_id, .event, .properties.route]'
 
-import Sluice
 import SluiceIdentity
 import SluiceStdout
 import SluiceTesting

@@ -2,7 +2,6 @@
 //
 //     swift run StdoutTransportExample | jq .properties
 
-import Sluice
 import SluiceMemory
 import SluiceStdout
 

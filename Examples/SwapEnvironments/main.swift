@@ -3,7 +3,6 @@
 //     swift run SwapEnvironments [development|test|production [URL]]
 
 import Foundation
-import Sluice
 import SluiceAutoProperties
 import SluiceHTTP
 import SluiceJSONL

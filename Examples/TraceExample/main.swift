@@ -2,7 +2,6 @@
 //
 //     swift run TraceExample
 
-import Sluice
 import SluiceFilters
 import SluiceMemory
 import SluiceTesting

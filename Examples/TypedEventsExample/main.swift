@@ -2,7 +2,6 @@
 //
 //     swift run TypedEventsExample
 
-import Sluice
 import SluiceMemory
 import SluiceStdout
 

@@ -3,7 +3,6 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOHTTP1
-import Sluice
 import SluiceIdentity
 import SluiceJSONL
 

@@ -9,7 +9,6 @@
 import Foundation
 import Hummingbird
 import Logging
-import Sluice
 import SluiceAsyncHTTPClient
 import SluiceGRDB
 import SluiceHTTP

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceAsyncHTTPClient
 import SluiceHTTP
 import SluiceTesting

@@ -4,7 +4,6 @@ import Hummingbird
 import Logging
 import NIOCore
 import ServiceLifecycle
-import Sluice
 import SluiceAsyncHTTPClient
 import SluiceGRDB
 import SluiceHTTP

@@ -3,7 +3,6 @@ import HummingbirdTesting
 import Logging
 import NIOCore
 import ServiceLifecycle
-import Sluice
 import SluiceHummingbird
 import SluiceIdentity
 import SluiceJSONL

@@ -1,6 +1,5 @@
 import InMemoryLogging
 import Logging
-import Sluice
 import SluiceLogging
 import SluiceTesting
 import Testing

@@ -1,6 +1,5 @@
 import CoreMetrics
 import MetricsTestKit
-import Sluice
 import SluiceMetrics
 import SluiceTesting
 import Testing

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import Sluice
 import SluiceGRDB
 import SluiceTesting
 import Synchronization

@@ -1,6 +1,5 @@
 import Logging
 import ServiceLifecycle
-import Sluice
 import SluiceJSONL
 import SluiceServiceLifecycle
 import SluiceTesting

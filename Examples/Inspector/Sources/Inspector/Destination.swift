@@ -1,5 +1,4 @@
 import ArgumentParser
-import Sluice
 import SluiceHTTP
 
 /// A backend to which events are replayed.

@@ -1,4 +1,3 @@
-import Sluice
 import SluiceHTTP
 import SluiceJSONL
 import SluiceMemory

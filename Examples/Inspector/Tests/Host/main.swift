@@ -5,7 +5,6 @@
 // A line is an event as a store keeps it, or `burst COUNT`. Each is answered with a line. Without a URL, events wait.
 
 import Foundation
-import Sluice
 import SluiceHTTP
 import SluiceJSONL
 

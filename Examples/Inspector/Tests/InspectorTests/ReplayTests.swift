@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Sluice
 import SluiceJSONL
 import StoreFiles
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import Sluice
 import SluiceJSONL
 import StoreFiles
 import Testing
