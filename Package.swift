@@ -60,9 +60,14 @@ let examples: [Target] = [
     example("TypedEventsExample", "Memory", "Stdout"),
     example("TraceExample", "Filters", "Memory", "Testing"),
     example("ServerIdentityExample", "Identity", "Stdout", "Testing"),
+    .target(name: "FeatureModule", dependencies: ["SluiceEvents"], path: "Examples/FeatureModuleExample/Feature"),
+    .executableTarget(
+        name: "FeatureModuleExample", dependencies: ["FeatureModule", "SluiceMemory", "SluiceStdout"],
+        path: "Examples/FeatureModuleExample/Host"),
 ]
 
 let tests: [Target] = [
+    .executableTarget(name: "EventsOnly", dependencies: ["FeatureModule", "SluiceEvents"], path: "Tests/EventsOnly"),
     .executableTarget(
         name: "Simulation", dependencies: ["Sluice", "SluiceJSONL", "SluiceTesting"],
         path: "Tests/Simulation", exclude: ["mutants"]),
