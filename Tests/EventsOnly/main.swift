@@ -32,4 +32,5 @@ let events = PrintedEvents()
 let checkout = Checkout(tracking: events)
 checkout.pay(12.5, for: "A-7")
 checkout.cancel(at: 2)
-events.track("Values", ["pi": 3.14159265358979, "large": 1e300, "date": Timestamp(milliseconds: 0), "list": [1, 2.5, nil]])
+events.track(
+    "Values", ["pi": 3.14159265358979, "large": 1e300, "date": Timestamp(milliseconds: 0), "list": [1, 2.5, nil]])

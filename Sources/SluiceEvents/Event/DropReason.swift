@@ -28,7 +28,7 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let expired = DropReason(rawValue: "expired")
     /// It was stored, and other bytes were read back.
     public static let corrupt = DropReason(rawValue: "corrupt")
-    /// It was stored, and deleted by ``Pipeline/deleteAll()``.
+    /// It was stored, and deleted by `Pipeline.deleteAll()`.
     public static let deleted = DropReason(rawValue: "deleted")
     /// It was stored, and its file was deleted by something else.
     public static let vanished = DropReason(rawValue: "vanished")

@@ -43,7 +43,7 @@ public struct Event: Sendable {
 
 extension Event {
     // In an extension, and by the implicit initializer: Swift copies and destroys the whole event in another one.
-    /// Creates an event, as ``Pipeline/track(_:_:priority:id:configure:)`` does for you.
+    /// Creates an event, as ``EventTracking/track(_:_:priority:id:configure:)`` does for you.
     public init(
         id: EventID,
         name: String,

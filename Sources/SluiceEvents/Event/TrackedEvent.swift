@@ -37,7 +37,7 @@ extension TrackedEvent {
 /// The property that replaces those of a typed event that could not be encoded.
 package let encodingErrorName = "$encoding_error"
 
-/// Something that tracks events: a ``Pipeline``, or a stand-in for it in your tests.
+/// Something that tracks events: a `Pipeline` of Sluice, or a stand-in for it in your tests.
 ///
 /// Use it where your code should not depend on the pipeline:
 ///
@@ -89,7 +89,7 @@ extension EventTracking {
         try body()
     }
 
-    /// Tracks events of a type of your own, and stores them together. See ``Pipeline/trackTogether(_:)``.
+    /// Tracks events of a type of your own, and stores them together. See ``trackTogether(_:)``.
     ///
     /// ```swift
     /// pipeline.track(contentsOf: order.items.map { Purchase(sku: $0.sku, amount: $0.price) })
@@ -107,7 +107,7 @@ extension EventTracking {
     }
 
     // Without `configure`: otherwise this would itself be an implementation of the requirement, and call itself.
-    /// Tracks an event. See ``Pipeline/track(_:_:priority:id:configure:)``.
+    /// Tracks an event. See ``track(_:_:priority:id:configure:)``.
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -124,7 +124,7 @@ extension EventTracking {
         track(name, properties, priority: priority, id: id, configure: { _ in })
     }
 
-    /// Tracks an event with a literal that has variables in it. See ``Pipeline/track(_:_:priority:id:configure:)``.
+    /// Tracks an event with a literal that has variables in it. See ``track(_:_:priority:id:configure:)``.
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -147,7 +147,7 @@ extension EventTracking {
     ///
     /// This method never throws. If the event can't be encoded, it is tracked with the property `$encoding_error` instead
     /// of its own. The error names the type and the place in it. The pipeline counts the event as
-    /// ``Sanitization/unencodable``, and reports each error once, as ``Diagnostic/Kind/encoding``.
+    /// ``Sanitization/unencodable``, and reports each error once, as `Diagnostic.Kind.encoding`.
     ///
     /// - Parameters:
     ///   - event: The event.

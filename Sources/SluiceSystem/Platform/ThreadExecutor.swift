@@ -4,7 +4,7 @@ private import Dispatch
 ///
 /// A transport or a disk that blocks then delays that task only. On the shared threads of Swift concurrency, as many
 /// blocked calls as the machine has cores would stop every task of the host, including the one that awaits
-/// ``Pipeline/shutdown(deadline:)``. The queue has a thread only while the task has something to do.
+/// `Pipeline.shutdown(deadline:)`. The queue has a thread only while the task has something to do.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 package final class ThreadExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "sluice")
