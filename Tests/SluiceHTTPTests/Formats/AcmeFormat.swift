@@ -1,4 +1,3 @@
-import Sluice
 import SluiceHTTP
 
 /// `POST /ingest` of Acme: events in an envelope, and a result for each event in the response.
