@@ -26,17 +26,23 @@ struct AccessRules: Sendable {
         return AccessRules(token: digits.joined())
     }
 
-    /// Returns why a request is refused. Nil if it isn't.
-    func refusal(of request: Request, port: Int) -> String? {
+    /// The reason for a refusal, as its response states it.
+    enum Refusal: String {
+        case wrongHost = "this name doesn't belong to the inspector"
+        case wrongToken = "the token is wrong"
+        case otherOrigin = "the request comes from another page"
+        case noOrigin = "the request has no origin"
+    }
+
+    /// Returns the reason to refuse a request, or nil to allow it.
+    func refusal(of request: Request, port: Int) -> Refusal? {
         let hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
-        guard let host = request.host.map({ withPort($0, port) }), hosts.contains(host) else {
-            return "this name doesn't belong to the inspector"
-        }
-        guard let token = request.token, isEqual(token, self.token) else { return "the token is wrong" }
+        guard let host = request.host.map({ withPort($0, port) }), hosts.contains(host) else { return .wrongHost }
+        guard let token = request.token, isEqual(token, self.token) else { return .wrongToken }
         if let origin = request.origin {
-            guard withPort(origin, port) == "http://\(host)" else { return "the request comes from another page" }
+            guard withPort(origin, port) == "http://\(host)" else { return .otherOrigin }
         } else if request.isPost {
-            return "the request has no origin"
+            return .noOrigin
         }
         return nil
     }
@@ -46,8 +52,11 @@ struct AccessRules: Sendable {
         port != 80 || name.hasSuffix(":80") ? name : name + ":80"
     }
 
-    /// Takes the same time for each wrong token of the right length.
+    /// Compares in constant time: every wrong token of the right length takes equally long.
     private func isEqual(_ left: String, _ right: String) -> Bool {
-        left.utf8.count == right.utf8.count && zip(left.utf8, right.utf8).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+        var difference: UInt8 = 0
+        // A statement for each operator, because `|` and `^` have the same precedence in Swift, unlike in C.
+        for (leftByte, rightByte) in zip(left.utf8, right.utf8) { difference |= leftByte ^ rightByte }
+        return difference == 0 && left.utf8.count == right.utf8.count
     }
 }

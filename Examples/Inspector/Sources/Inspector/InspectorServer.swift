@@ -14,6 +14,7 @@ struct InspectorServer: Sendable {
     /// Zero for any free port.
     let port: Int
     let rules: AccessRules
+    var wrongTokenDelay = WrongTokenDelay()
 
     /// Serves until the task is cancelled.
     ///
@@ -45,7 +46,7 @@ struct InspectorServer: Sendable {
 
     private func router(_ monitor: Monitor) -> Router<InspectorContext> {
         let router = Router(context: InspectorContext.self)
-        router.add(middleware: AccessMiddleware(rules: rules))
+        router.add(middleware: AccessMiddleware(rules: rules, wrongTokenDelay: wrongTokenDelay))
         router.get("/") { _, _ in page() }
         router.get("/events") { _, _ in events(of: monitor) }
         router.post("/replay") { request, _ in try await replay(request) }
@@ -136,6 +137,7 @@ struct InspectorContext: RequestContext {
 /// Applies the ``AccessRules`` to each request, and adds headers to each response.
 struct AccessMiddleware: RouterMiddleware {
     let rules: AccessRules
+    let wrongTokenDelay: WrongTokenDelay
 
     func handle(
         _ request: Request, context: InspectorContext,
@@ -146,7 +148,10 @@ struct AccessMiddleware: RouterMiddleware {
                 isPost: request.method != .get, host: request.head.authority, origin: request.headers[.origin],
                 token: request.uri.queryParameters["token"].map { String($0) }),
             port: context.port)
-        if let refusal { throw HTTPError(.forbidden, message: refusal) }
+        if let refusal {
+            if refusal == .wrongToken { try await wrongTokenDelay.wait() }
+            throw HTTPError(.forbidden, message: refusal.rawValue)
+        }
         var response = try await next(request, context)
         response.headers[.cacheControl] = "no-store"
         response.headers[.xContentTypeOptions] = "nosniff"

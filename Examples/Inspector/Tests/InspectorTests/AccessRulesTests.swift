@@ -57,6 +57,29 @@ struct AccessRulesTests {
         #expect(isRefused { $0.token = AccessRules.random().token })
     }
 
+    @Test("Every token that differs in one character is refused", arguments: 0..<20)
+    func refusesChangedCharacters(trial: Int) {
+        let rules = AccessRules.random()
+        let digits = Array(rules.token.utf8)
+        let changed = digits.indices.flatMap { index in
+            (UInt8(0)..<128).filter { $0 != digits[index] }.map { character in
+                digits[..<index] + [character] + digits[(index + 1)...]
+            }
+        }
+        let accepted = changed.filter { bytes in
+            let wrong = request { $0.token = String(decoding: bytes, as: UTF8.self) }
+            return rules.refusal(of: wrong, port: 4577) != .wrongToken
+        }
+        #expect(changed.count == 32 * 127 && accepted.isEmpty)
+        #expect(rules.refusal(of: request { $0.token = rules.token }, port: 4577) == nil)
+    }
+
+    @Test("10,000 random tokens are refused")
+    func refusesRandomTokens() {
+        let accepted = (0..<10_000).count { _ in !isRefused { $0.token = AccessRules.random().token } }
+        #expect(accepted == 0)
+    }
+
     @Test("A name that resolves to this machine is refused")
     func refusesOtherHosts() {
         for host in [nil, "", "evil.example:4577", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:4577.evil.example"] {

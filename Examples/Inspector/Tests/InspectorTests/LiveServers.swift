@@ -7,13 +7,15 @@ import StoreFiles
 
 @testable import Inspector
 
-/// Runs an inspector for a folder on a free port until `body` returns.
+/// Runs an inspector for a folder on a free port until `body` returns. Wrong tokens don't cost any time by default.
 func withInspector<Result: Sendable>(
-    _ folder: TestFolder, destination: Destination? = nil, _ body: (RawClient, _ token: String) async throws -> Result
+    _ folder: TestFolder, destination: Destination? = nil, wrongTokenDelay: WrongTokenDelay = WrongTokenDelay {},
+    _ body: (RawClient, _ token: String) async throws -> Result
 ) async throws -> Result {
     let rules = AccessRules.random()
     let server = InspectorServer(
-        folder: try StoreFolder(folder.path), destination: destination, port: 0, rules: rules)
+        folder: try StoreFolder(folder.path), destination: destination, port: 0, rules: rules,
+        wrongTokenDelay: wrongTokenDelay)
     return try await withServer { ready in
         try await server.run(onReady: ready)
     } _: { port in
