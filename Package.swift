@@ -84,22 +84,34 @@ let tests: [Target] = [
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
         path: "Tests/Wire/Requests"),
+    .target(
+        name: "TestSupport", dependencies: ["Sluice", "SluiceMemory", "SluiceTesting"],
+        path: "Tests/TestSupport"),
     .testTarget(
         name: "SluiceTests",
-        dependencies: ["Sluice", "SluiceEvents", "SluiceSystem", "SluiceMemory", "SluiceStdout", "SluiceTesting"]),
+        dependencies: [
+            "Sluice", "SluiceEvents", "SluiceSystem", "SluiceMemory", "SluiceStdout", "SluiceTesting", "TestSupport",
+        ]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
-    .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting"]),
+    .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting", "TestSupport"]),
     .testTarget(
         name: "SluiceHTTPTests",
         dependencies: [
             "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
-            "SluiceTesting",
+            "SluiceTesting", "TestSupport",
         ],
         exclude: ["bodies.py"]),
-    .testTarget(name: "SluicePluginTests", dependencies: plugins + ["FaultHost"]),
+    .testTarget(name: "SluiceAutoPropertiesTests", dependencies: ["SluiceAutoProperties", "TestSupport"]),
+    .testTarget(name: "SluiceDurationTests", dependencies: ["SluiceDuration", "TestSupport"]),
+    .testTarget(name: "SluiceFiltersTests", dependencies: ["SluiceFilters", "TestSupport"]),
+    .testTarget(name: "SluiceFoundationTests", dependencies: plugins + ["TestSupport"]),
+    .testTarget(name: "SluiceIdentityTests", dependencies: ["FaultHost", "SluiceIdentity", "TestSupport"]),
+    .testTarget(name: "SluiceLifecycleTests", dependencies: ["SluiceLifecycle", "SluicePassiveLaunch", "TestSupport"]),
+    .testTarget(name: "SluiceStdoutTests", dependencies: ["SluiceStdout", "TestSupport"]),
+    .testTarget(name: "SluiceCompositionTests", dependencies: plugins + ["TestSupport"]),
     .testTarget(
         name: "ExampleTests",
-        dependencies: plugins + examples.map { Target.Dependency.target(name: $0.name) }),
+        dependencies: plugins + ["TestSupport"] + examples.map { Target.Dependency.target(name: $0.name) }),
 ]
 
 // The privacy manifests are resources, and SwiftPM links Foundation for resources. Linux doesn't need them.

@@ -1,16 +1,13 @@
 import Foundation
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// The AccessLog example against an independent reading of the same log: Foundation's JSON reader for the events, a
 /// regular expression for the lines.
 @Suite struct AccessLogTests {
     /// Real lines of a public web server, which lie beside the working copy where the project is developed.
-    static let realLog: URL = {
-        var folder = URL(filePath: #filePath)
-        for _ in 0..<4 { folder = folder.deletingLastPathComponent() }
-        return folder.appending(path: "shared/data/access.log")
-    }()
+    static let realLog = Repository.root.deletingLastPathComponent().appending(path: "shared/data/access.log")
 
     static let hasRealLog = FileManager.default.fileExists(atPath: realLog.path)
 

@@ -1,23 +1,18 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The code in README.md and the guides")
 struct GuideTests {
-    static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-
     static let guides = [
         "README.md", "Docs/GettingStarted.md", "Docs/HowDeliveryWorks.md", "Docs/Testing.md", "Docs/Tracing.md",
         "Docs/Migrating.md", "Docs/Architecture.md", "Docs/WritingAProcessor.md", "Docs/WritingAStore.md",
         "Docs/WritingATransport.md", "Docs/WritingAWireFormat.md",
     ]
 
-    static func text(_ path: String) throws -> String {
-        try String(contentsOf: root.appending(path: path), encoding: .utf8)
-    }
-
     /// The Swift blocks of a page, without imports and without the indentation that all lines share.
     static func blocks(of page: String) throws -> [String] {
-        try text(page).components(separatedBy: "```swift\n").dropFirst().compactMap { rest in
+        try Repository.text(page).components(separatedBy: "```swift\n").dropFirst().compactMap { rest in
             let block = rest.components(separatedBy: "```")[0]
             // A manifest is compiled by nobody here.
             return block.contains("platforms:") || block.contains(".package(") ? nil : dedented(block)
@@ -33,10 +28,10 @@ struct GuideTests {
 
     @Test("every block of Swift is part of an example that is compiled", arguments: guides)
     func blocksAreCompiled(page: String) throws {
-        let folder = Self.root.appending(path: "Examples")
+        let folder = Repository.root.appending(path: "Examples")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
             .filter { $0.hasSuffix(".swift") && !$0.hasPrefix("Benchmarks") && !$0.contains(".build") }
-        let sources = try files.map { Self.dedented(try Self.text("Examples/" + $0)) + "\n" }
+        let sources = try files.map { Self.dedented(try Repository.text("Examples/" + $0)) + "\n" }
         for block in try Self.blocks(of: page) {
             #expect(sources.contains { $0.contains(block + "\n") }, "not in any example:\n\(block)")
         }
@@ -49,27 +44,27 @@ struct GuideTests {
             ("WritingATransport", ["AuditFile"]), ("WritingAWireFormat", ["ShopFormat"]),
         ])
     func guidesShowWholeExamples(page: String, examples: [String]) throws {
-        let text = try Self.text("Docs/\(page).md")
+        let text = try Repository.text("Docs/\(page).md")
         for example in examples {
-            let source = try Self.text("Examples/CustomPlugin/\(example).swift")
+            let source = try Repository.text("Examples/CustomPlugin/\(example).swift")
             #expect(text.contains("```swift\n\(source)```"), "\(page) doesn't show \(example).swift as it is")
         }
     }
 
     @Test("the first snippet of README.md needs at most three imports")
     func firstSnippetIsShort() throws {
-        let snippet = try Self.text("README.md").components(separatedBy: "```")[1]
+        let snippet = try Repository.text("README.md").components(separatedBy: "```")[1]
         #expect(snippet.hasPrefix("swift\n") && snippet.components(separatedBy: "\nimport ").count <= 4)
     }
 
     @Test("the simplest store has at most 40 lines")
     func simplestStoreIsShort() throws {
-        #expect(try Self.text("Examples/CustomPlugin/ArrayStore.swift").split(separator: "\n").count <= 40)
+        #expect(try Repository.text("Examples/CustomPlugin/ArrayStore.swift").split(separator: "\n").count <= 40)
     }
 
     @Test("the walk of an event names at most 40 functions, each in the file that it gives")
     func walkNamesExistingFunctions() throws {
-        let rows = try Self.text("Docs/Architecture.md").split(separator: "\n").compactMap { line -> [String]? in
+        let rows = try Repository.text("Docs/Architecture.md").split(separator: "\n").compactMap { line -> [String]? in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             return cells.count == 4 && Int(cells[0]) != nil ? cells : nil
         }
@@ -77,7 +72,7 @@ struct GuideTests {
         #expect((30...40).contains(rows.count))
         for row in rows {
             let function = row[1].replacing("`", with: "").split(separator: "(")[0].split(separator: ".")
-            let source = try Self.text("Sources/" + row[2].replacing("`", with: ""))
+            let source = try Repository.text("Sources/" + row[2].replacing("`", with: ""))
             let name = try #require(function.last)
             let declarations = name == "init" ? ["init("] : ["func \(name)(", "func \(name)<"]
             #expect(declarations.contains { source.contains($0) } && source.contains(function[0]), "\(row)")

@@ -1,7 +1,7 @@
 #if os(Linux) || os(macOS)
     import Foundation
     import Sluice
-    import SluiceTesting
+    import TestSupport
     import Testing
 
     @testable import SluiceHTTP

@@ -3,6 +3,7 @@ import Sluice
 import SluiceJSONL
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP

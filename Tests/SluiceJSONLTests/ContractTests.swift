@@ -1,6 +1,7 @@
 import Sluice
 import SluiceJSONL
 import SluiceTesting
+import TestSupport
 import Testing
 
 struct ContractTests {

@@ -1,5 +1,5 @@
 import Sluice
-import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceJSONL

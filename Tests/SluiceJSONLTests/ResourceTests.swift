@@ -1,6 +1,7 @@
 import Dispatch
 import Sluice
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceJSONL

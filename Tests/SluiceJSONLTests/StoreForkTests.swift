@@ -2,6 +2,7 @@ import Foundation
 import Sluice
 import SluiceJSONL
 import SluiceTesting
+import TestSupport
 import Testing
 
 #if compiler(>=6.2) && (os(macOS) || os(Linux))

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceJSONL
@@ -156,17 +157,6 @@ extension TemporaryDirectory {
 
     func segments() throws -> [String] {
         try files().filter { !$0.contains("/rejected/") }
-    }
-
-    func read(_ name: String) throws -> [UInt8] {
-        try OpenFile("\(path)/\(name)", [], in: TemporaryDirectory.system).read(upTo: 1 << 24)
-    }
-
-    func write(_ bytes: [UInt8], to name: String) throws {
-        try TemporaryDirectory.system.makeDirectories(FilePath.parent(of: "\(path)/\(name)"))
-        let file = try OpenFile("\(path)/\(name)", [.write, .create], in: TemporaryDirectory.system)
-        try file.truncate(to: 0)
-        try file.write(bytes[...])
     }
 
     /// Leaves events behind, like a process that has ended.

@@ -1,6 +1,7 @@
 import Foundation
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import Sluice

@@ -1,5 +1,6 @@
 import Foundation
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -10,11 +11,8 @@ struct AcmeFormatTests {
 
     @Test("the format is the one in the documentation, in at most 40 lines")
     func formatIsDocumented() throws {
-        let file = URL(fileURLWithPath: #filePath)
-        let root = (0..<4).reduce(file) { url, _ in url.deletingLastPathComponent() }
-        let page = try String(contentsOf: root.appendingPathComponent("Docs/WireFormats.md"), encoding: .utf8)
-        let source = try String(
-            contentsOf: file.deletingLastPathComponent().appendingPathComponent("AcmeFormat.swift"), encoding: .utf8)
+        let page = try Repository.text("Docs/WireFormats.md")
+        let source = try Repository.text("Tests/SluiceHTTPTests/Formats/AcmeFormat.swift")
         #expect(page.contains("```swift\n" + source + "```"))
         #expect(source.split(separator: "\n").count <= 40)
     }

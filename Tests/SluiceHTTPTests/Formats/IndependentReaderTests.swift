@@ -1,6 +1,6 @@
 import Foundation
 import Sluice
-import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -36,7 +36,7 @@ struct IndependentReaderTests {
     @Test(
         "it finds the events in the bodies of every format, plain and compressed",
         .enabled(if: hasPython || isCI, "there is no python3"))
-    func readerFindsEvents() throws {
+    func readerFindsEvents() async throws {
         var cases: [Case] = []
         for sample in FormatSample.all {
             for batch in [try Batch.allKinds(), try Batch.numbered(50)] {
@@ -44,7 +44,7 @@ struct IndependentReaderTests {
                 cases.append(try Case(sample, batch, deflater: .system))
             }
         }
-        let output = try Self.run(cases)
+        let output = try await Self.run(cases)
         let expected = cases.map { "\($0.format) \($0.lines.count) \($0.headers["Content-Encoding"] ?? "plain")" }
         #expect(output.split(separator: "\n").map(String.init) == expected)
         let accepting = FormatSample.all.filter { $0.wire.acceptsGzip }
@@ -52,36 +52,21 @@ struct IndependentReaderTests {
     }
 
     @Test("it finds the events in Sensors' body without zlib", .enabled(if: hasPython || isCI, "there is no python3"))
-    func readerFindsStoredEvents() throws {
+    func readerFindsStoredEvents() async throws {
         let sample = try FormatSample.named("sensors")
         let batch = try Batch.numbered(50)
         var request = HTTPRequest(url: "https://host/sa")
         try SensorsFormat(token: nil, deflater: .storing).encode(batch, into: &request)
         let stored = try Case(sample, batch, request)
-        #expect(try Self.run([stored]) == "sensors 50 plain\n")
+        #expect(try await Self.run([stored]) == "sensors 50 plain\n")
     }
 
     /// - Returns: The reader's output.
-    private static func run(_ cases: [Case]) throws -> String {
-        let directory = try TemporaryDirectory()
-        let input = URL(filePath: directory.path).appending(path: "bodies.json")
-        try JSONEncoder().encode(cases).write(to: input)
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("bodies.py")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", script.path]
-        // The open file can be read after the directory is removed.
-        process.standardInput = try FileHandle(forReadingFrom: input)
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        let complaint = errors.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(String(decoding: complaint, as: UTF8.self))")
-        return String(decoding: text, as: UTF8.self)
+    private static func run(_ cases: [Case]) async throws -> String {
+        let script = Repository.root.appending(path: "Tests/SluiceHTTPTests/bodies.py").path
+        let result = try await Program.run(tool: "python3", [script], input: JSONEncoder().encode(cases))
+        #expect(result.status == 0, "\(result.errors)")
+        return result.text
     }
 }
 

@@ -3,6 +3,7 @@ import Sluice
 import SluiceIdentity
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -310,13 +311,11 @@ struct VerbTests {
 
     @Test("each test that the table of verbs names exists")
     func tableNamesTests() throws {
-        let file = URL(fileURLWithPath: #filePath)
-        let root = (0..<4).reduce(file) { url, _ in url.deletingLastPathComponent() }
-        let page = try String(contentsOf: root.appendingPathComponent("Docs/WireFormats.md"), encoding: .utf8)
+        let page = try Repository.text("Docs/WireFormats.md")
         for (mark, name, count) in [("verbs", "VerbTests", 52), ("sensors", "SensorsRecordTests", 13)] {
-            let source = try String(
-                contentsOf: file.deletingLastPathComponent().appendingPathComponent(name + ".swift"), encoding: .utf8)
-            #expect(page.contains("[\(mark)]: ../Tests/SluiceHTTPTests/Formats/\(name).swift"))
+            let path = "Tests/SluiceHTTPTests/Formats/\(name).swift"
+            let source = try Repository.text(path)
+            #expect(page.contains("[\(mark)]: ../\(path)"))
             let names = page.components(separatedBy: "`][\(mark)]").dropLast().compactMap {
                 $0.split(separator: "`").last
             }

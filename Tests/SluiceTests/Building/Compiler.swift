@@ -1,5 +1,5 @@
 import Foundation
-import SluiceTesting
+import TestSupport
 
 /// Runs the Swift compiler on a source text, with the modules that this test was built with.
 enum Compiler {
@@ -33,40 +33,12 @@ enum Compiler {
 
     /// Runs `swiftc` without blocking other tests. Returns its exit status and output.
     static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        let directory = try TemporaryDirectory()
-        defer { withExtendedLifetime(directory) {} }
-        let log = URL(filePath: directory.path).appending(path: "log")
-        try Data().write(to: log)
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["swiftc"] + arguments
-        // A file, not a pipe: the compiler never waits for this process to read.
-        let output = try FileHandle(forWritingTo: log)
-        process.standardOutput = output
-        process.standardError = output
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                continuation.resume(throwing: error)
-            }
-        }
-        return (process.terminationStatus, String(decoding: try Data(contentsOf: log), as: UTF8.self))
+        let result = try await Program.run(tool: "swiftc", arguments)
+        return (result.status, result.text + result.errors)
     }
 
-    /// The folder with the built modules: beside the test bundle.
+    /// The folder with the built modules.
     static func modules() throws -> URL {
-        let executable = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-        var folder = executable
-        while folder.path != "/" {
-            folder = folder.deletingLastPathComponent()
-            let candidate = folder.appending(path: "Modules")
-            if FileManager.default.fileExists(atPath: candidate.appending(path: "Sluice.swiftmodule").path) {
-                return candidate
-            }
-        }
-        throw Problem(description: "no built modules beside \(executable.path)")
+        try Program.built("Modules/Sluice.swiftmodule").deletingLastPathComponent()
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import SluiceTesting
+import TestSupport
 import Testing
 
 /// The core must run in a process without Foundation.
@@ -66,26 +66,5 @@ import Testing
             let imports = text.split(separator: "\n").filter { $0.contains("import ") && $0.contains("Foundation") }
             #expect(imports.isEmpty, "\(file.lastPathComponent) imports Foundation")
         }
-    }
-}
-
-/// The working copy that this test was compiled from.
-enum Repository {
-    static let root: URL = {
-        var folder = URL(filePath: #filePath)
-        while folder.path != "/",
-            !FileManager.default.fileExists(atPath: folder.appending(path: "Package.swift").path)
-        {
-            folder = folder.deletingLastPathComponent()
-        }
-        return folder
-    }()
-
-    static func swiftFiles(in path: String) throws -> [URL] {
-        let folder = root.appending(path: path)
-        guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else {
-            throw Compiler.Problem(description: "no folder \(folder.path)")
-        }
-        return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
     }
 }

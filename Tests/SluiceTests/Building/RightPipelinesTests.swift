@@ -230,8 +230,3 @@ import Testing
         #expect(host.pipeline.ledger.tracked == 1)
     }
 }
-
-/// Accepts everything.
-struct NullTransport: Transport {
-    func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
-}

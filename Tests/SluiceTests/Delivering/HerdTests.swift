@@ -1,4 +1,5 @@
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Many clients and one server after an outage.

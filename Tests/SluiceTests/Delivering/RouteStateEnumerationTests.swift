@@ -1,4 +1,5 @@
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import Sluice

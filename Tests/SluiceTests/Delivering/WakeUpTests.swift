@@ -1,6 +1,7 @@
 import Sluice
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Many rounds in real time, in which a lost wake-up or continuation would hang the test.

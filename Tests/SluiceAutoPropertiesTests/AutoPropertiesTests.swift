@@ -1,0 +1,232 @@
+import Sluice
+import TestSupport
+import Testing
+
+@testable import SluiceAutoProperties
+
+@Suite("AutoProperties: values from the system")
+struct AutoPropertiesTests {
+    /// A system that consists of these files.
+    private func system(
+        _ files: [String: String], links: [String: String] = [:], environment: [String: String] = [:],
+        directories: [String: [String]] = [:]
+    ) -> SystemReader {
+        SystemReader(
+            file: { files[$0] }, link: { links[$0] }, names: { directories[$0] ?? [] }, environment: { environment[$0] }
+        )
+    }
+
+    private func properties(_ system: SystemReader) throws -> Properties {
+        try #require(AutoProperties(system: system).processed()).properties
+    }
+
+    @Test("an unknown system adds only the process, the runtime and the library")
+    func nothingIsInvented() throws {
+        let names = try properties(SystemReader(processID: 7)).map(\.name)
+        #expect(Set(names) == ["$process_id", "$runtime", "$runtime_version", "$lib", "$lib_version"])
+    }
+
+    @Test("the name and the version of the library are set")
+    func libraryAndVersionAreSet() throws {
+        let properties = try properties(SystemReader())
+        #expect(properties["$lib"] == "Sluice")
+        #expect(properties["$lib_version"] == .string(LibraryVersion.current))
+    }
+
+    @Test("the app's name and version are the host's, otherwise the name is the program's")
+    func hostNamesApp() throws {
+        let system = SystemReader(program: "/usr/bin/shopd")
+        #expect(try properties(system)["$app_name"] == "shopd")
+        #expect(try properties(system)["$app_version"] == nil)
+        #expect(try properties(system)["$app_build"] == nil && properties(system)["$app_id"] == nil)
+        let auto = AutoProperties(appName: "Shop", appVersion: "2.4.1", appBuild: "1312", system: system)
+        let own = try #require(auto.processed()).properties
+        #expect(own["$app_build"] == "1312")
+        #expect(own["$app_name"] == "Shop")
+        #expect(own["$app_version"] == "2.4.1")
+        #expect(own["$process_name"] == "shopd")
+    }
+
+    @Test(
+        "the program is the file that runs, whatever its link is called",
+        arguments: [
+            ("/opt/shop/shopd", "-sh", "shopd"), ("/opt/shop/shopd (deleted)", "x", "shopd"), (nil, "./shopd", "shopd"),
+            (nil, "shopd", "shopd"), (nil, "", nil), (nil, "/", nil),
+        ] as [(String?, String, String?)])
+    func programIsRunningFile(link: String?, argument: String, name: String?) throws {
+        let system = SystemReader(link: { $0 == "/proc/self/exe" ? link : nil }, program: argument)
+        #expect(try properties(system)["$process_name"] == name.map { .string($0) })
+    }
+
+    @Test("the properties of the kernel and the host are set")
+    func kernelAndHostAreSet() throws {
+        let kernel = SystemReader.Kernel(name: "Linux", release: "6.1.0", machine: "aarch64", hostName: "web-3")
+        let properties = try properties(SystemReader(kernel: kernel, processorCount: 8))
+        #expect(properties["$os"] == "Linux")
+        #expect(properties["$kernel_version"] == "6.1.0")
+        #expect(properties["$architecture"] == "aarch64")
+        #expect(properties["$host_name"] == "web-3")
+        #expect(properties["$cpu_count"] == 8)
+    }
+
+    @Test("empty values from the kernel are left out")
+    func emptyKernelValuesAreLeftOut() throws {
+        let kernel = SystemReader.Kernel(name: "", release: " ", machine: "", hostName: "")
+        let names = try properties(SystemReader(kernel: kernel)).map(\.name)
+        #expect(!names.contains { ["$os", "$kernel_version", "$architecture", "$host_name"].contains($0) })
+    }
+
+    @Test(
+        "os-release is parsed in all its spellings",
+        arguments: [
+            ("NAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\n", "Debian GNU/Linux", "12"),
+            ("# comment\nNAME=Fedora\nVERSION_ID=41\n", "Fedora", "41"),
+            ("NAME='Alpine Linux'\r\nVERSION_ID=3.20.1\r\n", "Alpine Linux", "3.20.1"),
+            (#"NAME="A \"quoted\" \$name \\ x""#, #"A "quoted" $name \ x"#, nil),
+            ("NAME=\"Arch Linux\"\nBUILD_ID=rolling\n", "Arch Linux", nil),
+            ("NAME=\nVERSION_ID=\"\"\n", nil, nil),
+            ("NAME=\"unclosed\nNONSENSE\n=\n", "unclosed", nil),
+            ("PRETTY_NAME=x", nil, nil),
+            ("", nil, nil),
+        ] as [(String, String?, String?)])
+    func osReleaseIsParsed(text: String, name: String?, version: String?) throws {
+        for path in ["/etc/os-release", "/usr/lib/os-release"] {
+            let properties = try properties(system([path: text]))
+            #expect(properties["$os_name"] == name.map { .string($0) })
+            #expect(properties["$os_version"] == version.map { .string($0) })
+        }
+    }
+
+    @Test(
+        "maker and model come from the firmware, except for its placeholders",
+        arguments: [
+            (
+                ["/sys/class/dmi/id/sys_vendor": "LENOVO\n", "/sys/class/dmi/id/product_name": "20XW\n"], "LENOVO",
+                "20XW"
+            ),
+            (["/proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.1\0"], nil, "Raspberry Pi 4 Model B Rev 1.1"),
+            (
+                [
+                    "/sys/class/dmi/id/sys_vendor": "To Be Filled By O.E.M.\n",
+                    "/sys/class/dmi/id/product_name": "System Product Name\n",
+                ], nil, nil
+            ),
+            (["/sys/class/dmi/id/sys_vendor": "\n", "/sys/class/dmi/id/product_name": "  "], nil, nil),
+        ] as [([String: String], String?, String?)])
+    func firmwareNamesDevice(files: [String: String], manufacturer: String?, model: String?) throws {
+        let properties = try properties(system(files))
+        #expect(properties["$manufacturer"] == manufacturer.map { .string($0) })
+        #expect(properties["$model"] == model.map { .string($0) })
+    }
+
+    @Test(
+        "the memory is in bytes",
+        arguments: [
+            ("MemTotal:       16384256 kB\nMemFree: 1 kB\n", 16_777_478_144), ("MemTotal: ? kB\n", nil), ("", nil),
+            ("MemTotal: 9223372036854775807 kB\n", nil),
+        ] as [(String, PropertyValue?)])
+    func memoryIsInBytes(text: String, bytes: PropertyValue?) throws {
+        #expect(try properties(system(["/proc/meminfo": text]))["$memory_size"] == bytes)
+    }
+
+    @Test("the screen is the first that is connected, in its preferred mode")
+    func screenIsFirstConnected() throws {
+        let files = [
+            "/sys/class/drm/card0-DP-1/status": "disconnected\n", "/sys/class/drm/card0-DP-1/modes": "640x480\n",
+            "/sys/class/drm/card0-eDP-1/status": "connected\n",
+            "/sys/class/drm/card0-eDP-1/modes": "1920x1080\n1280x720\n",
+        ]
+        let directories = ["/sys/class/drm": ["version", "card0-eDP-1", "card0-DP-1", "card0"]]
+        let properties = try properties(system(files, directories: directories))
+        #expect(properties["$screen_width"] == 1_920)
+        #expect(properties["$screen_height"] == 1_080)
+    }
+
+    @Test(
+        "the language comes from LC_ALL, LC_MESSAGES or LANG, in this order",
+        arguments: [
+            (["LANG": "de_DE.UTF-8"], "de_DE"), (["LANG": "de_DE", "LC_MESSAGES": "fr_FR@euro"], "fr_FR"),
+            (["LANG": "de_DE", "LC_ALL": "sr_RS.UTF-8@latin"], "sr_RS"), (["LANG": "de_DE", "LC_ALL": ""], "de_DE"),
+            (["LANG": "C.UTF-8"], nil), (["LANG": "POSIX"], nil), (["LANG": "de_DE", "LC_ALL": "C"], nil), ([:], nil),
+        ] as [([String: String], String?)])
+    func languageHasOrderOfVariables(environment: [String: String], locale: String?) throws {
+        #expect(try properties(system([:], environment: environment))["$locale"] == locale.map { .string($0) })
+    }
+
+    @Test(
+        "the time zone is that of TZ, otherwise the system's",
+        arguments: [
+            (["TZ": "Asia/Tokyo"], "/usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Asia/Tokyo"),
+            (["TZ": ":Asia/Tokyo"], nil, nil, "Asia/Tokyo"),
+            (["TZ": "/usr/share/zoneinfo/Asia/Tokyo"], nil, nil, "Asia/Tokyo"),
+            (["TZ": "/etc/mine"], "/usr/share/zoneinfo/Europe/Berlin", nil, nil),
+            (["TZ": ""], "/usr/share/zoneinfo/Europe/Berlin", nil, "UTC"),
+            ([:], "../usr/share/zoneinfo/Europe/Berlin", "Europe/Rome\n", "Europe/Berlin"),
+            ([:], "/usr/share/zoneinfo/America/Argentina/Ushuaia", nil, "America/Argentina/Ushuaia"),
+            ([:], "/etc/elsewhere", "Europe/Rome\n", "Europe/Rome"),
+            ([:], nil, "Europe/Rome\n", "Europe/Rome"),
+            ([:], nil, nil, nil),
+        ] as [([String: String], String?, String?, String?)])
+    func timeZoneIsTZOrSystem(row: (environment: [String: String], link: String?, file: String?, zone: String?)) throws
+    {
+        let system = system(
+            row.file.map { ["/etc/timezone": $0] } ?? [:], links: row.link.map { ["/etc/localtime": $0] } ?? [:],
+            environment: row.environment)
+        #expect(try properties(system)["$timezone"] == row.zone.map { .string($0) })
+    }
+
+    @Test("the UTC offset is that of the event's own time, and is computed once in a quarter of an hour")
+    func utcOffsetIsThatOfEventTime() throws {
+        let calls = Locked(0)
+        let change = Timestamp(milliseconds: 1_774_746_000_000)  // 2026-03-29T01:00Z, summer time in Berlin
+        let auto = AutoProperties(
+            system: SystemReader(utcOffset: { time in
+                calls.withLock { $0 += 1 }
+                return time < change ? 60 : 120
+            }))
+        func offset(_ milliseconds: Int64) -> PropertyValue? {
+            var event = Event.named()
+            event.time.milliseconds = milliseconds
+            _ = auto.process(&event)
+            return event.properties["$utc_offset"]
+        }
+        #expect(offset(change.milliseconds - 1) == 60)
+        #expect(offset(change.milliseconds) == 120)
+        #expect(offset(change.milliseconds + 899_999) == 120)
+        #expect(calls.withLock { $0 } == 2)
+        #expect(offset(change.milliseconds - 1) == 60)
+        #expect(offset(-1) == 60)
+        #expect(offset(.min) == 60)
+        #expect(offset(.max) == 120)
+    }
+
+    @Test("this machine has the expected properties")
+    func machineHasExpectedProperties() async throws {
+        let test = try TestPipeline { AutoProperties() }
+        test.pipeline.track("Event", ["a": 1])
+        let properties = try await test.event().properties
+        #expect(properties["a"] == 1)
+        for name in ["$os", "$architecture", "$process_name", "$app_name", "$host_name"] {
+            guard case .string(let value) = properties[name] else {
+                Issue.record("no \(name)")
+                continue
+            }
+            #expect(!value.isEmpty && value.lowercased() != "unknown")
+        }
+        #if os(Linux)
+            #expect(properties["$os"] == "Linux")
+            guard case .int(let memory) = properties["$memory_size"] else {
+                Issue.record("no $memory_size")
+                return
+            }
+            #expect(memory > 0)
+        #endif
+        guard case .int(let process) = properties["$process_id"], case .int(let offset) = properties["$utc_offset"],
+            case .int(let processors) = properties["$cpu_count"]
+        else {
+            Issue.record("no process, offset or processors")
+            return
+        }
+        #expect(process > 0 && abs(offset) <= 14 * 60 && processors > 0)
+    }
+}

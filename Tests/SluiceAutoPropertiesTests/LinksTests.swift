@@ -1,0 +1,304 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceAutoProperties
+
+@Suite("Links and push messages")
+struct LinksTests {
+    /// The event of one opening.
+    private func opened(_ url: String, referrer: String? = nil, _ properties: Properties = [:]) async throws -> Event {
+        let links = Links()
+        let test = try TestPipeline { links }
+        links.opened(url, referrer: referrer, properties)
+        return try await test.event()
+    }
+
+    private func campaign(_ url: String) -> [String: String] { LinkAddress(url, secrets: []).campaign }
+
+    // MARK: Events
+
+    @Test("a link is tracked with its URL, its referrer and its campaign")
+    func linkIsTracked() async throws {
+        let url =
+            "https://shop.example/sale?utm_source=news&utm_medium=email&utm_campaign=spring&utm_term=t&utm_content=c&gclid=G&page=2"
+        let event = try await opened(url, referrer: "https://mail.example/", ["mine": 1])
+        #expect(event.name == "$DeepLinkOpened")
+        let own: Properties = [
+            "mine": 1, "$gclid": "G", "$utm_campaign": "spring", "$utm_content": "c", "$utm_medium": "email",
+            "$utm_source": "news", "$utm_term": "t", "$referrer": "https://mail.example/", "$url": .string(url),
+        ]
+        for property in own { #expect(event.properties[property.name] == property.value, "\(property.name)") }
+        #expect(event.properties.count == own.count + 14)
+        #expect(event.properties["$first_utm_source"] == "news" && event.properties["$latest_gclid"] == "G")
+    }
+
+    @Test("the host's own properties take precedence")
+    func ownPropertiesTakePrecedence() async throws {
+        let event = try await opened("https://a.example/?utm_source=x", ["$url": "mine", "$utm_source": "me"])
+        #expect(event.properties["$url"] == "mine" && event.properties["$utm_source"] == "me")
+    }
+
+    @Test("the first campaign stays, and the last one is replaced as a whole")
+    func firstStaysAndLastIsReplaced() async throws {
+        let links = Links()
+        let test = try TestPipeline { links }
+        test.pipeline.track("Before")
+        links.opened("https://a.example/?utm_source=one&utm_term=shoes", referrer: "https://r.example")
+        links.opened("https://a.example/plain")
+        test.pipeline.track("Between")
+        links.opened("shop://x?fbclid=F")
+        test.pipeline.track("After")
+        let events = await test.events()
+        let first: Properties = [
+            "$first_utm_source": "one", "$first_utm_term": "shoes", "$first_referrer": "https://r.example",
+        ]
+        #expect(events[0].properties.isEmpty)
+        #expect(
+            events[3].properties
+                == first + [
+                    "$latest_utm_source": "one", "$latest_utm_term": "shoes", "$latest_referrer": "https://r.example",
+                ])
+        #expect(events[5].properties == first + ["$latest_fbclid": "F"])
+        #expect(links.campaigns == events[5].properties)
+    }
+
+    @Test("a push message has a campaign, its own or that of its link")
+    func pushIsTracked() async throws {
+        let links = Links()
+        let test = try TestPipeline { links }
+        links.pushOpened()
+        #expect(links.campaigns.isEmpty)
+        links.pushOpened("spring", ["id": 7])
+        links.pushOpened("b", source: "news", url: "shop://sale?utm_campaign=c&utm_medium=m&utm_term=t&token=x")
+        links.pushOpened(url: "shop://sale?utm_campaign=c")
+        let events = await test.events()
+        #expect(events.map(\.name) == Array(repeating: "$PushOpened", count: 4))
+        let utm = events.map { event in
+            ["campaign", "source", "medium", "term"].map { event.properties["$utm_\($0)"]?.string }
+        }
+        #expect(
+            utm == [
+                [nil, nil, nil, nil], ["spring", "push", "push", nil], ["b", "news", "m", "t"],
+                ["c", "push", "push", nil],
+            ])
+        #expect(events[1].properties["id"] == 7)
+        #expect(events[2].properties["$url"]?.string?.hasSuffix("&token=[redacted]") == true)
+        #expect(links.campaigns["$first_utm_campaign"] == "spring")
+    }
+
+    @Test("reset forgets both campaigns")
+    func resetForgets() async throws {
+        let directory = try TemporaryDirectory()
+        let links = Links(persistedIn: .file(directory.path))
+        links.opened("https://a.example/?utm_source=one")
+        links.reset()
+        #expect(links.campaigns.isEmpty)
+        links.opened("https://a.example/?utm_source=two")
+        #expect(Links(persistedIn: .file(directory.path)).campaigns["$first_utm_source"] == "two")
+    }
+
+    // MARK: Across launches
+
+    @Test("both campaigns are on disk when the method returns")
+    func campaignsAreKept() throws {
+        let directory = try TemporaryDirectory()
+        let first = Links(persistedIn: .file(directory.path))
+        first.opened("https://a.example/?utm_source=one")
+        first.opened("https://a.example/?utm_source=two")
+        let next = Links(persistedIn: .file(directory.path))
+        #expect(next.campaigns == ["$first_utm_source": "one", "$latest_utm_source": "two"])
+        next.opened("https://a.example/?utm_source=three")
+        let third = Links(persistedIn: .file(directory.path))
+        #expect(third.campaigns == ["$first_utm_source": "one", "$latest_utm_source": "three"])
+    }
+
+    @Test(
+        "after damage the first campaign is unknown, and no later one is called the first",
+        arguments: [
+            "", "{", #"{"links":{"first":1},"checksum":"0"}"#,
+        ])
+    func damageMakesFirstUnknown(text: String) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Array(text.utf8), to: "links.json")
+        let links = Links(persistedIn: .file(directory.path))
+        links.opened("https://a.example/?utm_source=two")
+        #expect(links.campaigns == ["$latest_utm_source": "two"])
+        #expect(try directory.read("links.json.corrupt") == Array(text.utf8))
+        #expect(Links(persistedIn: .file(directory.path)).campaigns == ["$latest_utm_source": "two"])
+    }
+
+    @Test("a place that can't be written is reported, and the campaigns count until the process ends")
+    func unwritablePlaceIsReported() async throws {
+        let links = Links(persistedIn: .file("/dev/null/state"))
+        let test = try TestPipeline { links }
+        links.opened("https://a.example/?utm_source=one")
+        links.opened("https://a.example/?utm_source=two")
+        #expect(links.campaigns == ["$first_utm_source": "one", "$latest_utm_source": "two"])
+        #expect(!test.diagnostics.isEmpty)
+        #expect(await test.events().count == 2)
+    }
+
+    @Test("a state that can be read again later keeps its first campaign")
+    func unreadableStateIsKept() throws {
+        let directory = try TemporaryDirectory()
+        Links(persistedIn: .file(directory.path)).opened("https://a.example/?utm_source=one")
+        struct Locked: Error {}
+        let isLocked = Sluice.Locked(true)
+        let bytes = try directory.read("links.json")
+        let written = Sluice.Locked<[UInt8]?>(nil)
+        let links = Links(
+            persistedIn: Persistence(
+                named: "a keychain",
+                read: { _ in
+                    if isLocked.withLock(\.self) { throw Locked() }
+                    return bytes
+                }, write: { _, bytes in written.withLock { $0 = bytes } }))
+        links.opened("https://a.example/?utm_source=two")
+        #expect(written.withLock { $0 } == nil)
+        isLocked.withLock { $0 = false }
+        links.opened("https://a.example/?utm_source=three")
+        #expect(links.campaigns == ["$first_utm_source": "one", "$latest_utm_source": "three"])
+        #expect(written.withLock { $0 } != nil)
+    }
+
+    // MARK: Reading URLs
+
+    @Test(
+        "campaigns are read from the queries of URLs of all kinds",
+        arguments: [
+            ("https://a.example/?utm_source=a%20b+c%2Bd", "a b c+d"),
+            ("https://a.example?utm_source=x#utm_source=y", "x"),
+            ("https://a.example/#/route?utm_source=x", nil), ("https://a.example/?utm_source=&utm_source=x", "x"),
+            ("https://a.example/?utm_source=x&utm_source=y", "x"), ("https://[2001:db8::1]:8080/?utm_source=x", "x"),
+            ("http://[::1?utm_source=x", "x"), ("mailto:a@b.example?utm_source=x", "x"),
+            ("shop:product/7?utm_source=x", "x"),
+            ("?utm_source=x", "x"), ("utm_source=x", nil), ("https://a.example/?a=1?utm_source=x", nil),
+            ("https://a.example/?utm%5Fsource=x", "x"), ("https://a.example/?UTM_SOURCE=x", nil),
+            ("https://a.example/?utm_source=%E2%82%AC", "€"), ("https://a.example/?utm_source=日本", "日本"),
+            ("https://a.example/?utm_source", nil), ("https://a.example/?utm_source=a=b", "a=b"), ("", nil), ("?", nil),
+            ("#", nil), ("://", nil), ("//", nil), ("https://", nil), ("https://a.example/?&&=&=x&utm_source=x&", "x"),
+            ("https://a.example/?utm_source=a%00b", "a\0b"),
+        ] as [(String, String?)])
+    func campaignIsRead(url: String, source: String?) {
+        #expect(campaign(url)["utm_source"] == source)
+    }
+
+    @Test(
+        "repairs are counted: repeated parameters, incomplete escapes, bytes that are not UTF-8",
+        arguments: [
+            ("utm_source=x&utm_source=y", "x", true), ("utm_source=%", "%", true), ("utm_source=%4", "%4", true),
+            ("utm_source=%zz", "%zz", true), ("utm_source=%FF", "\u{FFFD}", true), ("utm_source=%C3", "\u{FFFD}", true),
+            ("utm_source=%C3%A9", "é", false), ("utm_source=x&other=%FF&other=1&other=2", "x", false),
+        ])
+    func repairsAreCounted(query: String, source: String, isRepaired: Bool) async throws {
+        let links = Links()
+        let test = try TestPipeline { links }
+        links.opened("https://a.example/?\(query)")
+        #expect(links.campaigns["$first_utm_source"] == .string(source))
+        #expect(test.pipeline.ledger.sanitized == (isRepaired ? [.repairedLink: 1] : [:]))
+        _ = await test.events()
+    }
+
+    @Test(
+        "users, passwords and secret parameters are not in the event",
+        arguments: [
+            ("https://user:pass@a.example/x?y=1", "https://a.example/x?y=1"),
+            ("https://user@a.example", "https://a.example"), ("https://a@b:c@a.example/", "https://a.example/"),
+            ("https://u:p@[::1]:80/p", "https://[::1]:80/p"), ("//u:p@a.example/x", "//a.example/x"),
+            ("https://a.example/u@v", "https://a.example/u@v"),
+            ("https://a.example/?m=a@b", "https://a.example/?m=a@b"),
+            ("https://a.example/?token=s3cr3t&x=1", "https://a.example/?token=[redacted]&x=1"),
+            ("https://a.example/?TOKEN=s3cr3t", "https://a.example/?TOKEN=[redacted]"),
+            ("https://a.example/?%74oken=s3cr3t", "https://a.example/?%74oken=[redacted]"),
+            ("https://a.example/?token=s3%26cr3t=x", "https://a.example/?token=[redacted]"),
+            ("https://a.example/cb#access_token=s3cr3t&x=1", "https://a.example/cb#access_token=[redacted]&x=1"),
+            ("https://a.example/#/reset?token=s3cr3t", "https://a.example/#/reset?token=[redacted]"),
+            ("shop://login?code=s3cr3t", "shop://login?code=[redacted]"),
+            ("https://a.example/?tokens=x&token", "https://a.example/?tokens=x&token"),
+            ("https://user:s3cr3t\\@a.example/", "https://a.example/"),
+        ])
+    func secretsAreRedacted(url: String, text: String) async throws {
+        let event = try await opened(url, referrer: url)
+        #expect(event.properties["$url"] == .string(text))
+        #expect(event.properties["$referrer"] == .string(text))
+    }
+
+    @Test("the host can choose the secret names, and none")
+    func hostChoosesSecretNames() async throws {
+        let links = Links(redacting: ["Ticket", "utm_source"])
+        let test = try TestPipeline { links }
+        links.opened("https://a.example/?ticket=1&token=2&utm_source=3")
+        let event = try await test.event()
+        #expect(event.properties == ["$url": "https://a.example/?ticket=[redacted]&token=2&utm_source=[redacted]"])
+        #expect(LinkAddress("https://a.example/?token=2", secrets: []).text == "https://a.example/?token=2")
+    }
+
+    // MARK: Limits
+
+    @Test("a URL of a megabyte with 10,000 campaign parameters is bounded, and counted")
+    func hugeURLIsBounded() async throws {
+        let links = Links()
+        let test = try TestPipeline { links }
+        let parameters = (0..<10_000).map { "utm_source=\($0)&utm_term=\(String(repeating: "x", count: 85))" }
+        links.opened(
+            "https://a.example/?" + parameters.joined(separator: "&"), referrer: String(repeating: "r", count: 1 << 20))
+        let event = try await test.event()
+        #expect(event.properties["$utm_source"] == "0")
+        #expect(event.properties["$url"]?.string?.utf8.count == 8_192)
+        #expect(event.properties["$referrer"]?.string?.utf8.count == 8_192)
+        #expect(test.pipeline.ledger.sanitized == [.truncatedString: 1, .repairedLink: 1])
+    }
+
+    @Test("values are limited to whole characters")
+    func valuesAreLimited() async throws {
+        let value = String(repeating: "é", count: 600)
+        let event = try await opened("https://a.example/?utm_source=a\(value)")
+        #expect(event.properties["$utm_source"] == .string("a" + String(repeating: "é", count: 511)))
+        let links = Links()
+        let test = try TestPipeline { links }
+        links.pushOpened(value)
+        #expect(try await test.event().properties["$utm_campaign"]?.string?.utf8.count == 1_024)
+        #expect(test.pipeline.ledger.sanitized == [.truncatedString: 1])
+    }
+
+    @Test("a URL is truncated between characters, and its last parameter isn't read")
+    func truncationIsBetweenCharacters() {
+        for shift in 0..<4 {
+            let start = "https://a.example/?" + String(repeating: "x", count: shift) + "&utm_source="
+            let address = LinkAddress(start + String(repeating: "😀", count: 3_000), secrets: [])
+            #expect(address.isTruncated && address.campaign.isEmpty)
+            #expect((8_189...8_192).contains(address.text.utf8.count))
+            #expect(!address.text.contains("\u{FFFD}"))
+        }
+    }
+
+    @Test("a password that is longer than the limit is not in the event")
+    func longPasswordIsRemoved() {
+        let address = LinkAddress("https://user:" + String(repeating: "p", count: 9_000) + "@a.example/", secrets: [])
+        #expect(address.text == "https://")
+        let path = LinkAddress("https://a.example/" + String(repeating: "p", count: 9_000), secrets: [])
+        #expect(path.text.hasPrefix("https://a.example/ppp"))
+    }
+
+    @Test("no text crashes it, and every result is bounded")
+    func randomTextsAreBounded() {
+        var random = SystemRandomNumberGenerator()
+        let pieces = [
+            "%", "%F", "%ff", "&", "=", "?", "#", "/", "//", ":", "@", "[", "]", "+", "utm_source", "token", "\0", "é",
+            "😀",
+            "\\", "utm_source=", "https://", "mailto:", " ", "\r\n",
+        ]
+        for _ in 0..<5_000 {
+            let text = (0..<Int.random(in: 0...30, using: &random)).map { _ in
+                pieces.randomElement(using: &random) ?? ""
+            }
+            .joined()
+            let address = LinkAddress(text, secrets: ["token"])
+            #expect(address.text.utf8.count <= text.utf8.count + 10 * text.count)
+            #expect(address.campaign.keys.allSatisfy { $0 == "utm_source" })
+        }
+    }
+}

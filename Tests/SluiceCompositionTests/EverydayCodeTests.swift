@@ -1,0 +1,342 @@
+import Foundation
+import Sluice
+import SluiceAutoProperties
+import SluiceDuration
+import SluiceFoundation
+import SluiceIdentity
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// Code as developers write it. That it compiles is half of the test; the other half is the event that it tracks.
+@Suite("Everyday code compiles, and tracks the values that it shows")
+struct EverydayCodeTests {
+    enum Plan: String, Encodable, PropertyConvertible { case free, pro }
+    enum Level: Int, PropertyConvertible { case low = 1, high }
+    struct Money: PropertyConvertible {
+        let cents: Int
+        var propertyValue: PropertyValue { .double(Double(cents) / 100) }
+    }
+    struct Item: Encodable {
+        let sku: String
+        let count: Int
+    }
+    struct Purchase: TrackedEvent {
+        static let eventName = "Purchase"
+        let items: [Item]
+        let plan: Plan
+        var coupon: String?
+    }
+
+    /// A line of a host, and the properties of the event that it tracks.
+    struct Snippet: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let expected: Properties
+        let code: @Sendable (Host) throws -> Void
+
+        init(_ name: String, _ expected: Properties, _ code: @escaping @Sendable (Host) throws -> Void) {
+            testDescription = name
+            self.expected = expected
+            self.code = code
+        }
+    }
+
+    /// The plugins and variables of a host.
+    struct Host: Sendable {
+        let store = RecordingStore()
+        let timers = DurationTimer()
+        let screens = Screens()
+        let identity = Identity(persistedIn: .memory)
+        let superProperties = AutoProperties()
+        let context = Asking()
+        let pipeline: Pipeline
+
+        let query = "shoes"
+        let count = 3
+        let price = 12.5
+        let isGift = true
+        let coupon: String? = nil
+        let nickname: String? = "Kim"
+        let tags = ["a", "b"]
+        let scores = ["kim": 1, "alex": 2]
+        let plan = Plan.pro
+        let date = Date(timeIntervalSince1970: 1_800_000_000.123)
+        let url: URL
+        let uuid: UUID
+
+        init() throws {
+            url = try #require(URL(string: "https://shop.example/a?b=c"))
+            uuid = try #require(UUID(uuidString: "01A2007F-E003-76DB-BCCB-B2A529CD75A3"))
+            let (store, timers, screens, identity, context) = (store, timers, screens, identity, context)
+            pipeline = try Pipeline {
+                timers
+                screens
+                identity
+                context
+                store
+                NullTransport()
+            }
+        }
+
+        /// The properties of the last event, or the object of that name in them.
+        func last(_ object: String? = nil) -> Properties? {
+            let properties = store.events.last?.properties
+            return object.map { properties?[$0]?.object } ?? properties
+        }
+    }
+
+    final class Asking: Processor {
+        let context = PluginContext()
+        func process(_ event: inout Event) -> Disposition {
+            let length = event.name.count
+            if event.name == "Ask" { context.insert("Inserted", ["length": length], before: event) }
+            return .keep
+        }
+    }
+
+    static let moment = Timestamp(milliseconds: 1_800_000_000_123)
+
+    static let literals = [
+        Snippet("an empty call", [:]) { $0.pipeline.track("E") },
+        Snippet("literals", ["s": "x", "i": 1, "d": 1.5, "b": true, "n": nil]) {
+            $0.pipeline.track("E", ["s": "x", "i": 1, "d": 1.5, "b": true, "n": nil])
+        },
+        Snippet("negative literals", ["i": -1, "d": -1.5]) { $0.pipeline.track("E", ["i": -1, "d": -1.5]) },
+        Snippet("nested literals of several types", ["a": [1, "x", nil], "o": ["k": 1, "l": ["m": true]]]) {
+            $0.pipeline.track("E", ["a": [1, "x", nil], "o": ["k": 1, "l": ["m": true]]])
+        },
+        Snippet("an interpolation", ["text": "3 shoes"]) {
+            $0.pipeline.track("E", ["text": "\($0.count) \($0.query)"])
+        },
+        Snippet("a ternary of literals", ["kind": "gift"]) {
+            $0.pipeline.track("E", ["kind": $0.isGift ? "gift" : "own"])
+        },
+        Snippet("a sum of literals", ["n": 3, "s": "ab"]) { $0.pipeline.track("E", ["n": 1 + 2, "s": "a" + "b"]) },
+        Snippet("a multi-line string", ["text": "a\nb"]) {
+            $0.pipeline.track(
+                "E",
+                [
+                    "text": """
+                    a
+                    b
+                    """
+                ])
+        },
+    ]
+
+    static let variables = [
+        Snippet("a string", ["v": "shoes"]) { $0.pipeline.track("E", ["v": $0.query]) },
+        Snippet("an int", ["v": 3]) { $0.pipeline.track("E", ["v": $0.count]) },
+        Snippet("a double", ["v": 12.5]) { $0.pipeline.track("E", ["v": $0.price]) },
+        Snippet("a bool", ["v": true]) { $0.pipeline.track("E", ["v": $0.isGift]) },
+        Snippet("a float keeps its digits", ["v": 0.1]) { $0.pipeline.track("E", ["v": Float(0.1)]) },
+        Snippet("integers of all widths", ["a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9]) {
+            $0.pipeline.track(
+                "E",
+                [
+                    "a": Int8(1), "b": Int16(2), "c": Int32(3), "d": Int64(4), "e": UInt(5), "f": UInt8(6),
+                    "g": UInt16(7), "h": UInt32(8), "i": UInt64(9),
+                ])
+        },
+        Snippet("an integer beyond 64 bits", ["v": 18_446_744_073_709_551_615.0]) {
+            $0.pipeline.track("E", ["v": UInt64.max])
+        },
+        Snippet("a substring", ["v": "sho"]) { $0.pipeline.track("E", ["v": $0.query.prefix(3)]) },
+        Snippet("a character", ["v": "s"]) { $0.pipeline.track("E", ["v": Character("s")]) },
+        Snippet("several variables and a literal", ["a": "shoes", "b": 3, "c": "x", "d": nil]) {
+            $0.pipeline.track("E", ["a": $0.query, "b": $0.count, "c": "x", "d": .null])
+        },
+        Snippet("an optional that is nil", ["v": nil]) { $0.pipeline.track("E", ["v": $0.coupon]) },
+        Snippet("an optional with a value", ["v": "Kim"]) { $0.pipeline.track("E", ["v": $0.nickname]) },
+        Snippet("an optional with a default", ["v": "none"]) { $0.pipeline.track("E", ["v": $0.coupon ?? "none"]) },
+        Snippet("optional chaining", ["v": 3]) { $0.pipeline.track("E", ["v": $0.nickname?.count]) },
+        Snippet("an array", ["v": ["a", "b"]]) { $0.pipeline.track("E", ["v": $0.tags]) },
+        Snippet("an array of optionals", ["v": [1, nil]]) { $0.pipeline.track("E", ["v": [1, nil] as [Int?]]) },
+        Snippet("an array of arrays", ["v": [["a", "b"], []]]) { $0.pipeline.track("E", ["v": [$0.tags, []]]) },
+        Snippet("a slice", ["v": ["b"]]) { $0.pipeline.track("E", ["v": $0.tags[1...]]) },
+        Snippet("an array literal of variables", ["v": ["shoes", "Kim"]]) {
+            $0.pipeline.track("E", ["v": [$0.query, $0.nickname]])
+        },
+        Snippet("a dictionary", ["v": ["kim": 1, "alex": 2]]) { $0.pipeline.track("E", ["v": $0.scores]) },
+        Snippet("a dictionary of arrays", ["v": ["t": ["a", "b"]]]) { $0.pipeline.track("E", ["v": ["t": $0.tags]]) },
+        Snippet("an enum of strings", ["v": "pro"]) { $0.pipeline.track("E", ["v": $0.plan]) },
+        Snippet("a case of an enum of integers", ["v": 2]) { $0.pipeline.track("E", ["v": Level.high]) },
+        Snippet("a raw value", ["v": "pro"]) { $0.pipeline.track("E", ["v": $0.plan.rawValue]) },
+        Snippet("an array of enums", ["v": ["free", "pro"]]) { $0.pipeline.track("E", ["v": [Plan.free, .pro]]) },
+        Snippet("a type of the host", ["v": 12.34]) { $0.pipeline.track("E", ["v": Money(cents: 1_234)]) },
+        Snippet("a date", ["v": .date(moment)]) { $0.pipeline.track("E", ["v": $0.date]) },
+        Snippet("a URL", ["v": "https://shop.example/a?b=c"]) { $0.pipeline.track("E", ["v": $0.url]) },
+        Snippet("a UUID", ["v": "01A2007F-E003-76DB-BCCB-B2A529CD75A3"]) {
+            $0.pipeline.track("E", ["v": $0.uuid])
+        },
+        Snippet("a decimal", ["v": 12.5]) { $0.pipeline.track("E", ["v": Decimal(string: "12.50")]) },
+        Snippet("a timestamp", ["v": .date(moment)]) { $0.pipeline.track("E", ["v": moment]) },
+        Snippet("an event's id", ["v": "01a2007f-e003-76db-bccb-b2a529cd75a3"]) {
+            $0.pipeline.track("E", ["v": EventID("01a2007f-e003-76db-bccb-b2a529cd75a3")])
+        },
+    ]
+
+    static let expressions = [
+        Snippet("arithmetic", ["v": 42.5]) {
+            $0.pipeline.track("E", ["v": $0.price * Double($0.count) + 5])
+        },
+        Snippet("comparison and logic", ["v": true]) {
+            $0.pipeline.track("E", ["v": $0.count > 2 && !$0.tags.isEmpty])
+        },
+        Snippet("concatenation", ["v": "shoes!"]) { $0.pipeline.track("E", ["v": $0.query + "!"]) },
+        Snippet("a ternary of variables", ["v": "shoes"]) {
+            $0.pipeline.track("E", ["v": $0.isGift ? $0.query : "none"])
+        },
+        Snippet("calls of the standard library", ["a": "SHOES", "b": 3, "c": "a", "d": "a,b"]) {
+            $0.pipeline.track(
+                "E",
+                [
+                    "a": $0.query.uppercased(), "b": $0.scores.values.reduce(0, +), "c": $0.tags.first,
+                    "d": $0.tags.joined(separator: ","),
+                ])
+        },
+        Snippet("wrapped values still compile", ["a": "shoes", "b": 3, "c": .date(moment)]) {
+            $0.pipeline.track("E", ["a": .string($0.query), "b": .int($0.count), "c": .date($0.date)])
+        },
+        Snippet(
+            "wrapped values beside variables",
+            ["a": "shoes", "b": 3, "c": 12.5, "d": true, "e": .date(moment), "f": .date(moment), "g": nil]
+        ) {
+            $0.pipeline.track(
+                "E",
+                [
+                    "a": $0.query, "b": .int($0.count), "c": .double($0.price), "d": .bool($0.isGift),
+                    "e": .date($0.date), "f": .date(moment), "g": .null,
+                ])
+        },
+        Snippet(
+            "a mixed object and a mixed array beside a variable",
+            ["a": "shoes", "o": ["n": 3, "x": 1.5], "l": [1, "shoes", nil]]
+        ) {
+            $0.pipeline.track(
+                "E", ["a": $0.query, "o": .object(["n": $0.count, "x": 1.5]), "l": .array([1, $0.query, nil])])
+        },
+    ]
+
+    static let lists = [
+        Snippet("a list from a literal with variables", ["a": "shoes", "b": 1]) {
+            $0.pipeline.track("E", Properties(["a": $0.query, "b": 1]))
+        },
+        Snippet("a list of properties", ["a": 1, "b": "shoes"]) {
+            $0.pipeline.track("E", Properties([Property("a", 1), Property("b", $0.query)]))
+        },
+        Snippet("a dictionary variable", ["alex": 2, "kim": 1]) {
+            $0.pipeline.track("E", Properties(converting: $0.scores))
+        },
+        Snippet("a dictionary of any values", ["a": 1, "b": ["x", 2.5], "c": ["d": true]]) {
+            let dictionary: [String: Any] = ["a": 1, "b": ["x", 2.5] as [Any], "c": ["d": true]]
+            $0.pipeline.track("E", try Properties(converting: dictionary))
+        },
+        Snippet("the sum of two lists", ["a": 1, "b": "shoes", "c": 2]) {
+            let common: Properties = ["a": 1, "b": 0]
+            $0.pipeline.track("E", common + ["b": $0.query, "c": 2])
+        },
+        Snippet("a list that is changed", ["a": "shoes", "b": 3, "c": 4, "d": 5]) {
+            var properties: Properties = [:]
+            properties["a"] = $0.query
+            properties["b"] = $0.count
+            properties.append(Property("c", 4))
+            properties.merge(["d": $0.count + 2])
+            $0.pipeline.track("E", properties)
+        },
+        Snippet("a list that is read", ["a": "shoes", "b": 4]) {
+            let old = Properties(["a": $0.query, "b": $0.count])
+            $0.pipeline.track("E", ["a": old["a"]?.string, "b": (old["b"]?.int ?? 0) + 1])
+        },
+        Snippet("an encodable value", ["sku": "A-7", "count": 3]) {
+            $0.pipeline.track("E", try Properties(encoding: Item(sku: "A-7", count: $0.count)))
+        },
+        Snippet("a typed event", ["items": [["sku": "A-7", "count": 3]], "plan": "pro"]) {
+            $0.pipeline.track(Purchase(items: [Item(sku: "A-7", count: $0.count)], plan: $0.plan))
+        },
+    ]
+
+    static let verbs = [
+        Snippet("priority, id and configure", ["v": "shoes"]) {
+            let id = EventID(high: 1, low: 2)
+            let result = $0.pipeline.track("E", ["v": $0.query], priority: .critical, id: id) { $0.loginID = "l" }
+            let event = $0.store.events.last
+            #expect(result == id && event?.id == id && event?.priority == .critical && event?.loginID == "l")
+        },
+        Snippet("any tracker", ["v": "shoes"]) {
+            let analytics: any EventTracking = $0.pipeline
+            analytics.track("E", ["v": $0.query])
+        },
+        Snippet("a plugin's context", ["v": "shoes"]) { $0.context.context.track("E", ["v": $0.query]) },
+        Snippet("a timer by its name", ["v": "shoes"]) { $0.timers.end("E", ["v": $0.query], priority: .critical) },
+        Snippet("a timer by its token", ["v": "shoes", "$event_duration": 1]) {
+            $0.timers.end($0.timers.start("E"), ["v": $0.query, "$event_duration": 1])
+        },
+        Snippet("a screen that is entered", ["v": "shoes", "$screen_name": "S"]) {
+            $0.screens.enter("S", ["v": $0.query])
+        },
+        Snippet("a screen that is shown", ["v": "shoes", "$screen_name": "S"]) {
+            $0.screens.show("S", ["v": $0.query])
+        },
+    ]
+
+    static let snippets = literals + variables + expressions + lists + verbs
+
+    @Test("a snippet tracks its values", arguments: snippets)
+    func snippetTracksItsValues(snippet: Snippet) throws {
+        let host = try Host()
+        try snippet.code(host)
+        let event = try #require(host.store.events.last)
+        #expect(event.properties == snippet.expected, "\(event)")
+    }
+
+    @Test("there are at least 58 snippets")
+    func thereAreManySnippets() {
+        #expect(EverydayCodeTests.snippets.count >= 58)
+    }
+
+    @Test("every verb of every product takes variables")
+    func verbsTakeVariables() throws {
+        let host = try Host()
+        let (sku, amount) = ("A-7", 2)
+        host.pipeline.track("Ask")
+        #expect(host.store.events.map(\.name) == ["Inserted", "Ask"])
+        #expect(host.store.events.first?.properties["length"] == 3)
+
+        try host.identity.login("kim", ["sku": sku])
+        #expect(host.last()?["sku"] == "A-7")
+        try host.identity.join("company", "acme", ["size": amount])
+        #expect(host.last("$group_set") == ["size": 2])
+        try host.identity.setItem("book", "b1", ["pages": amount])
+        #expect(host.last("$item") == ["pages": 2])
+        host.identity.profile.set(["sku": sku])
+        #expect(host.last("$set") == ["sku": "A-7"])
+        host.identity.profile.setOnce(["sku": sku])
+        #expect(host.last("$set_once") == ["sku": "A-7"])
+        try host.identity.profile.increment(["visits": amount])
+        #expect(host.last("$increment") == ["visits": 2])
+        host.identity.profile.append(["skus": sku])
+        #expect(host.last("$append") == ["skus": ["A-7"]])
+
+        let screen = host.screens.enter("S")
+        host.screens.leave(screen, ["sku": sku])
+        #expect(host.last()?["sku"] == "A-7")
+        host.screens.enter("S")
+        host.screens.leave("S", ["amount": amount])
+        #expect(host.last()?["amount"] == 2)
+    }
+
+    @Test("super properties take variables")
+    func superPropertiesTakeVariables() throws {
+        let (sku, amount, none) = ("A-7", 2, String?.none)
+        let properties = AutoProperties()
+        properties.register(["sku": sku])
+        properties.registerOnce(["sku": amount, "amount": amount])
+        #expect(properties.registered == ["sku": "A-7", "amount": 2])
+        properties.registerDynamic("double") { amount * 2 }
+        properties.registerDynamic("none") { none }
+        let event = try #require(properties.processed())
+        #expect(event.properties["double"] == 4)
+        #expect(event.properties["none"] == nil)
+    }
+}

@@ -1,0 +1,128 @@
+import Sluice
+import SluiceFilters
+import SluiceIdentity
+import SluiceTesting
+import TestSupport
+import Testing
+
+@Suite("Sign-ups that a filter drops or holds")
+struct UnstoredSignUpTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func launch() -> Identity {
+        Identity(persistedIn: .file(directory.path))
+    }
+
+    @Test("a sign-up that was dropped without consent is tracked once when the app becomes active with it")
+    func droppedSignUpIsTrackedAfterGrant() async throws {
+        let identity = launch()
+        let consent = Consent(persistedIn: .memory)
+        let test = try TestPipeline {
+            consent
+            identity
+        }
+        try identity.login("a", ["method": "password"])
+        test.pipeline.signal(.didBecomeActive)
+        try consent.deny()
+        test.pipeline.signal(.didEnterBackground)
+        #expect(test.pipeline.ledger.dropped == [.consentPending: 2, .consentDenied: 1])
+        try consent.grant()
+        for _ in 1...2 { test.pipeline.signal(.didBecomeActive) }
+        try identity.login("a")
+        let event = try await test.event()
+        #expect(event.name == "$SignUp" && event.loginID == "a" && event.properties["method"] == "password")
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test("a sign-up while collection is disabled is tracked once by a later launch or login")
+    func droppedSignUpIsTrackedByLaterLaunch() async throws {
+        let first = launch()
+        let switches = CollectionSettings(persistedIn: .memory)
+        try switches.setEnabled(false)
+        let off = try TestPipeline {
+            switches
+            first
+        }
+        try first.login("a")
+        #expect(await off.events().isEmpty)
+        let second = launch()
+        let test = try TestPipeline {
+            switches
+            second
+        }
+        try switches.setEnabled(true)
+        try second.login("a")
+        #expect(try await test.event().name == "$SignUp")
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test(
+        "a held sign-up continues once in its launch, however often the app becomes active, and keeps its id in the next"
+    )
+    func heldSignUpContinuesOnce() async throws {
+        let identity = launch()
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let test = try TestPipeline {
+            identity
+            consent
+        }
+        try identity.login("a")
+        for _ in 1...3 { test.pipeline.signal(.didBecomeActive) }
+        #expect(consent.held == 1)
+        try consent.grant()
+        for _ in 1...3 { test.pipeline.signal(.didEnterBackground) }
+        let event = try await test.event()
+        #expect(event.loginID == "a")
+        // The identity doesn't know that it was released. A receiver recognizes the repetition by the id.
+        let repeated = try await TestPipeline { launch() }.event()
+        #expect(repeated.id == event.id && repeated.time == event.time)
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test("a held sign-up that was dropped is tracked by the next launch")
+    func droppedHeldSignUpIsTrackedByNextLaunch() async throws {
+        let first = launch()
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let test = try TestPipeline {
+            first
+            consent
+        }
+        try first.login("a")
+        try consent.deny()
+        #expect(await test.events().isEmpty)
+        let next = try TestPipeline { launch() }
+        #expect(try await next.event().loginID == "a")
+    }
+
+    @Test("a sign-up that a filter below drops is tried once per launch")
+    func filteredSignUpIsTriedOncePerLaunch() async throws {
+        let identity = launch()
+        let test = try TestPipeline {
+            identity
+            EventNames(denied: ["$SignUp"])
+        }
+        try identity.login("a")
+        for _ in 1...3 { test.pipeline.signal(.didBecomeActive) }
+        #expect(test.pipeline.ledger.dropped == [.filtered: 1])
+        _ = await test.events()
+        #expect(try await TestPipeline { launch() }.event().name == "$SignUp")
+    }
+
+    @Test("a sign-up that one of several pipelines stores is not repeated")
+    func signUpIsStoredByOnePipeline() async throws {
+        let identity = launch()
+        let open = try TestPipeline { identity }
+        let closed = try TestPipeline {
+            EventNames(denied: ["*"])
+            identity
+        }
+        try identity.login("a")
+        open.pipeline.signal(.didBecomeActive)
+        #expect(closed.pipeline.ledger.dropped == [.filtered: 1])
+        #expect(try await open.event().name == "$SignUp")
+    }
+}

@@ -1,0 +1,117 @@
+import Sluice
+import SluiceFilters
+import TestSupport
+import Testing
+
+@Suite("Limits: events stay within a backend's limits")
+struct LimitsTests {
+    @Test("an event within the limits is unchanged")
+    func eventsWithinLimitsAreUnchanged() throws {
+        let limits = Limits(
+            eventName: .dropEvent(over: 5), properties: .dropEvent(over: 3), propertyName: .dropEvent(over: 4),
+            string: .dropEvent(over: 4))
+        let properties: Properties = ["名前名前": "äöüß", "b": ["c": ["😀😀😀😀"]], "d": 123_456_789]
+        let event = try #require(limits.processed("Event", properties))
+        #expect(event.properties == properties)
+        #expect(event.reportedSanitizations.isEmpty)
+    }
+
+    @Test("cutting shortens names and strings to characters, and keeps the properties that were set first")
+    func cutShortens() throws {
+        let limits = Limits(
+            eventName: .cut(to: 3), properties: .cut(to: 2), propertyName: .cut(to: 2), string: .cut(to: 3))
+        let event = try #require(
+            limits.processed("Purchase", ["aé": "😀😀😀😀", "bbb": ["ccc": ["dddd", "eee"]], "f": 1, "g": 2]))
+        #expect(event.name == "Pur")
+        #expect(event.properties == ["aé": "😀😀😀", "bb": ["cc": ["ddd", "eee"]]])
+        #expect(
+            Set(event.reportedSanitizations) == [.truncatedName, .cutPropertyName, .truncatedString, .droppedProperty])
+    }
+
+    @Test("dropProperty drops the whole property that contains the excess")
+    func dropPropertyDropsWholeProperty() throws {
+        let limits = Limits(
+            properties: .dropProperty(over: 2), propertyName: .dropProperty(over: 3), string: .dropProperty(over: 3))
+        let event = try #require(
+            limits.processed("Event", ["long name": 1, "a": "long", "b": ["c": ["long"]], "d": 1, "e": 2, "f": 3]))
+        #expect(event.properties == ["d": 1, "e": 2])
+        #expect(event.reportedSanitizations == [.droppedProperty])
+    }
+
+    @Test(
+        "a dropped event is counted by its reason",
+        arguments: [
+            (Limits(eventName: .dropEvent(over: 3)), .eventNameTooLong),
+            (Limits(eventName: .dropProperty(over: 3)), .eventNameTooLong),
+            (Limits(properties: .dropEvent(over: 1)), .tooManyProperties),
+            (Limits(propertyName: .dropEvent(over: 3)), .propertyNameTooLong),
+            (Limits(string: .dropEvent(over: 3)), .stringTooLong),
+        ] as [(Limits, DropReason)])
+    func droppedEventCountsByReason(limits: Limits, reason: DropReason) async throws {
+        let test = try TestPipeline { limits }
+        test.pipeline.track("Event", ["a": ["long name": "long text"], "b": 2])
+        test.pipeline.track("E", ["a": 1])
+        #expect(try await test.event().name == "E")
+        #expect(test.pipeline.ledger.dropped == [reason: 1])
+        #expect(test.pipeline.ledger.sanitized.isEmpty)
+    }
+
+    @Test("if names are equal after cutting, one property stays and the other is counted")
+    func equalNamesKeepOneProperty() throws {
+        let limits = Limits(propertyName: .cut(to: 1))
+        let event = try #require(limits.processed("Event", ["ab": 1, "ac": 2]))
+        #expect(event.properties == ["a": 2])
+        #expect(Set(event.reportedSanitizations) == [.cutPropertyName, .droppedProperty])
+    }
+
+    @Test(
+        "lengths are Unicode scalars, and a cut never splits one",
+        arguments: [("äöü", "äö"), ("😀😀😀", "😀😀"), ("e\u{301}e", "e\u{301}"), ("ab", "ab"), ("", "")])
+    func lengthsAreUnicodeScalars(text: String, cut: String) throws {
+        let event = try #require(Limits(string: .cut(to: 2)).processed("Event", ["a": .string(text)]))
+        #expect(event.properties == ["a": .string(cut)])
+    }
+
+    @Test("limits of zero and below leave nothing", arguments: [0, -1, .min])
+    func zeroLimitsLeaveNothing(limit: Int) throws {
+        let limits = Limits(properties: .cut(to: limit), string: .cut(to: limit))
+        #expect(try #require(limits.processed("Event", ["a": "b"])).properties.isEmpty)
+    }
+
+    @Test("names of no length, or no names, are an error when the pipeline is built", arguments: [0, -1, .min])
+    func limitsWithoutNamesThrow(limit: Int) throws {
+        var names = Limits()
+        names.distinctEventNames = .dropEvent(over: limit)
+        let wrong = [
+            Limits(eventName: .cut(to: limit)), Limits(eventName: .setAside(over: limit)), Limits(names),
+            Limits(propertyName: .cut(to: limit)),
+        ]
+        for limits in wrong {
+            let error = #expect(throws: SluiceError.self) { try TestPipeline { limits } }
+            #expect(error?.code == .invalidArgument)
+        }
+        _ = try TestPipeline { Limits(eventName: .cut(to: 1), properties: .cut(to: limit), string: .cut(to: limit)) }
+    }
+
+    @Test("without rules there is no limit")
+    func noRuleSetsNoLimit() throws {
+        let properties = Properties((0..<1_000).map { ("\($0)", .int($0)) })
+        #expect(try #require(Limits().processed("Event", properties)).properties == properties)
+    }
+
+    @Test("only properties from above are limited")
+    func onlyStagesAboveAreLimited() async throws {
+        struct Adder: Processor {
+            func process(_ event: inout Event) -> Disposition {
+                event.properties["added"] = 1
+                return .keep
+            }
+        }
+        let test = try TestPipeline {
+            Limits(properties: .cut(to: 1))
+            Adder()
+        }
+        test.pipeline.track("Event", ["a": 1, "b": 2])
+        #expect(try await test.event().properties == ["a": 1, "added": 1])
+    }
+}

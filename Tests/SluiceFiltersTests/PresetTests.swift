@@ -1,0 +1,195 @@
+import Sluice
+import SluiceFilters
+import TestSupport
+import Testing
+
+/// The presets of `Limits`: events that pass, are cut, dropped or set aside.
+@Suite struct PresetTests {
+    private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    @Test("App Center's limits cut names and values, and keep the first 20 properties")
+    func appCenterCutsNamesAndValues() throws {
+        let limits = Limits(.appCenter)
+        var properties = Properties((0..<21).map { ("p\($0)", .int($0)) })
+        properties["p0"] = .string(Self.text(126))
+        let event = try #require(limits.processed(Self.text(257), properties))
+        #expect(event.name.count == 256)
+        #expect(event.properties.count == 20 && event.properties["p20"] == nil)
+        #expect(event.properties["p0"] == .string(Self.text(125)))
+        #expect(Set(event.reportedSanitizations) == [.truncatedName, .droppedProperty, .truncatedString])
+        let named = try #require(limits.processed("Event", [Self.text(126): 1]))
+        #expect(named.properties == [Self.text(125): 1])
+        let fine = try #require(limits.processed(Self.text(256), [Self.text(125): .string(Self.text(125))]))
+        #expect(fine.reportedSanitizations.isEmpty)
+    }
+
+    @Test("events with new names are dropped after 200 names, and known names still pass")
+    func appCenterDropsFurtherNames() async throws {
+        let test = try TestPipeline { Limits(.appCenter) }
+        for round in 1...2 {
+            for number in 0...200 { test.pipeline.track("Event \(number)", ["round": .int(round)]) }
+        }
+        #expect(test.pipeline.ledger.dropped == [.tooManyEventNames: 2])
+        #expect(await test.events().count == 400)
+    }
+
+    @Test("with a persistence, the 200 names are those of the installation")
+    func namesAreCountedAcrossLaunches() async throws {
+        let directory = try TemporaryDirectory()
+        func launch(_ numbers: Range<Int>) async throws -> Ledger {
+            let limits = Limits(.appCenter, persistedIn: .file(directory.path))
+            let test = try TestPipeline { limits }
+            for number in numbers { test.pipeline.track("Event \(number)") }
+            await limits.waitForWrites()
+            _ = await test.events()
+            return test.pipeline.ledger
+        }
+        #expect(try await launch(0..<150).dropped.isEmpty)
+        #expect(try await launch(100..<210).dropped == [.tooManyEventNames: 10])
+        #expect(try await launch(0..<202).dropped == [.tooManyEventNames: 2])
+        #expect(!directory.names.contains("event-names.json.corrupt"))
+    }
+
+    @Test(
+        "damaged names are kept aside and reported, and counted from 0",
+        arguments: ["", #"{"event-names":{"names":[1]}}"#])
+    func damagedNamesAreCountedAgain(text: String) async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Array(text.utf8), to: "event-names.json")
+        let test = try TestPipeline { Limits(.appCenter, persistedIn: .file(directory.path)) }
+        test.pipeline.track("Event")
+        #expect(test.diagnostics.count == 1)
+        #expect(try directory.read("event-names.json.corrupt") == Array(text.utf8))
+        #expect(await test.events().count == 1)
+    }
+
+    @Test("names that can't be read are not replaced, and events pass")
+    func unreadableNamesAreNotReplaced() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.makeDirectory("event-names.json")
+        let limits = Limits(.appCenter, persistedIn: .file(directory.path))
+        let test = try TestPipeline { limits }
+        test.pipeline.track("Event")
+        await limits.waitForWrites()
+        #expect(!test.diagnostics.isEmpty && directory.names == ["event-names.json"])
+        #expect(await test.events().count == 1)
+    }
+
+    @Test(
+        "Sensors' event names have up to 100 letters, digits, underscores and dollars, and don't begin with a digit",
+        arguments: [
+            ("Purchase_2", nil), ("$AppStart", nil), ("_x", nil), ("", .invalidName), ("2nd", .invalidName),
+            ("Event", nil), ("$SignUp", nil), ("With Space", .invalidName), ("Käse", .invalidName),
+            ("a-b", .invalidName),
+            (text(100), nil), (text(101), .eventNameTooLong),
+        ] as [(String, DropReason?)])
+    func sensorsLimitsEventNames(
+        name: String, reason: DropReason?
+    ) {
+        var event = Event.named(name)
+        #expect(Limits(.sensors).process(&event) == reason.map { .drop($0) } ?? .keep)
+    }
+
+    @Test(
+        "Sensors' properties with invalid or reserved names are left out and counted",
+        arguments: [
+            ("fine", true), ("$os", true), ("not fine", false), ("1st", false), ("Käse", false), ("distinct_id", false),
+            ("Time", false), ("users", false), ("timer", true), ("id", false), ("event", false), ("events", false),
+            ("properties", false), ("user_id", false), ("date", false), ("datetime", false), ("device_id", false),
+            ("first_id", false), ("second_id", false), ("original_id", false), ("USER_GROUP_a", false),
+            ("user_tag", false), ("user_t", true), ("users2", true), ("$device_id", true), ("$original_id", true),
+            ("$time_correction", true), (text(100), true), (text(101), false),
+        ])
+    func sensorsLeavesOutInvalidNames(name: String, stays: Bool) throws {
+        let event = try #require(Limits(.sensors).processed("Event", [name: 1, "other": 2]))
+        #expect(event.properties == (stays ? [name: 1, "other": 2] : ["other": 2]))
+        #expect(event.reportedSanitizations == (stays ? [] : [.droppedProperty]))
+    }
+
+    @Test("a host can reserve names and prefixes without a rule for characters")
+    func hostReservesNamesAndPrefixes() async throws {
+        var rules = Limits()
+        rules.reservedNames = ["Secret", "tmp_*"]
+        let test = try TestPipeline { Limits(rules) }
+        test.pipeline.track("Event", ["SECRET": 1, "Tmp_x": 2, "tmp": 3, "with space": 4])
+        test.pipeline.track("Secret")
+        #expect(test.pipeline.ledger.dropped.isEmpty)
+        #expect(test.pipeline.ledger.sanitized == [.droppedProperty: 1])
+        let events = await test.events()
+        #expect(events.map(\.name) == ["Event", "Secret"])
+        #expect(events[0].properties == ["tmp": 3, "with space": 4])
+    }
+
+    @Test(
+        "Sensors takes scalars, dates and lists of strings",
+        arguments: [
+            ("text", true), (1, true), (1.5, true), (true, true), (nil, true), (["a", "b"], true), ([], true),
+            (["a", 1], false), ([["a"]], false), (["a": 1], false), ([["a": 1]], false),
+        ] as [(PropertyValue, Bool)])
+    func sensorsLimitsValueTypes(value: PropertyValue, stays: Bool) throws {
+        let properties: Properties = ["p": value, "d": .date(Timestamp(milliseconds: 0))]
+        let event = try #require(Limits(.sensors).processed("Event", properties))
+        #expect(event.properties["p"] == (stays ? .some(value) : .none))
+        #expect(event.properties["d"] == .date(Timestamp(milliseconds: 0)))
+    }
+
+    @Test("Sensors' strings are cut to 8,191 characters, in lists too")
+    func sensorsCutsStrings() throws {
+        let long = PropertyValue.string(Self.text(8_192))
+        let event = try #require(Limits(.sensors).processed("Event", ["s": long, "l": ["a", long]]))
+        let cut = PropertyValue.string(Self.text(8_191))
+        #expect(event.properties == ["s": cut, "l": ["a", cut]])
+        #expect(event.reportedSanitizations == [.truncatedString])
+    }
+
+    @Test(
+        "an event that is set aside reaches the host unchanged, and is counted by its reason",
+        arguments: [
+            ("2nd", [:], .invalidName), ("Long name", [:], .invalidName), ("Longname", [:], .eventNameTooLong),
+            ("E", ["a b": 1], .invalidName), ("E", ["id": 1], .reservedName), ("E", ["o": ["a": 1]], .nestedValue),
+            ("E", ["$o": ["a": ["b": 1]]], .nestedValue), ("E", ["$o": [["a": 1]]], .nestedValue),
+            ("E", ["longname": 1], .propertyNameTooLong), ("E", ["s": "longtext"], .stringTooLong),
+            ("E", ["a": 1, "b": 2, "c": 3], .tooManyProperties),
+        ] as [(String, Properties, DropReason)])
+    func setAsideEventReachesHost(
+        name: String, properties: Properties, reason: DropReason
+    ) async throws {
+        var rules = Limits.sensors
+        rules.eventName = .setAside(over: 4)
+        rules.propertyName = .setAside(over: 4)
+        rules.string = .setAside(over: 4)
+        rules.properties = .setAside(over: 2)
+        rules.names = .setAside
+        rules.nesting = .setAside
+        let aside = Locked<[(Event, DropReason)]>([])
+        let test = try TestPipeline {
+            Limits(rules) { event, reason in aside.withLock { $0.append((event, reason)) } }
+        }
+        test.pipeline.track(name, properties)
+        test.pipeline.track("Fine", ["a": 1])
+        let found = aside.withLock { $0 }
+        #expect(found.map(\.0.name) == [name] && found.map(\.0.properties) == [properties])
+        #expect(found.map(\.1) == [reason])
+        #expect(test.pipeline.ledger.dropped == [reason: 1])
+        #expect(try await test.event().name == "Fine")
+    }
+
+    @Test("custom rules start from nothing or from a preset")
+    func customRulesStartFromPreset() throws {
+        let properties: Properties = ["any name": ["deep": [1, ["x": 2]]]]
+        #expect(try #require(Limits(Limits()).processed("Any name", properties)).properties == properties)
+        var rules = Limits.appCenter
+        rules.properties = nil
+        let many = Properties((0..<30).map { ("p\($0)", .int($0)) })
+        #expect(try #require(Limits(rules).processed("Event", many)).properties.count == 30)
+    }
+
+    @Test("cuts are counted in the ledger, once per event")
+    func cutsAreCountedOncePerEvent() async throws {
+        let test = try TestPipeline { Limits(.appCenter) }
+        let long = PropertyValue.string(Self.text(200))
+        for _ in 1...3 { test.pipeline.track("Event", ["a": long, "b": long]) }
+        #expect(test.pipeline.ledger.sanitized == [.truncatedString: 3])
+        _ = await test.events()
+    }
+}

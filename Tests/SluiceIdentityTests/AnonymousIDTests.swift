@@ -1,0 +1,192 @@
+import Sluice
+import SluiceIdentity
+import SluiceMemory
+import TestSupport
+import Testing
+
+/// The sources of the anonymous id, and its persistence.
+@Suite struct AnonymousIDTests {
+    /// A place in memory that can lose its contents, return wrong ones, or fail.
+    private final class Place: Sendable {
+        struct Failure: Error {}
+        struct State {
+            var bytes: [String: [UInt8]] = [:]
+            var cannotRead = false
+            var cannotWrite = false
+        }
+        let state = Locked(State())
+
+        var persistence: Persistence {
+            Persistence(
+                named: "a place",
+                read: { [state] item in
+                    try state.withLock { state in
+                        if state.cannotRead { throw Failure() }
+                        return state.bytes[item]
+                    }
+                },
+                write: { [state] item, bytes in
+                    try state.withLock { state in
+                        if state.cannotWrite { throw Failure() }
+                        state.bytes[item] = bytes
+                    }
+                })
+        }
+    }
+
+    private let first = Place()
+    private let second = Place()
+
+    private func launch(_ sources: [AnonymousIDSource] = []) -> Identity {
+        Identity(persistedIn: first.persistence.backedUp(by: second.persistence), anonymousIDFrom: sources)
+    }
+
+    @Test("the chain is the stored id, then each source in order, then a UUID")
+    func anonymousIDComesFromSourcesInOrder() throws {
+        let asked = Locked<[String]>([])
+        func source(_ name: String, _ id: String?) -> AnonymousIDSource {
+            AnonymousIDSource {
+                asked.withLock { $0.append(name) }
+                return id
+            }
+        }
+        let identity = launch([source("advertising", nil), source("vendor", "vendor id"), source("last", "no")])
+        #expect(identity.anonymousID == "vendor id")
+        #expect(asked.withLock { $0 } == ["advertising", "vendor"])
+        #expect(launch([source("again", "another")]).anonymousID == "vendor id")
+        #expect(asked.withLock { $0 } == ["advertising", "vendor"])
+        #expect(Identity(persistedIn: .memory, anonymousIDFrom: [source("none", nil)]).anonymousID?.count == 36)
+    }
+
+    @Test(
+        "an invalid id is ignored",
+        arguments: [
+            "", " \n", "\u{200B}", "a\u{0}b", "00000000-0000-0000-0000-000000000000", "0", "-",
+            String(repeating: "x", count: 256),
+        ])
+    func invalidIDsAreIgnored(id: String) {
+        #expect(launch([AnonymousIDSource { id }, AnonymousIDSource { "good" }]).anonymousID == "good")
+    }
+
+    @Test("a reset makes a new id, and never takes that of the device again")
+    func resetNeverReusesDeviceID() throws {
+        let identity = launch([AnonymousIDSource { "device" }])
+        try identity.login("a")
+        try identity.bind("crm_id", "7")
+        try identity.join("company", "acme")
+        try identity.reset()
+        #expect(identity.anonymousID != "device" && identity.anonymousID != nil)
+        #expect(identity.loginID == nil && identity.boundIDs.isEmpty && identity.groups.isEmpty)
+        #expect(launch().anonymousID == identity.anonymousID)
+    }
+
+    @Test("you can set the anonymous id, and it is kept")
+    func hostSetsAnonymousID() throws {
+        let identity = launch()
+        try identity.login("a")
+        try identity.setAnonymousID("mine")
+        #expect(identity.anonymousID == "mine" && identity.loginID == "a")
+        #expect(launch().anonymousID == "mine")
+        for id in ["", String(repeating: "x", count: 256)] {
+            let error = #expect(throws: SluiceError.self) { try identity.setAnonymousID(id) }
+            #expect(error?.code == .invalidArgument)
+        }
+        #expect(identity.anonymousID == "mine")
+    }
+
+    @Test("an id survives the loss of either place, and is written there again")
+    func idSurvivesLossOfEitherPlace() throws {
+        let id = launch().anonymousID
+        for place in [first, second] {
+            place.state.withLock { $0.bytes = [:] }
+            let identity = launch()
+            #expect(identity.anonymousID == id)
+            try identity.login("user")
+            try identity.logout()
+            #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
+        }
+        first.state.withLock { $0.bytes = [:] }
+        _ = launch().anonymousID
+        #expect(first.state.withLock { $0.bytes } == second.state.withLock { $0.bytes })
+    }
+
+    @Test("an id survives damage to either place, and repairs it")
+    func idSurvivesDamageToEitherPlace() throws {
+        let id = launch().anonymousID
+        for place in [first, second] {
+            place.state.withLock { $0.bytes["identity"] = [1, 2, 3] }
+            let identity = launch()
+            #expect(identity.anonymousID == id)
+            _ = try TestPipeline { identity }
+        }
+        for place in [first, second] {
+            #expect(place.state.withLock { $0.bytes["identity"]?.count } != 3)
+            #expect(place.state.withLock { $0.bytes["identity.corrupt"] } == [1, 2, 3])
+        }
+    }
+
+    @Test("an emptied place is filled again at the next launch")
+    func emptiedPlaceIsFilledAgain() throws {
+        let id = launch().anonymousID
+        for place in [second, first, second, first] {
+            place.state.withLock { $0.bytes = [:] }
+            #expect(launch().anonymousID == id)
+        }
+    }
+
+    @Test("the properties of a login survive a launch before they are tracked, or are refused")
+    func nestedLoginPropertiesAreKeptOrRefused() throws {
+        func nested(_ levels: Int) -> Properties {
+            (1..<levels).reduce(["a": 1] as Properties) { inner, _ in ["a": .object(inner)] }
+        }
+        let identity = launch()
+        #expect(throws: SluiceError.self) { try identity.login("user", nested(25)) }
+        #expect(identity.loginID == nil)
+        try identity.login("user", nested(24))
+        #expect(launch().loginID == "user")
+    }
+
+    @Test("an unreadable place never makes a new user: the id of the other place is used, or there is no id")
+    func unreadablePlaceMakesNoNewUser() throws {
+        first.state.withLock { $0.cannotRead = true }
+        let unknown = launch()
+        #expect(unknown.anonymousID == nil)
+        #expect(throws: SluiceError.self) { try TestPipeline { unknown } }
+        first.state.withLock { $0.cannotRead = false }
+        let id = launch().anonymousID
+        first.state.withLock { $0.cannotRead = true }
+        #expect(launch().anonymousID == id)
+    }
+
+    @Test("a failed write to either place is an error, and nothing changes")
+    func failedWriteChangesNothing() throws {
+        let identity = launch()
+        let id = identity.anonymousID
+        for place in [second, first] {
+            place.state.withLock { $0.cannotWrite = true }
+            let error = #expect(throws: SluiceError.self) { try identity.login("a") }
+            #expect(error?.code == .storageUnavailable)
+            #expect(identity.loginID == nil)
+            #expect(launch().loginID == nil && launch().anonymousID == id)
+            place.state.withLock { $0.cannotWrite = false }
+        }
+    }
+
+    @Test("an id that can't be repaired is used, and reported")
+    func failedRepairIsReported() throws {
+        let id = launch().anonymousID
+        first.state.withLock {
+            $0.bytes = [:]
+            $0.cannotWrite = true
+        }
+        let said = Locked<[Diagnostic]>([])
+        let identity = launch()
+        #expect(identity.anonymousID == id)
+        _ = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            identity
+            MemoryStore()
+            NullTransport()
+        }
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+    }
+}

@@ -1,0 +1,159 @@
+import Sluice
+import SluiceIdentity
+import TestSupport
+import Testing
+
+@Suite("Identity: the ids of events")
+struct IdentityTests {
+    private let identity = Identity(persistedIn: .memory)
+
+    @Test("before a login the anonymous id is the distinct id")
+    func anonymousIDIsDistinctBeforeLogin() async throws {
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Event")
+        let event = try await test.event()
+        #expect(event.anonymousID != nil && event.anonymousID == identity.anonymousID)
+        #expect(event.loginID == nil)
+        #expect(event.distinctID == event.anonymousID)
+    }
+
+    @Test("an event has the identity of the moment of track, even if the identity changes later")
+    func eventsKeepIdentityOfTheirMoment() async throws {
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Before")
+        try identity.login("a")
+        test.pipeline.track("As A")
+        try identity.login("b")
+        test.pipeline.track("As B")
+        try identity.logout()
+        test.pipeline.track("After")
+        let events = await test.events().filter { $0.name != "$SignUp" }
+        #expect(events.map(\.loginID) == [nil, "a", "b", nil])
+        #expect(events.map(\.distinctID) == [identity.anonymousID, "a", "b", identity.anonymousID])
+        #expect(Set(events.map(\.anonymousID)) == [identity.anonymousID])
+    }
+
+    @Test(
+        "an event with its own id keeps it",
+        arguments: [
+            (ids: [nil, "theirs", nil], distinctID: "theirs"),
+            (ids: [nil, nil, "their login"], distinctID: "their login"),
+            (ids: [nil, "theirs", "their login"], distinctID: "their login"),
+            (ids: ["given", nil, nil], distinctID: "given"),
+            (ids: ["given", "theirs", "their login"], distinctID: "given"),
+        ] as [(ids: [String?], distinctID: String)])
+    func eventKeepsItsOwnIDs(ids: [String?], distinctID: String) async throws {
+        let identity = try Identity.loggedIn("ours")
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Event") { event in
+            event.distinctID = ids[0]
+            event.anonymousID = ids[1]
+            event.loginID = ids[2]
+        }
+        let event = try await test.event()
+        #expect(event.distinctID == distinctID)
+        #expect(event.anonymousID == ids[1])
+        #expect(event.loginID == ids[2])
+    }
+
+    @Test("a reset creates another anonymous id, and the user stays logged in")
+    func resetKeepsLogin() throws {
+        let old = identity.anonymousID
+        try identity.login("a")
+        let new = try identity.resetAnonymousID()
+        #expect(new != old && new == identity.anonymousID)
+        #expect(identity.loginID == "a")
+        #expect(identity.distinctID == "a")
+    }
+
+    @Test("anonymous ids are random UUIDs of version 4")
+    func anonymousIDsAreRandomUUIDs() throws {
+        let zeros = Identity(persistedIn: .memory)
+        _ = try TestPipeline(random: { 0 }) { zeros }
+        #expect(zeros.anonymousID == "00000000-0000-4000-8000-000000000000")
+        let ones = Identity(persistedIn: .memory)
+        _ = try TestPipeline(random: { .max }) { ones }
+        #expect(ones.anonymousID == "ffffffff-ffff-4fff-bfff-ffffffffffff")
+        #expect(Identity(persistedIn: .memory).anonymousID != identity.anonymousID)
+    }
+
+    @Test(
+        "an id of 255 characters is accepted, however many bytes it takes",
+        arguments: ["x", "ä", "語", "😀"])
+    func longestIDIsAccepted(character: String) async throws {
+        let id = String(repeating: character, count: 255)
+        let identity = try Identity.loggedIn(id)
+        let test = try TestPipeline { identity }
+        test.pipeline.track("Event")
+        #expect(try await test.event().distinctID == id)
+        #expect(test.pipeline.ledger.sanitized.isEmpty)
+    }
+
+    @Test(
+        "an empty, blank or overlong id, and one with a NUL, is refused, and nothing changes",
+        arguments: [
+            "", " ", "\t\n", "\u{A0}\u{2003}", "\u{200B}\u{FEFF}", "\u{1}", "\u{0}", "a\u{0}", "\u{0}b",
+            String(repeating: "x", count: 256), String(repeating: "😀", count: 256),
+            String(repeating: "x", count: 1_000_000), String(repeating: "e\u{301}", count: 128),
+        ])
+    func invalidIDsAreRefused(id: String) throws {
+        try identity.login("a")
+        let error = #expect(throws: SluiceError.self) { try identity.login(id) }
+        #expect(error?.code == .invalidArgument)
+        #expect(identity.loginID == "a")
+        for verb in [identity.setAnonymousID, identity.alias] {
+            #expect(throws: SluiceError.self) { try verb(id) }
+        }
+        #expect(throws: SluiceError.self) { try identity.bind(id, "b") }
+        #expect(throws: SluiceError.self) { try identity.bind("kind", id) }
+        #expect(throws: SluiceError.self) { try identity.join("type", id) }
+    }
+
+    @Test("one identity serves two pipelines")
+    func identityServesTwoPipelines() async throws {
+        let identity = try Identity.loggedIn("a")
+        let first = try TestPipeline { identity }
+        let second = try TestPipeline { identity }
+        first.pipeline.track("Event")
+        second.pipeline.track("Event")
+        let ids = try await [first.event().distinctID, second.event().distinctID]
+        #expect(ids == ["a", "a"])
+    }
+
+    @Test("a second identity in one pipeline is an error")
+    func secondIdentityThrows() throws {
+        #expect(throws: SluiceError.self) {
+            try TestPipeline {
+                identity
+                Identity(persistedIn: .memory)
+            }
+        }
+    }
+
+    @Test("concurrent logins never mix two identities")
+    func concurrentLoginsMixNoIdentities() async throws {
+        let test = try TestPipeline { identity }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<200 { test.pipeline.track("Event") }
+                }
+            }
+            group.addTask { [identity] in
+                for number in 0..<200 {
+                    do {
+                        try number % 3 == 0 ? identity.logout() : identity.login("user \(number)")
+                    } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+        }
+        let events = await test.events().filter { $0.name != "$SignUp" }
+        #expect(events.count == 800)
+        for event in events {
+            #expect(event.anonymousID == identity.anonymousID)
+            #expect(event.distinctID == event.loginID ?? event.anonymousID)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Sluice
+import SluiceIdentity
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+extension Identity {
+    /// A user who logged in at some earlier time.
+    static func loggedIn(_ id: String) throws -> Identity {
+        let identity = Identity(persistedIn: .memory)
+        let earlier = try TestPipeline { identity }
+        try identity.login(id)
+        _ = earlier
+        return identity
+    }
+}
+
+/// The event that joins the events of a user before and after the first login.
+@Suite struct SignUpTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func launch() -> Identity {
+        Identity(persistedIn: .file(directory.path))
+    }
+
+    @Test("the first login tracks $SignUp with the previous id")
+    func firstLoginTracksSignUp() async throws {
+        let identity = launch()
+        let anonymousID = try #require(identity.anonymousID)
+        let test = try TestPipeline { identity }
+        try identity.login("a", ["method": "password"])
+        let event = try await test.event()
+        #expect(event.name == "$SignUp")
+        #expect(event.properties == ["method": "password", "$original_id": .string(anonymousID)])
+        #expect(event.distinctID == "a" && event.loginID == "a" && event.anonymousID == anonymousID)
+    }
+
+    @Test("later logins track nothing: of the same user, of another one, after a logout, in another launch")
+    func laterLoginsTrackNothing()
+        async throws
+    {
+        let identity = launch()
+        let test = try TestPipeline { identity }
+        try identity.login("a")
+        try identity.login("a")
+        try identity.logout()
+        try identity.login("a")
+        try identity.login("b")
+        #expect(await test.events().map(\.name) == ["$SignUp"])
+        let next = launch()
+        let second = try TestPipeline { next }
+        try next.login("c")
+        #expect(await second.events().isEmpty)
+    }
+
+    @Test("after a new anonymous id a login is the first again")
+    func loginAfterResetIsAFirstOne() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline { identity }
+        try identity.login("a")
+        try identity.reset()
+        try identity.login("a")
+        try identity.logout()
+        try identity.setAnonymousID("device 7")
+        try identity.login("b")
+        let events = await test.events()
+        #expect(events.map(\.loginID) == ["a", "a", "b"])
+        #expect(events.last?.properties["$original_id"] == "device 7")
+    }
+
+    @Test("a new anonymous id under a login that stays is no sign-up")
+    func newAnonymousIDIsNoSignUp() async throws {
+        let identity = try Identity.loggedIn("a")
+        let test = try TestPipeline { identity }
+        try identity.resetAnonymousID()
+        try identity.login("a")
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test("a login before there is a pipeline is tracked once there is one")
+    func loginBeforePipelineIsTrackedLater() async throws {
+        let identity = launch()
+        try identity.login("a", ["method": "link"])
+        let test = try TestPipeline { identity }
+        let event = try await test.event()
+        #expect(event.name == "$SignUp" && event.loginID == "a")
+        #expect(event.properties["method"] == "link")
+        #expect(try await TestPipeline { launch() }.events().isEmpty)
+    }
+
+    @Test("if the process ends between the login and its event, the next launch tracks the event")
+    func crashedSignUpIsTrackedByNextLaunch() async throws {
+        let first = launch()
+        try first.login("a")
+        try first.logout()
+        let test = try TestPipeline { launch() }
+        let event = try await test.event()
+        #expect(event.name == "$SignUp" && event.distinctID == "a")
+        #expect(event.properties["$original_id"] == .string(try #require(first.anonymousID)))
+    }
+
+    @Test("a sign-up that can't be recorded as done is reported, and repeated rather than lost")
+    func unkeptSignUpIsReportedAndRepeated() async throws {
+        let said = Locked<[Diagnostic]>([])
+        let identity = launch()
+        try identity.login("a")
+        let directory = directory
+        /// Takes the disk away as the event passes.
+        struct Blocker: Processor {
+            let directory: TemporaryDirectory
+            func process(_ event: inout Event) -> Disposition {
+                do { try directory.block() } catch { Issue.record(error) }
+                return .keep
+            }
+        }
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            identity
+            Blocker(directory: directory)
+            MemoryStore()
+            NullTransport()
+        }
+        #expect(pipeline.ledger.tracked == 1)
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+    }
+
+    @Test("a login with the anonymous id tracks nothing")
+    func sameIDIsNoSignUp() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline { identity }
+        try identity.setAnonymousID("a")
+        try identity.login("a")
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test("logins of many threads track one $SignUp for each anonymous id")
+    func concurrentLoginsTrackOneSignUp() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let test = try TestPipeline { identity }
+        await withTaskGroup(of: Void.self) { group in
+            for user in 0..<8 {
+                group.addTask {
+                    do {
+                        for _ in 0..<50 { try identity.login("user \(user)") }
+                    } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+        }
+        #expect(await test.events().map(\.name) == ["$SignUp"])
+    }
+
+    @Test("a sign-up before a reset is not tracked")
+    func resetForgetsSignUp() async throws {
+        let identity = launch()
+        try identity.login("a")
+        try identity.reset()
+        #expect(try await TestPipeline { identity }.events().isEmpty)
+    }
+}

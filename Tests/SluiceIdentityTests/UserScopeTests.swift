@@ -1,0 +1,127 @@
+import Sluice
+import SluiceIdentity
+import TestSupport
+import Testing
+
+@Suite("UserScope: the user of a request")
+struct UserScopeTests {
+    @Test("events have the ids and properties of their task's scope, and outside of it none")
+    func scopeAddsUser() async throws {
+        let test = try TestPipeline { UserScope() }
+        let result = UserScope.with(distinctID: "u", loginID: "l", anonymousID: "a", properties: ["route": "/x"]) {
+            test.pipeline.track("In", ["n": 1])
+            return 7
+        }
+        test.pipeline.track("Out")
+        #expect(result == 7)
+        let events = await test.events()
+        #expect(events.map(\.distinctID) == ["u", nil])
+        #expect(events.map(\.loginID) == ["l", nil])
+        #expect(events.map(\.anonymousID) == ["a", nil])
+        #expect(events[0].properties == ["n": 1, "route": "/x"])
+        #expect(events[1].properties.isEmpty)
+    }
+
+    @Test("the properties of a scope can be a literal with variables")
+    func literalsHaveVariables() async throws {
+        let test = try TestPipeline { UserScope() }
+        let (route, items): (String, Int?) = ("/x", nil)
+        UserScope.with(loginID: "l", properties: ["route": route]) { _ = test.pipeline.track("A") }
+        await UserScope.with(distinctID: "u", properties: ["route": route, "items": items]) {
+            await Task.yield()
+            test.pipeline.track("B")
+        }
+        let events = await test.events()
+        #expect(events.map(\.properties) == [["route": "/x"], ["route": "/x", "items": .null]])
+        #expect(events.map(\.distinctID) == ["l", "u"] && events.map(\.loginID) == ["l", nil])
+    }
+
+    @Test("without a distinct id, it is the login id, or the anonymous id")
+    func distinctIDFollowsOthers() async throws {
+        let test = try TestPipeline { UserScope() }
+        UserScope.with(loginID: "l", anonymousID: "a") { _ = test.pipeline.track("A") }
+        UserScope.with(anonymousID: "a") { _ = test.pipeline.track("B") }
+        #expect(await test.events().map(\.distinctID) == ["l", "a"])
+    }
+
+    @Test("child tasks and tasks of the scope have its user, and detached tasks don't")
+    func tasksInheritScope() async throws {
+        let test = try TestPipeline { UserScope() }
+        let pipeline = test.pipeline
+        await UserScope.with(distinctID: "u") {
+            async let child: Void = { _ = pipeline.track("async let") }()
+            await child
+            await withTaskGroup(of: Void.self) { $0.addTask { pipeline.track("group") } }
+            await Task { _ = pipeline.track("Task") }.value
+            await Task.detached { _ = pipeline.track("detached") }.value
+        }
+        let events = await test.events()
+        #expect(events.map(\.name) == ["async let", "group", "Task", "detached"])
+        #expect(events.map(\.distinctID) == ["u", "u", "u", nil])
+    }
+
+    @Test("1,000 concurrent requests never have each other's user")
+    func concurrentScopesAreSeparate() async throws {
+        let test = try TestPipeline { UserScope() }
+        let pipeline = test.pipeline
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<1_000 {
+                group.addTask {
+                    await UserScope.with(distinctID: "\(number)") {
+                        await Task.yield()
+                        pipeline.track("Request", ["number": number])
+                    }
+                }
+            }
+        }
+        let events = await test.events()
+        #expect(events.count == 1_000)
+        #expect(events.allSatisfy { $0.properties["number"]?.int.map(String.init) == $0.distinctID })
+    }
+
+    @Test("an inner scope has its own user and the properties of both, or the outer user if it names none")
+    func scopesNest() async throws {
+        let test = try TestPipeline { UserScope() }
+        UserScope.with(distinctID: "outer", loginID: "l", properties: ["a": 1, "b": 1]) {
+            UserScope.with(distinctID: "inner", properties: ["b": 2]) { _ = test.pipeline.track("Inner") }
+            UserScope.with(properties: ["c": 3]) { _ = test.pipeline.track("Same user") }
+        }
+        let events = await test.events()
+        #expect(events.map(\.distinctID) == ["inner", "outer"])
+        #expect(events.map(\.loginID) == [nil, "l"])
+        #expect(events[0].properties == ["a": 1, "b": 2])
+        #expect(events[1].properties == ["a": 1, "b": 1, "c": 3])
+    }
+
+    @Test("an event keeps ids and properties of its own")
+    func eventKeepsItsOwn() async throws {
+        let test = try TestPipeline { UserScope() }
+        UserScope.with(distinctID: "scope", loginID: "scope", properties: ["a": 1]) {
+            _ = test.pipeline.track("Event", ["a": 2]) { $0.distinctID = "own" }
+        }
+        let event = try await test.event()
+        #expect(event.distinctID == "own")
+        #expect(event.loginID == nil)
+        #expect(event.properties == ["a": 2])
+    }
+
+    @Test("an Identity below gives events outside of a scope its ids, and leaves the others alone")
+    func identityBelowCompletes() async throws {
+        let identity = try Identity.loggedIn("server")
+        let test = try TestPipeline {
+            UserScope()
+            identity
+        }
+        UserScope.with(distinctID: "u") { _ = test.pipeline.track("In") }
+        test.pipeline.track("Out")
+        #expect(await test.events().map(\.distinctID) == ["u", "server"])
+    }
+
+    @Test("an invalid id is left out and counted", arguments: ["", " ", "a\0b", String(repeating: "x", count: 256)])
+    func invalidIDIsLeftOut(id: String) async throws {
+        let test = try TestPipeline { UserScope() }
+        UserScope.with(distinctID: id, anonymousID: "a") { _ = test.pipeline.track("Event") }
+        #expect(test.pipeline.ledger.sanitized == [.droppedID: 1])
+        #expect(try await test.event().distinctID == "a")
+    }
+}

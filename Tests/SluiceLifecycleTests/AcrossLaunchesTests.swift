@@ -1,0 +1,210 @@
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+import SluicePassiveLaunch
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// Facts that one launch keeps for the next: the first launch, the first day, and the end of a launch that crashed.
+@Suite struct AcrossLaunchesTests {
+    private let directory: TemporaryDirectory
+    /// Noon, by UTC.
+    private let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_767_268_800_000))
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// The processors of all launches so far.
+    private let launches = Locked<[LifecycleEvents]>([])
+
+    /// A new launch, after everything is on disk that the earlier ones write in the background.
+    private func launch(utcOffset: Int = 0) async throws -> TestPipeline {
+        for launch in launches.withLock(\.self) { await launch.waitForWrites() }
+        let events = LifecycleEvents(
+            persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
+        launches.withLock { $0.append(events) }
+        return try TestPipeline(time: time) { events }
+    }
+
+    private func flags(_ event: Event) -> [PropertyValue?] {
+        [event.properties["$is_first_time"], event.properties["$is_first_day"]]
+    }
+
+    @Test("the first $AppStart of an installation is marked, and no later one")
+    func firstStartIsMarked() async throws {
+        let first = try await launch()
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(.didEnterBackground)
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(.didEnterBackground)
+        let starts = await first.events().filter { $0.name == "$AppStart" }
+        #expect(starts.map(flags) == [[true, true], [false, true]])
+        let second = try await launch()
+        second.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await second.events().first)) == [false, true])
+    }
+
+    @Test(
+        "the first day ends at midnight of the device's own time",
+        arguments: [
+            (0, 11, true), (0, 12, false), (120, 9, true), (120, 10, false), (-720, 11, true), (-720, 23, true),
+        ])
+    func firstDayEndsAtLocalMidnight(utcOffset: Int, hours: Int, isFirst: Bool)
+        async throws
+    {
+        let first = try await launch(utcOffset: utcOffset)
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(.didEnterBackground)
+        time.advance(by: .seconds(hours * 3_600))
+        let second = try await launch(utcOffset: utcOffset)
+        second.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await second.events().first)) == [false, .bool(isFirst)])
+    }
+
+    @Test("a passive launch begins the first day, and is not the first start")
+    func passiveLaunchBeginsFirstDay() async throws {
+        let first = try await launch()
+        first.pipeline.signal(.launched(.passive))
+        #expect(try flags(#require(await first.events().first)) == [nil, true])
+        time.advance(by: .seconds(86_400))
+        let second = try await launch()
+        second.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await second.events().first)) == [true, false])
+    }
+
+    @Test("without a persistence, properties about earlier launches are left out")
+    func memoryKnowsNoEarlierLaunches() async throws {
+        let test = try TestPipeline { LifecycleEvents() }
+        test.pipeline.signal(.didBecomeActive)
+        #expect(try flags(#require(await test.events().first)) == [nil, nil])
+    }
+
+    @Test("after a crash, the end is recovered with the last known time")
+    func crashedEndIsRecovered() async throws {
+        let start = time.wallTime()
+        let crashed = try await launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        time.advance(by: .seconds(15))
+        // When it sleeps again, it has noted.
+        await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
+        time.advance(by: .seconds(7))
+        let next = try await launch()
+        time.advance(by: .seconds(3_600))
+        next.pipeline.signal(.launched(.foreground))
+        next.pipeline.signal(.didBecomeActive)
+        let events = await next.events()
+        #expect(events.map(\.name) == ["$AppEnd", "$AppStart"])
+        #expect(events[0].properties == ["$event_duration": 15_000.0, "$recovered": true])
+        #expect(events[0].time == Timestamp(milliseconds: start.milliseconds + 15_000))
+        _ = crashed
+    }
+
+    @Test("after a crash before the first note, the end is at the start")
+    func immediateCrashEndsAtStart() async throws {
+        let crashed = try await launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        let next = try await launch()
+        next.pipeline.signal(.launched(.passive))
+        let events = await next.events()
+        #expect(events.map(\.name) == ["$AppEnd", "$AppStartPassively"])
+        #expect(events[0].properties["$event_duration"] == 0.0)
+        let third = try await launch()
+        third.pipeline.signal(.didBecomeActive)
+        #expect(await third.events().map(\.name) == ["$AppStart"])
+        _ = crashed
+    }
+
+    @Test(
+        "events that a passive launch recovers are not marked as in the background",
+        arguments: [true, false])
+    func recoveredEventsAreNotMarked(taggerFirst: Bool) async throws {
+        var waitForWrites: () async -> Void = {}
+        func launch() throws -> TestPipeline {
+            let tagger = PassiveLaunchTagger()
+            let (events, sessions) = (
+                LifecycleEvents(persistedIn: .file(directory.path)),
+                Sessions(persistedIn: .file(directory.path))
+            )
+            waitForWrites = {
+                await events.waitForWrites()
+                await sessions.waitForWrites()
+            }
+            return try TestPipeline(time: time) {
+                if taggerFirst { tagger }
+                events
+                sessions
+                if !taggerFirst { tagger }
+            }
+        }
+        let crashed = try launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        await waitForWrites()
+        let next = try launch()
+        next.pipeline.signal(.launched(.passive))
+        let events = await next.events()
+        let recovered = events.filter { $0.properties["$recovered"] == true }
+        #expect(Set(recovered.map(\.name)) == ["$AppEnd", "$SessionEnd"])
+        #expect(recovered.allSatisfy { $0.properties["$app_state"] == nil })
+        let passive = events.first { $0.name == "$AppStartPassively" }
+        #expect(passive?.properties["$app_state"] == "background")
+        _ = crashed
+    }
+
+    @Test("a tracked end is not recovered", arguments: [Signal.didEnterBackground, .willTerminate])
+    func trackedEndIsNotRecovered(end: Signal) async throws {
+        let first = try await launch()
+        first.pipeline.signal(.didBecomeActive)
+        first.pipeline.signal(end)
+        let next = try await launch()
+        next.pipeline.signal(.didBecomeActive)
+        #expect(await next.events().map(\.name) == ["$AppStart"])
+    }
+
+    @Test(
+        "a damaged file is kept aside and reported, and no start is called the first",
+        arguments: [
+            "", "{", "[]", "null", "{}", #"{"has_started":true}"#, #"{"lifecycle":{"has_started":true}}"#,
+            #"{"lifecycle":{"has_started":true},"checksum":"0"}"#,
+        ])
+    func damagedFileIsKeptAside(text: String) async throws {
+        try directory.write(Array(text.utf8), to: "lifecycle.json")
+        let said = Locked<[Diagnostic]>([])
+        let events = LifecycleEvents(persistedIn: .file(directory.path))
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            events
+            Watcher(flags: { flags in said.withLock { _ in #expect(flags == [false, false]) } })
+            MemoryStore()
+            NullTransport()
+        }
+        pipeline.signal(.didBecomeActive)
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+        #expect(try directory.read("lifecycle.json.corrupt") == Array(text.utf8))
+        let next = try await launch()
+        next.pipeline.signal(.didEnterBackground)
+        #expect(said.withLock { $0.count } == 1)
+    }
+
+    @Test("a place that cannot be written is reported, and events go on")
+    func unwritablePlaceIsReported() async throws {
+        let said = Locked<[Diagnostic]>([])
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            LifecycleEvents(persistedIn: .file("/dev/null/state"))
+            MemoryStore()
+            NullTransport()
+        }
+        pipeline.signal(.didBecomeActive)
+        #expect(said.withLock { !$0.isEmpty && $0.allSatisfy { $0.kind == .plugin } })
+        #expect(pipeline.ledger.tracked == 1)
+    }
+
+    private struct Watcher: Processor {
+        let flags: @Sendable ([PropertyValue?]) -> Void
+        func process(_ event: inout Event) -> Disposition {
+            flags([event.properties["$is_first_time"], event.properties["$is_first_day"]])
+            return .keep
+        }
+    }
+}

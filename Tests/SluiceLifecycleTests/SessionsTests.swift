@@ -1,0 +1,380 @@
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+import SluicePassiveLaunch
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// The sessions of events, and their beginnings and ends.
+@Suite struct SessionsTests {
+    private let directory: TemporaryDirectory
+    private let time = VirtualTime()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// The processors of all launches so far.
+    private let launches = Locked<[Sessions]>([])
+
+    /// A new launch, after everything is on disk that the earlier ones write in the background.
+    private func launch(_ mode: Sessions.Mode = .automatic) async throws -> (Sessions, TestPipeline) {
+        for launch in launches.withLock(\.self) { await launch.waitForWrites() }
+        let sessions = Sessions(mode, persistedIn: .file(directory.path))
+        launches.withLock { $0.append(sessions) }
+        return (sessions, try TestPipeline(time: time) { sessions })
+    }
+
+    private func pass(_ seconds: Double) { time.advance(by: .seconds(seconds)) }
+
+    @Test("a launch begins a session, and every event has its id and index")
+    func launchBeginsSession() async throws {
+        let (sessions, test) = try await launch()
+        test.pipeline.signal(.launched(.foreground))
+        test.pipeline.track("A")
+        test.pipeline.track("B")
+        let events = await test.events()
+        #expect(events.map(\.name) == ["$SessionStart", "A", "B"])
+        let id = try #require(sessions.id)
+        #expect(
+            events.allSatisfy { $0.properties["$session_id"] == .string(id) && $0.properties["$session_index"] == 1 })
+        #expect(id.count == 36)
+    }
+
+    @Test("without signals the first event begins a session, and comes after $SessionStart")
+    func firstEventBeginsSession() async throws {
+        let (_, test) = try await launch()
+        test.pipeline.track("A")
+        #expect(await test.story() == ["$SessionStart 1", "A 1"])
+    }
+
+    @Test("each launch is a new session, and the index goes on")
+    func eachLaunchIsANewSession() async throws {
+        let (first, one) = try await launch()
+        one.pipeline.track("A")
+        one.pipeline.signal(.willTerminate)
+        let (second, two) = try await launch()
+        two.pipeline.track("B")
+        #expect(await one.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s"])
+        #expect(await two.story() == ["$SessionStart 2", "B 2"])
+        #expect(first.id != second.id)
+    }
+
+    @Test("twenty seconds in the background end an automatic session", arguments: [(19.999, false), (20, true)])
+    func backgroundEndsSession(seconds: Double, ends: Bool) async throws {
+        let (_, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        pass(30)
+        test.pipeline.signal(.didEnterBackground)
+        pass(seconds)
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.track("A")
+        let expected =
+            ends ? ["$SessionStart 1", "$SessionEnd 1 30.0s", "$SessionStart 2", "A 2"] : ["$SessionStart 1", "A 1"]
+        #expect(await test.story() == expected)
+    }
+
+    // MARK: The longest session
+
+    @Test(
+        "a session ends after its longest length, at the next event",
+        arguments: [
+            (Sessions.Mode.automatic, 86_399.0, false), (.automatic, 86_400, true),
+            (.idle(.seconds(172_800)), 86_400, true),
+        ])
+    func longSessionEnds(mode: Sessions.Mode, seconds: Double, ends: Bool) async throws {
+        let (_, test) = try await launch(mode)
+        test.pipeline.track("A")
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        pass(seconds - 10)
+        // Once the session's timer sleeps again, it has recorded the current time. B is tracked at that time.
+        await time.waitForSleeper(within: .seconds(seconds + 5)...(.seconds(seconds + 5)))
+        test.pipeline.track("B")
+        pass(10)
+        test.pipeline.track("C")
+        let end = ["$SessionEnd 1 86390.0s", "$SessionStart 2", "C 2"]
+        #expect(await test.story() == ["$SessionStart 1", "A 1", "B 1"] + (ends ? end : ["C 1"]))
+    }
+
+    @Test("time in the foreground doesn't make a session longer than its longest length, also after a crash")
+    func foregroundIsLimited() async throws {
+        let (sessions, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        pass(200_000)
+        // When it sleeps again, it has noted.
+        await time.waitForSleeper(within: .seconds(200_015)...(.seconds(200_015)))
+        await sessions.waitForWrites()
+        let (_, next) = try await launch()
+        next.pipeline.track("A")
+        #expect(await next.story() == ["$SessionEnd 1 86400.0s", "$SessionStart 2", "A 2"])
+        test.pipeline.track("B")
+        test.pipeline.signal(.willTerminate)
+        #expect(
+            await test.story() == [
+                "$SessionStart 1", "$SessionEnd 1 86400.0s", "$SessionStart 2", "B 2", "$SessionEnd 2 0.0s",
+            ])
+    }
+
+    @Test("the longest length can be another one, and manual sessions have none")
+    func longestLengthIsHosts() async throws {
+        let sessions = Sessions(maximumLength: .seconds(60))
+        let test = try TestPipeline(time: time) { sessions }
+        test.pipeline.track("A")
+        pass(60)
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "$SessionStart 2"])
+        let manual = Sessions(.manual, maximumLength: .seconds(60))
+        let other = try TestPipeline(time: time) { manual }
+        manual.start()
+        pass(1_000_000)
+        other.pipeline.track("A")
+        #expect(await other.story() == ["$SessionStart 1", "A 1"])
+    }
+
+    @Test(
+        "a longest length of less than a second throws", arguments: [Duration.zero, .milliseconds(999), .seconds(-1)])
+    func shortLengthThrows(length: Duration) {
+        #expect(throws: SluiceError.self) { try TestPipeline { Sessions(maximumLength: length) } }
+    }
+
+    @Test("the sleep of the machine counts as background")
+    func sleepCountsAsBackground() async throws {
+        let (_, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.didEnterBackground)
+        time.suspendMachine(for: .seconds(20))
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await test.story().count == 3)
+    }
+
+    @Test("events in the background keep a session alive, and one after a long silence begins another")
+    func backgroundEventsExtendSession()
+        async throws
+    {
+        let (_, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.didEnterBackground)
+        for _ in 1...3 {
+            pass(15)
+            test.pipeline.track("Fetched")
+        }
+        pass(20)
+        test.pipeline.track("Later")
+        #expect(
+            await test.story() == [
+                "$SessionStart 1", "Fetched 1", "Fetched 1", "Fetched 1", "$SessionEnd 1 45.0s", "$SessionStart 2",
+                "Later 2",
+            ])
+    }
+
+    @Test("a long time in the foreground does not end a session")
+    func longForegroundKeepsSession() async throws {
+        let (_, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.didEnterBackground)
+        pass(10)
+        test.pipeline.signal(.didBecomeActive)
+        pass(3_600)
+        test.pipeline.track("A")
+        pass(3_600)
+        test.pipeline.signal(.willResignActive)
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await test.story() == ["$SessionStart 1", "A 1"])
+    }
+
+    @Test("an end has the time at which the session was last used")
+    func endHasTimeOfLastUse() async throws {
+        let start = time.wallTime()
+        let (_, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        pass(10)
+        test.pipeline.signal(.didEnterBackground)
+        pass(100)
+        test.pipeline.signal(.didBecomeActive)
+        let end = try #require(await test.events().first { $0.name == "$SessionEnd" })
+        #expect(end.time == Timestamp(milliseconds: start.milliseconds + 10_000))
+    }
+
+    @Test("the last events of a process belong to the session that ends")
+    func lastEventsBelongToEndingSession() async throws {
+        let (_, test) = try await launch()
+        test.pipeline.track("A")
+        test.pipeline.signal(.willTerminate)
+        test.pipeline.track("Last words")
+        test.pipeline.signal(.willTerminate)
+        #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
+    }
+
+    @Test("after a crash, the next launch recovers the session's end with the last known time")
+    func crashedSessionIsRecovered()
+        async throws
+    {
+        let start = time.wallTime()
+        let id = try await crash()
+        pass(600)
+        let (_, next) = try await launch()
+        next.pipeline.track("A")
+        let events = await next.events()
+        #expect(events.map(\.name) == ["$SessionEnd", "$SessionStart", "A"])
+        #expect(
+            events[0].properties == [
+                "$session_id": .string(id), "$session_index": 1, "$event_duration": 15_000.0, "$recovered": true,
+            ])
+        #expect(events[0].time == Timestamp(milliseconds: start.milliseconds + 15_000))
+        #expect(events[2].properties["$session_index"] == 2)
+        let (_, third) = try await launch(.manual)
+        third.pipeline.track("B")
+        #expect(await third.events().map { $0.properties["$session_index"] } == [2, nil])
+    }
+
+    /// A launch that ends 15 s after its last note. Returns the id of its session.
+    private func crash() async throws -> String {
+        let (sessions, test) = try await launch()
+        test.pipeline.signal(.didBecomeActive)
+        await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
+        pass(15)
+        await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
+        pass(14)
+        await sessions.waitForWrites()
+        // A process that has crashed notes nothing any more.
+        launches.withLock { $0 = [] }
+        return try #require(sessions.id)
+    }
+
+    @Test("a recovered $AppEnd belongs to the session of its launch", arguments: [true, false])
+    func recoveredEndBelongsToItsSession(sessionsFirst: Bool) async throws {
+        var waitForWrites: () async -> Void = {}
+        func launch() throws -> TestPipeline {
+            let sessions = Sessions(persistedIn: .file(directory.path))
+            let events = LifecycleEvents(persistedIn: .file(directory.path))
+            waitForWrites = {
+                await events.waitForWrites()
+                await sessions.waitForWrites()
+            }
+            return try TestPipeline(time: time) {
+                if sessionsFirst {
+                    sessions
+                    events
+                } else {
+                    events
+                    sessions
+                }
+            }
+        }
+        let crashed = try launch()
+        crashed.pipeline.signal(.didBecomeActive)
+        await waitForWrites()
+        let next = try launch()
+        next.pipeline.signal(.didBecomeActive)
+        let events = await next.events()
+        let indices = Dictionary(events.map { ($0.name, $0.properties["$session_index"]) }) { first, _ in first }
+        #expect(indices == ["$AppEnd": 1, "$SessionEnd": 1, "$SessionStart": 2, "$AppStart": 2])
+        _ = crashed
+    }
+
+    @Test("a session of a passive launch is marked")
+    func passiveSessionIsMarked() async throws {
+        let test = try TestPipeline(time: time) {
+            Sessions()
+            PassiveLaunchTagger()
+            LifecycleEvents()
+        }
+        test.pipeline.signal(.launched(.passive))
+        pass(20)
+        test.pipeline.signal(.didBecomeActive)
+        let events = await test.events()
+        #expect(
+            events.map { "\($0.name) \($0.properties["$app_state"] == "background")" } == [
+                "$SessionStart true", "$AppStartPassively true", "$SessionEnd false", "$SessionStart false",
+                "$AppStart false",
+            ])
+    }
+
+    @Test("an event with its own session keeps it")
+    func eventKeepsItsOwnSession() async throws {
+        let (_, test) = try await launch()
+        test.pipeline.track("A", ["$session_id": "mine"])
+        #expect(await test.events().map(\.properties) == [["$session_id": "mine"]])
+    }
+
+    @Test("a damaged file is kept aside and reported")
+    func damagedFileIsKeptAside() async throws {
+        try directory.write(Array("{".utf8), to: "sessions.json")
+        let said = Locked<[Diagnostic]>([])
+        let sessions = Sessions(persistedIn: .file(directory.path))
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
+            sessions
+            MemoryStore()
+            NullTransport()
+        }
+        pipeline.track("A")
+        await sessions.waitForWrites()
+        #expect(said.withLock { $0.map(\.kind) } == [.plugin])
+        #expect(directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
+    }
+
+    @Test(
+        "an impossible number of a session is ignored",
+        arguments: [("9223372036854775807", "dd2dd0b0a5c3ef9c"), ("-1", ""), ("-9223372036854775808", "")])
+    func impossibleIndexIsIgnored(number: String, checksum: String) async throws {
+        try directory.write(
+            Array(#"{"sessions":{"last_index":\#(number)},"checksum":"\#(checksum)"}"#.utf8), to: "sessions.json")
+        let (sessions, test) = try await launch()
+        test.pipeline.track("A")
+        _ = try #require(sessions.id)
+        #expect(await test.events().last?.properties["$session_index"] == 1)
+    }
+
+    @Test("extreme intervals work", arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
+    func extremeIntervalsWork(interval: Duration) async throws {
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            Sessions(persistedIn: .file(directory.path), notingEvery: interval)
+            LifecycleEvents(persistedIn: .file(directory.path), notingEvery: interval)
+            MemoryStore()
+            NullTransport()
+        }
+        pipeline.signal(.launched(.foreground))
+        pipeline.signal(.didBecomeActive)
+        await pipeline.shutdown()
+        #expect(pipeline.ledger.isBalanced)
+    }
+
+    @Test("a file that can't be read is not replaced")
+    func unreadableFileIsNotReplaced() async throws {
+        // More than is ever read.
+        let file = try OpenFile("\(directory.path)/sessions.json", [.write, .create], in: SystemFileSystem())
+        try file.write([UInt8](repeating: 0, count: 17 << 20)[...])
+        let (sessions, test) = try await launch()
+        test.pipeline.track("A")
+        await sessions.waitForWrites()
+        #expect(directory.names == ["sessions.json"])
+        directory.remove("sessions.json")
+        #expect(test.pipeline.ledger.tracked == 2)
+        test.pipeline.signal(.willTerminate)
+        #expect(directory.names == [])
+    }
+
+    @Test("sessions of many threads are tracked once each, and in pairs")
+    func concurrentSessionsComeInPairs() async throws {
+        let (sessions, test) = try await launch(.idle(.seconds(1)))
+        let time = time
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        time.advance(by: .seconds(1))
+                        test.pipeline.track("A")
+                    }
+                }
+            }
+        }
+        sessions.end()
+        let events = await test.events()
+        let starts = events.filter { $0.name == "$SessionStart" }.map { $0.properties["$session_id"] }
+        let ends = events.filter { $0.name == "$SessionEnd" }.map { $0.properties["$session_id"] }
+        #expect(starts.count == ends.count && starts.allSatisfy { ends.contains($0) })
+        #expect(starts.count > 50)
+    }
+}

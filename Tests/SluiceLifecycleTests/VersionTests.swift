@@ -1,0 +1,273 @@
+import Sluice
+import SluiceLifecycle
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// `$AppInstall` and `$AppUpdate`.
+@Suite("Lifecycle: installations and updates")
+struct VersionTests {
+    /// A disk, and the events that were stored, in their order: the moments at which a process can be killed.
+    private final class Machine: Sendable {
+        struct State {
+            var items: [String: [UInt8]] = [:]
+            /// The items after each change, and the events before it.
+            var moments: [(items: [String: [UInt8]], events: [Event])] = []
+            var events: [Event] = []
+            var isFull = false
+        }
+
+        struct Full: Error {}
+
+        let state: Locked<State>
+
+        init(_ items: [String: [UInt8]] = [:], _ events: [Event] = []) {
+            state = Locked(State(items: items, moments: [(items, events)], events: events))
+        }
+
+        var persistence: Persistence {
+            Persistence(
+                named: "the test", read: { item in self.state.withLock { $0.items[item] } },
+                write: { item, bytes in
+                    try self.state.withLock { state in
+                        if state.isFull { throw Full() }
+                        state.items[item] = bytes
+                        state.moments.append((state.items, state.events))
+                    }
+                })
+        }
+
+        func stored(_ event: Event) {
+            state.withLock { state in
+                state.events.append(event)
+                state.moments.append((state.items, state.events))
+            }
+        }
+
+        /// The events of versions.
+        var versions: [Event] {
+            state.withLock { $0.events.filter { $0.name == "$AppInstall" || $0.name == "$AppUpdate" } }
+        }
+    }
+
+    private struct Recorder: Processor {
+        let machine: Machine
+        func process(_ event: inout Event) -> Disposition {
+            machine.stored(event)
+            return .keep
+        }
+    }
+
+    private let time = VirtualTime()
+
+    /// A launch, which ends without a signal when its pipeline is released.
+    private func launch(
+        _ machine: Machine, _ version: String?, _ build: String? = nil, isExistingUser: Bool = false,
+        signals: [Signal] = [.launched(.foreground), .didBecomeActive]
+    ) async throws {
+        let lifecycle = LifecycleEvents(
+            persistedIn: machine.persistence, appVersion: version, appBuild: build, isExistingUser: isExistingUser)
+        let test = try TestPipeline(time: time) {
+            lifecycle
+            Recorder(machine: machine)
+        }
+        for signal in signals { test.pipeline.signal(signal) }
+        await lifecycle.waitForWrites()
+        _ = await test.events()
+    }
+
+    @Test("the first launch is an installation, a later one with another version an update, before the $AppStart")
+    func installationAndUpdateAreTrackedOnce() async throws {
+        let machine = Machine()
+        for (version, build) in [("1.0", "1"), ("1.0", "1"), ("1.0", "2"), ("1.1", "2"), ("1.1", "2"), ("1.0", "1")] {
+            try await launch(machine, version, build)
+        }
+        #expect(machine.state.withLock { $0.events.first?.name } == "$AppInstall")
+        #expect(machine.versions.map(\.name) == ["$AppInstall", "$AppUpdate", "$AppUpdate", "$AppUpdate"])
+        let expected: [Properties] = [
+            ["$app_version": "1.0", "$app_build": "1"],
+            ["$app_version": "1.0", "$app_build": "2", "$previous_version": "1.0", "$previous_build": "1"],
+            ["$app_version": "1.1", "$app_build": "2", "$previous_version": "1.0", "$previous_build": "2"],
+            // A downgrade.
+            ["$app_version": "1.0", "$app_build": "1", "$previous_version": "1.1", "$previous_build": "2"],
+        ]
+        #expect(machine.versions.map(\.properties) == expected)
+    }
+
+    @Test(
+        "a launch by the system is a launch, and any first signal will do",
+        arguments: [
+            Signal.launched(.passive), .connectivity(.available), .didBecomeActive, .willTerminate,
+        ])
+    func firstSignalCounts(signal: Signal) async throws {
+        let machine = Machine()
+        try await launch(machine, "1.0", signals: [signal, signal])
+        #expect(machine.state.withLock { $0.events.first?.name } == "$AppInstall")
+        #expect(machine.versions.count == 1)
+    }
+
+    @Test(
+        "without a version there is no installation; a version that is missing or known for the first time is no update"
+    )
+    func missingVersionIsNoUpdate() async throws {
+        let machine = Machine()
+        for (version, build) in [(nil, nil), (nil, " "), ("1.0", nil), (nil, nil), ("1.0", "7"), (nil, "7")] {
+            try await launch(machine, version, build)
+        }
+        #expect(machine.versions.isEmpty)
+        try await launch(machine, "2.0", nil)
+        let event = try #require(machine.versions.first)
+        #expect(event.properties == ["$app_version": "2.0", "$previous_version": "1.0", "$previous_build": "7"])
+    }
+
+    @Test("the recovered end of a crashed launch comes before the update")
+    func recoveredEndPrecedesUpdate() async throws {
+        let machine = Machine()
+        try await launch(machine, "1.0")
+        try await launch(machine, "1.1")
+        #expect(
+            machine.state.withLock { $0.events.map(\.name) } == [
+                "$AppInstall", "$AppStart", "$AppEnd", "$AppUpdate", "$AppStart",
+            ])
+    }
+
+    @Test("without a persistence there is no event")
+    func memoryKnowsNoVersions() async throws {
+        let test = try TestPipeline { LifecycleEvents(appVersion: "1.0") }
+        test.pipeline.signal(.didBecomeActive)
+        #expect(await test.events().map(\.name) == ["$AppStart"])
+    }
+
+    @Test("a user of the time before this processor is not a new one, and gets updates")
+    func existingUserIsNoInstallation() async throws {
+        let machine = Machine()
+        try await launch(machine, "1.0", isExistingUser: true)
+        #expect(machine.versions.isEmpty)
+        #expect(machine.state.withLock { $0.events.first?.properties["$is_first_time"] } == false)
+        try await launch(machine, "1.1", isExistingUser: true)
+        #expect(machine.versions.map(\.name) == ["$AppUpdate"])
+    }
+
+    @Test("facts without a version, as earlier releases wrote them, are those of an existing user")
+    func formerFactsAreKnown() async throws {
+        let machine = Machine()
+        let text = #"{"lifecycle":{"has_started":true,"first_day":20454},"checksum":"CHECK"}"#
+        machine.state.withLock { $0.items["lifecycle"] = Array(text.replacing("CHECK", with: checksum(text)).utf8) }
+        try await launch(machine, "1.0")
+        #expect(machine.state.withLock { $0.items["lifecycle.corrupt"] } == nil)
+        #expect(machine.versions.isEmpty)
+        try await launch(machine, "1.1")
+        #expect(machine.versions.map(\.name) == ["$AppUpdate"])
+    }
+
+    /// FNV-1a of the object, as the state has it.
+    private func checksum(_ text: String) -> String {
+        let object = text.split(separator: #""lifecycle":"#)[1].split(separator: #","checksum""#)[0]
+        let hash = object.utf8.reduce(0xCBF2_9CE4_8422_2325) { (hash: UInt64, byte) in
+            (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+        }
+        return String(hash, radix: 16)
+    }
+
+    @Test("after damage nothing is called an installation or an update, and the next update is found")
+    func damagedStateIsNoInstallation() async throws {
+        let machine = Machine()
+        try await launch(machine, "1.0")
+        machine.state.withLock { $0.items["lifecycle"]?.removeLast(3) }
+        try await launch(machine, "1.1")
+        #expect(machine.versions.map(\.name) == ["$AppInstall"])
+        try await launch(machine, "1.2")
+        #expect(machine.versions.last?.properties["$previous_version"] == "1.1")
+    }
+
+    @Test("whenever the process is killed, the next launches track the event with one id, and it is not lost")
+    func killedLaunchRepeatsWithSameID() async throws {
+        let before = Machine()
+        try await launch(before, "1.0")
+        for (items, version, name) in [
+            ([:], "1.0", "$AppInstall"), (before.state.withLock(\.items), "1.1", "$AppUpdate"),
+        ] {
+            let whole = Machine(items)
+            try await launch(whole, version)
+            let moments = whole.state.withLock(\.moments)
+            #expect(moments.count >= 4)
+            for moment in moments {
+                let next = Machine(moment.items, moment.events)
+                time.advance(by: .seconds(60))
+                try await launch(next, version)
+                try await launch(next, version)
+                let events = next.versions
+                #expect(Set(events.map(\.id)).count == 1)
+                #expect(events.allSatisfy { $0.name == name && $0.time == events[0].time })
+                #expect(events.allSatisfy { $0.properties == events[0].properties })
+                #expect(events.count <= 2)
+            }
+        }
+    }
+
+    @Test("an installation whose launch was killed is tracked before the update that came meanwhile")
+    func killedInstallationPrecedesUpdate() async throws {
+        let whole = Machine()
+        try await launch(whole, "1.0")
+        // The facts are on disk, and the event is not stored yet.
+        let killed = whole.state.withLock { $0.moments[1] }
+        #expect(killed.events.isEmpty)
+        let next = Machine(killed.items)
+        try await launch(next, "1.1")
+        #expect(next.versions.map(\.name) == ["$AppInstall", "$AppUpdate"])
+        #expect(next.versions.map { $0.properties["$app_version"] } == ["1.0", "1.1"])
+    }
+
+    @Test("while the state can't be written, no event is tracked; then it is, once")
+    func unwritableStateTracksNothing() async throws {
+        let machine = Machine()
+        machine.state.withLock { $0.isFull = true }
+        try await launch(machine, "1.0")
+        #expect(machine.versions.isEmpty)
+        #expect(machine.state.withLock { $0.events.map(\.name) } == ["$AppStart"])
+        machine.state.withLock { $0.isFull = false }
+        try await launch(machine, "1.0")
+        try await launch(machine, "1.0")
+        #expect(machine.versions.map(\.name) == ["$AppInstall"])
+    }
+
+    @Test("a disk that is full at the launch only delays the event to the next signal")
+    func eventFollowsRepairedDisk() async throws {
+        let machine = Machine()
+        let lifecycle = LifecycleEvents(persistedIn: machine.persistence, appVersion: "1.0")
+        let test = try TestPipeline(time: time) {
+            lifecycle
+            Recorder(machine: machine)
+        }
+        machine.state.withLock { $0.isFull = true }
+        test.pipeline.signal(.launched(.foreground))
+        #expect(machine.versions.isEmpty)
+        #expect(test.diagnostics.count == 1)
+        machine.state.withLock { $0.isFull = false }
+        test.pipeline.signal(.didBecomeActive)
+        test.pipeline.signal(.didEnterBackground)
+        #expect(machine.versions.count == 1)
+        _ = await test.events()
+    }
+
+    @Test("one processor in two pipelines tracks the event in both, with one id")
+    func twoPipelinesHaveOneEvent() async throws {
+        let lifecycle = LifecycleEvents(persistedIn: Machine().persistence, appVersion: "1.0")
+        let tests = try [TestPipeline { lifecycle }, TestPipeline { lifecycle }]
+        for test in tests { test.pipeline.signal(.launched(.foreground)) }
+        var events: [Event] = []
+        for test in tests { events += await test.events() }
+        try #require(events.map(\.name) == ["$AppInstall", "$AppInstall"])
+        #expect(events[0].id == events[1].id)
+    }
+
+    @Test(
+        "a version that is no version throws",
+        arguments: [("1", String(repeating: "1", count: 256)), (String(repeating: "1", count: 256), nil)])
+    func longVersionThrows(version: String, build: String?) {
+        #expect(throws: SluiceError.self) {
+            try TestPipeline { LifecycleEvents(appVersion: version, appBuild: build) }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package import Sluice
+import SluiceMemory
+package import SluiceTesting
+import Testing
+
+/// A real pipeline that records its delivered events.
+package struct TestPipeline {
+    private final class Recorder: Transport {
+        let events = Locked<[Event]>([])
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            for line in batch.events {
+                let event = try line.event()
+                events.withLock { $0.append(event) }
+            }
+            return .all(.accepted)
+        }
+    }
+
+    package let pipeline: Pipeline
+    private let recorder: Recorder
+    private let messages = Locked<[Diagnostic]>([])
+
+    /// The diagnostics of plugins so far.
+    package var diagnostics: [Diagnostic] { messages.withLock { $0.filter { $0.kind == .plugin } } }
+
+    package init(
+        time: VirtualTime = VirtualTime(), random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom,
+        @PipelineBuilder _ processors: () throws -> ProcessorFragment
+    ) throws {
+        let recorder = Recorder()
+        let messages = messages
+        // The only sleepers of the first hour are the plugins'.
+        pipeline = try Pipeline(
+            delivery: DeliveryPolicy(flushInterval: .seconds(3_600)),
+            environment: PipelineEnvironment(time: time, random: random),
+            onDiagnostic: { diagnostic in messages.withLock { $0.append(diagnostic) } }
+        ) {
+            try processors()
+            MemoryStore(capacity: 1 << 30)
+            recorder
+        }
+        self.recorder = recorder
+    }
+
+    /// Ends the pipeline; returns all events in the order in which they were tracked.
+    package func events() async -> [Event] {
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.isBalanced)
+        return recorder.events.withLock { $0 }
+    }
+
+    /// Ends the pipeline; returns the duration of each event.
+    package func durations() async -> [PropertyValue?] {
+        await events().map { $0.properties["$event_duration"] }
+    }
+
+    /// Ends the pipeline; returns its only event.
+    package func event() async throws -> Event {
+        let events = await events()
+        try #require(events.count == 1)
+        return events[0]
+    }
+}
+
+extension Event {
+    /// A new event, for tests of a processor without a pipeline.
+    package static func named(_ name: String = "Event", _ properties: Properties = [:]) -> Event {
+        Event(
+            id: EventID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)), name: name,
+            time: Timestamp(milliseconds: 1_800_000_000_000), properties: properties)
+    }
+}
+
+extension Processor {
+    package func processed(_ name: String = "Event", _ properties: Properties = [:]) -> Event? {
+        var event = Event.named(name, properties)
+        return process(&event) == .keep ? event : nil
+    }
+}
