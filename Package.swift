@@ -104,9 +104,12 @@ let tests: [Target] = [
     .testTarget(name: "SluiceAutoPropertiesTests", dependencies: ["SluiceAutoProperties", "TestSupport"]),
     .testTarget(name: "SluiceDurationTests", dependencies: ["SluiceDuration", "TestSupport"]),
     .testTarget(name: "SluiceFiltersTests", dependencies: ["SluiceFilters", "TestSupport"]),
-    .testTarget(name: "SluiceFoundationTests", dependencies: plugins + ["TestSupport"]),
+    .testTarget(
+        name: "SluiceFoundationTests",
+        dependencies: ["SluiceFilters", "SluiceFoundation", "SluiceIdentity", "SluiceStdout", "TestSupport"]),
     .testTarget(name: "SluiceIdentityTests", dependencies: ["FaultHost", "SluiceIdentity", "TestSupport"]),
     .testTarget(name: "SluiceLifecycleTests", dependencies: ["SluiceLifecycle", "SluicePassiveLaunch", "TestSupport"]),
+    .testTarget(name: "SluiceMemoryTests", dependencies: ["SluiceMemory", "SluiceTesting"]),
     .testTarget(name: "SluiceStdoutTests", dependencies: ["SluiceStdout", "TestSupport"]),
     .testTarget(name: "SluiceCompositionTests", dependencies: plugins + ["TestSupport"]),
     .testTarget(

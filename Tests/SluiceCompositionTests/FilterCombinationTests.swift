@@ -2,6 +2,7 @@ import Sluice
 import SluiceFilters
 import SluiceIdentity
 import SluiceLifecycle
+import SluicePassiveLaunch
 import SluiceTesting
 import TestSupport
 import Testing

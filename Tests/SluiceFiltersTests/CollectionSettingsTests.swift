@@ -61,15 +61,4 @@ import Testing
         #expect(throws: SluiceError.self) { try settings.setEnabled(false) }
         #expect(settings.processed() == nil)
     }
-
-    @Test("CriticalEvents makes events critical by name")
-    func criticalEventsByName() {
-        let processor = CriticalEvents(named: ["Purchase"])
-        #expect(processor.processed("Purchase")?.priority == .critical)
-        #expect(processor.processed("Purchases")?.priority == .normal)
-        var event = Event.named("Other")
-        event.priority = .critical
-        #expect(processor.process(&event) == .keep)
-        #expect(event.priority == .critical)
-    }
 }

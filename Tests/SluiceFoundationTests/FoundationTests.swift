@@ -6,7 +6,6 @@ import SluiceFoundation
 import SluiceHTTP
 import SluiceIdentity
 import SluiceJSONL
-import SluiceLifecycle
 import SluiceMemory
 import SluiceStdout
 import TestSupport

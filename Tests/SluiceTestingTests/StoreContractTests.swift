@@ -4,11 +4,6 @@ import SluiceTesting
 import Testing
 
 @Suite struct StoreContractTests {
-    @Test("MemoryStore passes the contract")
-    func memoryStorePasses() async throws {
-        try await StoreContract.check { MemoryStore() }
-    }
-
     @Test("a faulty store without faults passes the contract")
     func faultyStoreWithoutFaultsPasses() async throws {
         try await StoreContract.check { FaultyStore(MemoryStore()) }

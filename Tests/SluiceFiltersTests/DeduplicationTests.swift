@@ -1,0 +1,71 @@
+import Sluice
+import SluiceFilters
+import SluiceTesting
+import TestSupport
+import Testing
+
+@Suite struct DeduplicationTests {
+    private let time = VirtualTime()
+
+    @Test("an equal event within the window is a duplicate, and doesn't extend the window")
+    func equalEventsInWindowAreDuplicates() async throws {
+        let test = try TestPipeline(time: time) { Deduplication(within: .seconds(2)) }
+        for number in 0..<6 {
+            test.pipeline.track("Tap", ["a": 1, "b": "x"])
+            test.pipeline.track("Tap", ["b": "x", "a": 1])
+            test.pipeline.track("Other", ["number": .int(number)])
+            time.advance(by: .seconds(1))
+        }
+        #expect(await test.events().filter { $0.name == "Tap" }.count == 3)
+        #expect(test.pipeline.ledger.dropped == [.duplicate: 9])
+    }
+
+    @Test(
+        "an event with another name, type, value or id is not a duplicate",
+        arguments: [
+            [:], ["a": 1], ["a": "1"], ["a": 1.0], ["a": true], ["a": nil], ["a": ""], ["b": 1], ["a": [1]],
+            ["a": ["a": 1]],
+            ["a": .date(Timestamp(milliseconds: 1))], ["a": 1, "b": 1], ["ab": ""], ["a": "b"],
+        ] as [Properties])
+    func differentEventsAreNotDuplicates(properties: Properties) {
+        let filter = Deduplication(within: .seconds(1))
+        let others: [Properties] = [
+            [:], ["a": 1], ["a": "1"], ["a": 1.0], ["a": true], ["a": nil], ["a": ""], ["b": 1], ["a": [1]],
+            ["a": ["a": 1]], ["a": .date(Timestamp(milliseconds: 1))], ["a": 1, "b": 1], ["ab": ""], ["a": "b"],
+        ]
+        #expect(filter.processed("Event", properties) != nil)
+        #expect(filter.processed("Event", properties) == nil)
+        for other in others where other != properties { #expect(filter.processed("Event", other) != nil) }
+        #expect(filter.processed("Event2", properties) != nil)
+        for id in ["x", ""] {
+            var event = Event.named("Event", properties)
+            event.distinctID = id
+            #expect(filter.process(&event) == .keep)
+        }
+    }
+
+    @Test("the last 1,024 events are remembered")
+    func lastEventsAreRemembered() {
+        let filter = Deduplication(within: .seconds(1_000))
+        for number in 0...1_024 { _ = filter.processed("\(number)") }
+        #expect(filter.processed("1") == nil)
+        #expect(filter.processed("0") != nil)
+    }
+
+    @Test(
+        "an invalid time is an error when the pipeline is built",
+        arguments: [
+            Deduplication(within: .zero), Deduplication(within: .seconds(-1)),
+        ])
+    func invalidArgumentsThrow(filter: Deduplication) {
+        let error = #expect(throws: SluiceError.self) { try TestPipeline { filter } }
+        #expect(error?.code == .invalidArgument)
+    }
+
+    @Test("the shortest time is accepted")
+    func smallestArgumentsWork() async throws {
+        let test = try TestPipeline(time: time) { Deduplication(within: .nanoseconds(1)) }
+        test.pipeline.track("A")
+        #expect(try await test.event().name == "A")
+    }
+}
