@@ -103,7 +103,7 @@ public final class Pipeline: EventTracking {
     ///
     /// ```swift
     /// pipeline.trackTogether {
-    ///     for request in log { pipeline.track("Request", ["path": request.path]) { $0.time = request.time } }
+    ///     for request in requests { pipeline.track("Request", ["path": request.path]) { $0.time = request.time } }
     /// }
     /// ```
     ///
