@@ -1,7 +1,7 @@
 /// The blanks that people and typesetting programs put between the groups of a number.
 extension UnsafeBufferPointer<UInt8> {
-    /// The length in bytes of the blank at an offset: a space, or a blank beyond ASCII (no-break, thin, narrow no-break, …);
-    /// 0 without a blank. A tab doesn't count, because it separates columns.
+    /// The length in bytes of the blank at an offset, or 0 without a blank. A blank is a space or one of the blanks
+    /// beyond ASCII: no-break, thin, narrow no-break and others. A tab doesn't count, because it separates columns.
     func blankLength(at position: Int) -> Int {
         guard position < count else { return 0 }
         switch self[position] {
@@ -14,7 +14,7 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// The length in bytes of the blank beyond ASCII that ends at an offset; 0 without such a blank.
+    /// The length in bytes of the blank beyond ASCII that ends at an offset, or 0 without one.
     func typographicBlankLength(before position: Int) -> Int {
         if position >= 2, blankLength(at: position - 2) == 2 { return 2 }
         return position >= 3 && blankLength(at: position - 3) == 3 ? 3 : 0

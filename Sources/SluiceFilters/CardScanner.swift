@@ -1,5 +1,7 @@
-/// Finds the numbers of payment cards (ISO/IEC 7812): groups of digits that together have an issuer's prefix, a length
-/// that this issuer uses, and a right check digit.
+/// Finds the numbers of payment cards (ISO/IEC 7812).
+///
+/// A card number is a sequence of digit groups. It has an issuer's prefix, a length that this issuer uses, and a valid
+/// check digit.
 enum CardScanner {
     static func search(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int>? {
         var position = start
@@ -9,13 +11,13 @@ enum CardScanner {
                 continue
             }
             if !isFraction(text, position), let end = cardEnd(text, from: position) { return position..<end }
-            // The next group: a number may stand before the card's, such as an amount.
+            // Continue with the next group, because a card number can follow another number, such as an amount.
             while position < text.count, text[position].isDigit { position += 1 }
         }
         return nil
     }
 
-    /// Digits behind a decimal point can look like many cards.
+    /// Whether the digits follow a decimal point. Fractions can look like many cards.
     private static func isFraction(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Bool {
         position >= 2 && text[position - 1] == UInt8(ascii: ".") && text[position - 2].isDigit
     }
@@ -25,7 +27,8 @@ enum CardScanner {
         var digits: [UInt8] = []
         var groups: [Int] = []
         var dots = 0
-        // Amounts, tables and addresses have such separators too: they only stand between the groups of a card.
+        // These separators also occur in amounts, tables and addresses, so they count only between the groups of a
+        // printed card.
         var areGroupsTold = false
         var result: Int?
         var position = start
@@ -51,7 +54,8 @@ enum CardScanner {
         return result
     }
 
-    /// The separator of two groups of digits; its length is 0 if they end there. A space and a hyphen are plain.
+    /// The separator of two groups of digits, with a length of 0 if the digits end there. A space and a hyphen are
+    /// plain.
     private static func separator(
         _ text: UnsafeBufferPointer<UInt8>, at position: Int
     ) -> (length: Int, isPlain: Bool, isDot: Bool) {
@@ -69,7 +73,7 @@ enum CardScanner {
         return (length, length == 1 && !isDot, isDot)
     }
 
-    /// Whether the groups are those in which cards show their numbers: fours with a rest, or four, six and a rest.
+    /// Whether the groups are as printed on cards: groups of four and a rest, or groups of four, six and a rest.
     private static func isPrinted(_ groups: [Int]) -> Bool {
         guard let last = groups.last, groups.count >= 3 else { return false }
         return groups.dropLast().allSatisfy { $0 == 4 } && last <= 4
@@ -83,7 +87,7 @@ enum CardScanner {
             && hasRightCheckDigit(digits)
     }
 
-    /// Luhn's algorithm: of every second digit from the right, the sum of the digits of its double counts.
+    /// Luhn's algorithm. From the right, every second digit is doubled, and the digits of the results are added.
     private static func hasRightCheckDigit(_ digits: [UInt8]) -> Bool {
         var sum = 0
         for (offset, digit) in digits.reversed().enumerated() {
@@ -93,7 +97,7 @@ enum CardScanner {
         return sum % 10 == 0
     }
 
-    /// The first four digits, and how many there are in all.
+    /// The range of an issuer's first four digits, and the lengths of its numbers.
     private static let issuers: [(prefixes: ClosedRange<Int>, lengths: [Int])] = [
         (4_000...4_999, [13, 16, 19]),  // Visa
         (5_100...5_599, [16]),  // Mastercard

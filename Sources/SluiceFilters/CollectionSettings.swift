@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Remembers across launches whether the host collects events at all.
+/// Turns the collection of events on or off, and remembers the setting across launches.
 ///
 /// ```swift
 /// let settings = CollectionSettings(persistedIn: .file(stateDirectory))
@@ -8,16 +8,16 @@ public import Sluice
 ///     settings
 ///     …
 /// }
-/// try settings.setEnabled(false)      // events are dropped from now on: DropReason.collectionDisabled
+/// try settings.setEnabled(false)  // Further events are dropped with DropReason.collectionDisabled.
 /// ```
 ///
-/// List it above all other stages, which then never see a dropped event. Use ``Consent`` for the user's own answer; you can
-/// use both. To store events without sending them, call `pipeline.pauseDelivery()`, which counts for one launch.
+/// List it above all other stages, so they never see a dropped event. Use ``Consent`` for the user's own answer; you
+/// can use both. To store events without sending them, call `pipeline.pauseDelivery()`, which lasts for one launch.
 ///
-/// One object can be part of several pipelines, and you can call it from any thread. Building the pipeline throws if the
-/// settings can't be read now. Damaged settings are reported, and collect nothing until you call ``setEnabled(_:)``.
+/// You can use one object in several pipelines and call it from any thread. Building the pipeline throws if the
+/// settings can't be read. Damaged settings are reported, and all events are dropped until you call ``setEnabled(_:)``.
 public final class CollectionSettings: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// True, because a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     private struct Settings: PersistedValue {
@@ -33,13 +33,13 @@ public final class CollectionSettings: Processor {
         var object: Properties { ["enabled": .bool(isEnabled)] }
     }
 
-    /// The connection to the pipelines that this is part of.
+    /// Connects this plugin to its pipelines.
     public let context = PluginContext()
     private let settings: PersistedState<Settings>
 
-    /// Creates settings, which are read when the pipeline is built or when you first ask for them.
+    /// Creates settings. They are read when the pipeline is built or when you first ask for them.
     ///
-    /// - Parameter persistence: Where the settings are kept.
+    /// - Parameter persistence: Where to keep the settings.
     public init(persistedIn persistence: Persistence) {
         settings = PersistedState(
             "collection", in: persistence, context, damaged: Settings(isEnabled: false)
@@ -47,13 +47,23 @@ public final class CollectionSettings: Processor {
     }
 
     /// Whether events pass. True until you disable collection.
+    ///
+    /// ```swift
+    /// let settings = CollectionSettings(persistedIn: .file(stateDirectory))
+    /// if !settings.isEnabled { log("This installation sends no events.") }
+    /// ```
     public var isEnabled: Bool { settings.value?.isEnabled ?? true }
 
-    /// Lets events pass, or drops them as ``Sluice/DropReason/collectionDisabled``. The setting counts immediately, and is on
-    /// disk when this returns.
+    /// Turns collection on or off. The setting takes effect immediately, and is on disk when this method returns.
+    ///
+    /// ```swift
+    /// try CollectionSettings(persistedIn: .file(stateDirectory)).setEnabled(true)
+    /// ```
+    ///
+    /// While collection is off, events are dropped as ``Sluice/DropReason/collectionDisabled``.
     ///
     /// - Parameter isEnabled: Whether events pass.
-    /// - Throws: An error of the place where the settings are kept; the setting then counts until the process ends.
+    /// - Throws: The error of the place where the settings are kept. The setting then lasts until the process ends.
     public func setEnabled(_ isEnabled: Bool) throws(SluiceError) {
         settings.set(Settings(isEnabled: isEnabled))
         try settings.save()
@@ -61,7 +71,7 @@ public final class CollectionSettings: Processor {
 
     /// Reads the settings.
     ///
-    /// - Throws: An error of the place where the settings are kept.
+    /// - Throws: The error of the place where the settings are kept.
     public func prepare() throws { try settings.load() }
 
     /// Drops the event if collection is disabled.

@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Lets events pass only with the user's consent, and remembers the answer across launches.
+/// Collects events only with the user's consent, and remembers the answer across launches.
 ///
 /// ```swift
 /// let consent = Consent(persistedIn: .file(stateDirectory))
@@ -8,21 +8,21 @@ public import Sluice
 ///     consent
 ///     …
 /// }
-/// try consent.grant()      // or deny(), when the user has answered
+/// try consent.grant()  // Or deny(), when the user has answered.
 /// ```
 ///
-/// List it above all other stages, which then never see a dropped event. To hold events until the user answers, pass
-/// `whilePending: .hold` and list it below all other stages instead: held events keep their ids, times, and the properties that
-/// stages above have added. They wait in memory only, never on disk.
+/// List it above all other stages, so they never see a dropped event. To hold events until the user answers, pass
+/// `whilePending: .hold`, and list it below all other stages. Held events keep their ids, their times and the
+/// properties that the stages above have added. They wait in memory only, never on disk.
 ///
-/// One `Consent` can be part of several pipelines, and you can call it from any thread. The answer counts for events that
-/// are tracked later and for held ones, not for stored ones. A denial stays until the user grants; resetting an identity, for
+/// You can use one object in several pipelines and call it from any thread. The answer applies to later events and to
+/// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for
 /// example, doesn't change it.
 ///
-/// Building the pipeline throws if the answer can't be read now. A damaged answer is reported; ask the user again. Until
-/// then no event passes, even with `whilePending: .keep`.
+/// Building the pipeline throws if the answer can't be read. A damaged answer is reported, and no event passes until
+/// you have asked the user a second time, even with `whilePending: .keep`.
 public final class Consent: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// True, because a pipeline has at most one.
     public static var isUnique: Bool { true }
 
     /// The user's answer.
@@ -37,7 +37,7 @@ public final class Consent: Processor {
 
     private enum Answer: String, PersistedValue {
         case pending, granted, denied
-        /// There was an answer, but it is damaged.
+        /// The stored answer is damaged.
         case lost
 
         init?(_ object: Properties) {
@@ -61,7 +61,7 @@ public final class Consent: Processor {
         var bytes = 0
     }
 
-    /// The connection to the pipelines that this is part of.
+    /// Connects this plugin to its pipelines.
     public let context = PluginContext()
     private let whilePending: Disposition
     private let maximumBytes: Int
@@ -70,10 +70,16 @@ public final class Consent: Processor {
 
     /// Creates a consent. The answer is read when the pipeline is built, or when you first ask for it.
     ///
+    /// ```swift
+    /// let optOut = Consent(persistedIn: .file(stateDirectory), whilePending: .keep)
+    /// let optIn = Consent(persistedIn: .file(stateDirectory), whilePending: .hold, holdingUpTo: 262_144)
+    /// ```
+    ///
     /// - Parameters:
-    ///   - persistence: Where the answer is kept.
-    ///   - disposition: The treatment of events before the user has answered. Pass `.keep` where the user can only opt out.
-    ///   - maximumBytes: The size of the events, as JSON, that `.hold` keeps. Further events are dropped as
+    ///   - persistence: Where to keep the answer.
+    ///   - disposition: The treatment of events before the user has answered. Pass `.keep` where the user can only opt
+    ///     out.
+    ///   - maximumBytes: The most bytes of JSON that `.hold` keeps. Further events are dropped as
     ///     ``Sluice/DropReason/consentPending``.
     public init(
         persistedIn persistence: Persistence, whilePending disposition: Disposition = .drop(.consentPending),
@@ -84,25 +90,41 @@ public final class Consent: Processor {
         answer = PersistedState("consent", in: persistence, context, damaged: .lost) { .pending }
     }
 
-    /// The user's answer; `pending` while it can't be read.
+    /// The user's answer. It is `pending` while it can't be read.
+    ///
+    /// ```swift
+    /// if consent.status == .pending { askForConsent() }
+    /// ```
     public var status: Status { answer.value?.status ?? .pending }
 
     /// The number of events that wait for the answer.
     public var held: Int { waiting.withLock { $0.events.count } }
 
-    /// Records that the user agrees, on disk before it returns. Held events then continue.
+    /// Records that the user agrees, and lets held events continue. The answer is on disk when this method returns.
     ///
-    /// - Throws: An error of the place where the answer is kept; the answer is then as it was.
+    /// ```swift
+    /// do {
+    ///     try consent.grant()
+    /// } catch {
+    ///     log("The answer wasn't saved: \(error)")  // Ask the user later.
+    /// }
+    /// ```
+    ///
+    /// - Throws: The error of the place where the answer is kept. The answer is then unchanged.
     public func grant() throws(SluiceError) {
         try answer.change { $0 = .granted }
         for event in takeHeld() { context.forward(event) }
     }
 
-    /// Records that the user refuses, on disk before it returns. Held events are dropped.
+    /// Records that the user refuses, and drops held events. The answer is on disk when this method returns.
     ///
-    /// - Throws: An error of the place where the answer is kept. The denial counts nevertheless until the process ends.
+    /// ```swift
+    /// try consent.deny()
+    /// ```
+    ///
+    /// - Throws: The error of the place where the answer is kept. The denial then lasts until the process ends.
     public func deny() throws(SluiceError) {
-        // In memory first, so that nothing passes while the disk is busy or if it fails.
+        // In memory first: nothing passes while the disk is busy, or if it fails.
         answer.set(.denied)
         for event in takeHeld() { context.drop(event, .consentDenied) }
         try answer.save()
@@ -110,14 +132,15 @@ public final class Consent: Processor {
 
     /// Reads the answer.
     ///
-    /// - Throws: An error of the place where the answer is kept.
+    /// - Throws: The error of the place where the answer is kept.
     public func prepare() throws { try answer.load() }
 
     /// Keeps, drops or holds the event, depending on the answer.
     public func process(_ event: inout Event) -> Disposition {
         if let disposition = disposition { return disposition }
         return waiting.withLock { held in
-            // The answer may have come meanwhile; it is recorded before the held events are taken.
+            // Another thread may have recorded the answer since the first check. It does so before it takes the held
+            // events.
             if let disposition = disposition { return disposition }
             do throws(SluiceError) {
                 held.bytes += try EventLine(event, limit: maximumBytes - held.bytes).bytes.count

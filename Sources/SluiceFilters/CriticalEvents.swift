@@ -1,6 +1,6 @@
 public import Sluice
 
-/// Makes events critical by name: they are sent first, soon, and evicted last.
+/// Makes events critical by name. Critical events are sent first and soon, and are evicted last.
 ///
 /// ```swift
 /// let pipeline = try Pipeline(delivery: DeliveryPolicy(criticalInterval: .zero)) {
@@ -9,7 +9,8 @@ public import Sluice
 /// }
 /// ```
 ///
-/// Critical events are sent within the `criticalInterval` of the route's policy: 3 s by default, immediately if it is zero.
+/// Critical events are sent within the `criticalInterval` of the route's policy, which is 3 s by default. If it is
+/// zero, they are sent immediately.
 public struct CriticalEvents: Processor {
     private let names: Set<String>
 

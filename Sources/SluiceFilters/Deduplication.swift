@@ -1,12 +1,21 @@
 public import Sluice
 
-/// Drops events that repeat an earlier one, as ``Sluice/DropReason/duplicate``: a button that was pressed twice, or a view
-/// that reports itself twice.
+/// Drops events that repeat an earlier one, such as those of a button that was pressed twice.
 ///
-/// Two events are equal if their names, user ids and properties are, in any order; event ids and times don't count. Hashes
-/// of 64 bits are compared. List it above stages that add properties which change with every event.
+/// ```swift
+/// let pipeline = try Pipeline {
+///     Deduplication(within: .seconds(2))
+///     …
+/// }
+/// ```
+///
+/// Two events are equal if they have the same name, user ids and properties, in any order. Their ids and times don't
+/// count. The filter compares hashes of 64 bits. List it above stages that add properties which change with every
+/// event.
+///
+/// Repeated events are dropped as ``Sluice/DropReason/duplicate``.
 public final class Deduplication: Processor {
-    /// The number of different events that it remembers.
+    /// The number of distinct events that it remembers.
     static let capacity = 1_024
 
     private struct State {
@@ -16,15 +25,15 @@ public final class Deduplication: Processor {
         var next = 0
     }
 
-    /// The connection to the pipelines that this is part of.
+    /// Connects this plugin to its pipelines.
     public let context = PluginContext()
     private let window: Duration
     private let state = Locked(State())
 
     /// Creates a filter.
     ///
-    /// - Parameter window: The time after an event in which an equal one is a duplicate, by the continuous clock. A duplicate
-    ///   doesn't extend it. It must be positive.
+    /// - Parameter window: The time, by the continuous clock, in which an equal event is a duplicate. It begins with
+    ///   the first event, and a duplicate doesn't extend it. It must be positive.
     public init(within window: Duration) {
         self.window = window
     }
@@ -65,7 +74,7 @@ public final class Deduplication: Processor {
     private static func hash(of event: Event) -> UInt64 {
         var hash = StableHash()
         for text in [event.name, event.distinctID, event.anonymousID, event.loginID] {
-            // Distinguishes no text from the empty one.
+            // Distinguishes a missing text from an empty one.
             hash.add(text == nil ? 0 : 1 as UInt8)
             hash.add(text ?? "")
             hash.add(0xFF as UInt8)

@@ -7,9 +7,9 @@ extension DropReason {
     public static let consentPending = DropReason(rawValue: "consentPending")
     /// The host has disabled collection: `CollectionSettings`.
     public static let collectionDisabled = DropReason(rawValue: "collectionDisabled")
-    /// More events of its name came than `RateLimit` lets pass.
+    /// Its name had more events than `RateLimit` allows.
     public static let rateLimited = DropReason(rawValue: "rateLimited")
-    /// The same was tracked just before: `Deduplication`.
+    /// An equal event was tracked shortly before: `Deduplication`.
     public static let duplicate = DropReason(rawValue: "duplicate")
     /// It is not in the sample: `Sampling`.
     public static let sampledOut = DropReason(rawValue: "sampledOut")
@@ -21,12 +21,12 @@ extension DropReason {
     public static let propertyNameTooLong = DropReason(rawValue: "propertyNameTooLong")
     /// A string in a property is longer than `Limits` allow.
     public static let stringTooLong = DropReason(rawValue: "stringTooLong")
-    /// Events have more different names than `Limits` allow, and its is a new one.
+    /// Its name is new, and there are more distinct names than `Limits` allow.
     public static let tooManyEventNames = DropReason(rawValue: "tooManyEventNames")
-    /// Its name, or that of a property, has characters that `Limits` forbid.
+    /// Its name or the name of a property has characters that `Limits` forbid.
     public static let invalidName = DropReason(rawValue: "invalidName")
-    /// A property has a name that the backend keeps for itself: `Limits`.
+    /// A property has a name that the backend reserves: `Limits`.
     public static let reservedName = DropReason(rawValue: "reservedName")
-    /// A property is an object, or a list of something else than strings: `Limits`.
+    /// A property is an object, or a list of anything but strings: `Limits`.
     public static let nestedValue = DropReason(rawValue: "nestedValue")
 }

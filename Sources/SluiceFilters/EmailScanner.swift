@@ -2,7 +2,7 @@
 enum EmailScanner {
     static func search(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int>? {
         var position = start
-        // Never behind the last at sign: each byte is then looked at a fixed number of times.
+        // Never searches before the last at sign, so each byte is examined a fixed number of times.
         var floor = start
         while position < text.count {
             let length = atSign(text, position)
@@ -20,7 +20,7 @@ enum EmailScanner {
         return nil
     }
 
-    /// The length of the at sign at an offset; 0 without an at sign.
+    /// The length of the at sign at an offset, or 0 without one.
     private static func atSign(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int {
         if text[position] == UInt8(ascii: "@") { return 1 }
         guard text[position] == UInt8(ascii: "%"), position + 2 < text.count,
@@ -29,7 +29,8 @@ enum EmailScanner {
         return 3
     }
 
-    /// Fewer than the standard allows: `=`, `/` and `&` stand before addresses much more often than in them.
+    /// Fewer characters than the standard allows, because `=`, `/` and `&` occur before addresses more often than in
+    /// them.
     private static func isLocal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "%"),

@@ -1,26 +1,32 @@
 public import Sluice
 
-/// Lets events pass by name. All others are dropped as ``Sluice/DropReason/filtered``.
+/// Filters events by name.
 ///
 /// ```swift
-/// EventNames(allowed: ["Purchase", "Search", "$*"])
-/// EventNames(denied: ["Debug*"])
+/// let pipeline = try Pipeline {
+///     EventNames(denied: ["Debug*", "Heartbeat"])
+///     …
+/// }
 /// ```
 ///
-/// A name that ends with `*` is a prefix. Remember events of plugins, such as `$AppStart`.
+/// A name that ends with `*` is a prefix. All other events are dropped as ``Sluice/DropReason/filtered``.
 public struct EventNames: Processor {
     private let isAllowList: Bool
     private let names: Set<String>
     private let prefixes: [[UInt8]]
 
-    /// Lets only events of these names pass.
+    /// Keeps only events that have one of these names. Include the events of plugins, such as `$AppStart`.
+    ///
+    /// ```swift
+    /// let filter = EventNames(allowed: ["Purchase", "Search", "$*"])
+    /// ```
     ///
     /// - Parameter names: Names and prefixes.
     public init(allowed names: Set<String>) {
         self.init(isAllowList: true, names)
     }
 
-    /// Lets all events pass except those of these names.
+    /// Drops events that have one of these names, and keeps all others.
     ///
     /// - Parameter names: Names and prefixes.
     public init(denied names: Set<String>) {

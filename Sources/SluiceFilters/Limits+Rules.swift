@@ -1,7 +1,7 @@
 public import Sluice
 
 extension Limits {
-    /// A limit, and the action beyond it; or an action for everything that is forbidden.
+    /// A limit and the action beyond it, or an action for everything that is forbidden.
     public struct Rule: Sendable, Hashable {
         enum Strategy: Sendable, Hashable {
             case cut, dropProperty, dropEvent, setAside
@@ -21,11 +21,11 @@ extension Limits {
         public static let dropProperty = Rule(.dropProperty)
         /// Drops the event.
         public static let dropEvent = Rule(.dropEvent)
-        /// Passes the unchanged event to your closure, and drops it.
+        /// Passes the unchanged event to your closure, and drops it from the pipeline.
         public static let setAside = Rule(.setAside)
 
-        /// Shortens names and strings. Of too many properties, keeps those that were set first. Of too many event names, drops
-        /// the event.
+        /// Shortens names and strings. Keeps the properties that were set first if there are too many. Drops events
+        /// with a new name if there are too many names.
         ///
         /// - Parameter limit: The longest length, or the highest number.
         /// - Returns: The rule.
@@ -43,15 +43,17 @@ extension Limits {
         /// - Returns: The rule.
         public static func dropEvent(over limit: Int) -> Rule { Rule(.dropEvent, limit) }
 
-        /// Passes the unchanged event to your closure, and drops it.
+        /// Passes the unchanged event to your closure, and drops it from the pipeline.
         ///
         /// - Parameter limit: The longest length, or the highest number.
         /// - Returns: The rule.
         public static func setAside(over limit: Int) -> Rule { Rule(.setAside, limit) }
     }
 
-    /// App Center: 20 properties, 200 names of events, 256 characters for those, 125 for names and values of properties.
-    /// Longer texts are cut, events of further names are dropped.
+    /// The limits of App Center.
+    ///
+    /// An event has up to 20 properties. Event names have up to 256 characters, and names and values of properties up
+    /// to 125. Longer texts are cut. There are up to 200 event names, and events of further names are dropped.
     public static var appCenter: Limits {
         var limits = Limits(
             eventName: .cut(to: 256), properties: .cut(to: 20), propertyName: .cut(to: 125), string: .cut(to: 125))
@@ -59,8 +61,11 @@ extension Limits {
         return limits
     }
 
-    /// Sensors Analytics: names of up to 100 letters, digits, `_` and `$`, its reserved names for properties, strings of 8,191
-    /// characters, and lists of strings only. Strings are cut, other properties left out, events of wrong names dropped.
+    /// The limits of Sensors Analytics.
+    ///
+    /// Names have up to 100 letters, digits, `_` and `$`. Properties can't have reserved names. Strings have up to
+    /// 8,191 characters, and lists contain only strings. Strings are cut, other properties are left out, and events
+    /// with invalid names are dropped.
     public static var sensors: Limits {
         var limits = Limits(
             eventName: .dropEvent(over: 100), propertyName: .dropProperty(over: 100), string: .cut(to: 8_191))

@@ -3,21 +3,23 @@ public import Sluice
 /// Keeps events within the limits of your backend.
 ///
 /// ```swift
-/// Limits(.appCenter)
-/// Limits(eventName: .cut(to: 256), properties: .cut(to: 20), propertyName: .dropProperty(over: 125))
-/// Limits(.sensors) { event, reason in print("refused: \(event.name), \(reason.rawValue)") }
+/// let pipeline = try Pipeline {
+///     Limits(.sensors) { event, reason in log("refused: \(event.name), \(reason.rawValue)") }
+///     …
+/// }
 /// ```
 ///
-/// Lengths are characters, counted as Unicode scalars. Lengths of names and strings hold at every depth of arrays and
-/// objects; a rule that drops a property drops the event's whole property. Counts, characters and reserved names are checked
-/// at the top only. Properties from the stages above count too: list it above `AutoProperties` to limit only your own.
+/// Lengths are counted in Unicode scalars. The lengths of names and strings hold at every depth of arrays and objects.
+/// A rule that drops a property drops the whole property of the event. Counts, characters and reserved names are
+/// checked at the top level only. Properties from the stages above count too, so list it above `AutoProperties` to
+/// limit only your own.
 ///
-/// If names are equal after cutting, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
+/// If cutting makes names equal, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
 /// dropped events by ``Sluice/DropReason``.
 public struct Limits: Processor {
-    /// The length of the event's name. Nil sets no limit, as for all rules.
+    /// The length of the event's name. Nil means no limit, as for all rules.
     public var eventName: Rule?
-    /// The number of different event names: of the installation with a persistence, otherwise of the process.
+    /// The number of distinct event names: per installation if persisted, otherwise per process.
     public var distinctEventNames: Rule?
     /// The number of the event's properties.
     public var properties: Rule?
@@ -27,23 +29,34 @@ public struct Limits: Processor {
     public var string: Rule? { didSet { values = ValueLimits(self) } }
     /// The action for names with characters other than ASCII letters, digits, `_` and `$`, or with a digit first.
     public var names: Rule? { didSet { values = ValueLimits(self) } }
-    /// Names that properties must not have, regardless of the case of ASCII letters. A name that ends with `*` is a prefix. The
-    /// action is that of ``names``; without it, the property is dropped.
+    /// Names that properties must not have, regardless of the case of ASCII letters. A name that ends with `*` is a
+    /// prefix.
+    ///
+    /// ```swift
+    /// var limits = Limits(string: .cut(to: 1_000))
+    /// limits.reservedNames = ["id", "time", "internal_*"]
+    /// ```
+    ///
+    /// The action is the one of ``names``. Without it, the property is dropped.
     public var reservedNames: Set<String> = [] { didSet { values = ValueLimits(self) } }
-    /// The action for objects, and for lists of anything but strings. Objects of plain values under a name that begins with
-    /// `$`, such as the `$set` of a profile, are allowed: the backend's wire format flattens them.
+    /// The action for objects, and for lists of anything but strings. Objects of plain values under a name that begins
+    /// with `$`, such as the `$set` of a profile, are allowed, because the backend's wire format flattens them.
     public var nesting: Rule? { didSet { values = ValueLimits(self) } }
 
     private var setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
     private var values = ValueLimits()
-    /// The names so far, for ``distinctEventNames``.
+    /// The event names so far, for ``distinctEventNames``.
     private var knownNames = Locked<Set<String>>([])
     /// Nil without a persistence.
     private var kept: PersistedState<KnownNames>?
-    /// The connection to the pipelines that this is part of.
+    /// Connects this plugin to its pipelines.
     public private(set) var context = PluginContext()
 
     /// Creates a filter with limits for lengths. Set its other properties for further rules.
+    ///
+    /// ```swift
+    /// let limits = Limits(eventName: .cut(to: 256), properties: .cut(to: 20), propertyName: .dropProperty(over: 125))
+    /// ```
     ///
     /// - Parameters:
     ///   - eventName: The limit for the event's name.
@@ -60,11 +73,16 @@ public struct Limits: Processor {
 
     /// Creates a filter with the limits of another one, such as `.appCenter` or `.sensors`.
     ///
+    /// ```swift
+    /// let limits = Limits(.appCenter, persistedIn: .file(stateDirectory))
+    /// ```
+    ///
     /// - Parameters:
     ///   - limits: The backend's limits.
-    ///   - persistence: Where the event names so far are kept, for ``distinctEventNames``. They are written after `track` has
-    ///     returned, on another thread. A name that a crash loses is counted again by the next launch.
-    ///   - setAside: Gets the unchanged events of rules with `setAside`, inside `track` on the caller's thread. It must not wait.
+    ///   - persistence: Where to keep the event names for ``distinctEventNames``. They are written on another thread
+    ///     after `track` has returned. If a crash loses a name, the next launch counts it as new.
+    ///   - setAside: Receives the unchanged events of rules with `setAside`. It is called inside `track`, on the
+    ///     caller's thread, and must not wait.
     public init(
         _ limits: Limits, persistedIn persistence: Persistence = .memory,
         setAside: @escaping @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
@@ -124,7 +142,7 @@ public struct Limits: Processor {
         return hold(for: event.properties) ? nil : limitProperties(of: &event)
     }
 
-    /// Whether all properties are certain to be within the limits.
+    /// Whether the bounds of the list prove that all properties are within the limits.
     private func hold(for list: Properties) -> Bool {
         if let properties, list.count > properties.limit { return false }
         return values.hold(for: list)
@@ -135,14 +153,14 @@ public struct Limits: Processor {
             if names.contains(name) { return true }
             guard names.count < limit else { return false }
             names.insert(name)
-            // Nil if the names could not be read: they must not be replaced.
+            // Nil if the names could not be read, so they are not replaced.
             kept?.memory.withLock { _ = $0.value?.names.insert(name) }
             kept?.saveLater()
             return true
         }
     }
 
-    /// Returns when no write is pending. For tests.
+    /// Waits until no write is pending. For tests.
     package func waitForWrites() async { await kept?.waitForWrites() }
 
     private func limitProperties(of event: inout Event) -> Refusal? {
@@ -198,7 +216,7 @@ private struct KnownNames: PersistedValue {
     var object: Properties { ["names": .array(PropertyArray(names.sorted().map { .string($0) }))] }
 }
 
-/// Why an event is dropped, and whether it is set aside.
+/// The reason to drop an event, and whether it is set aside.
 struct Refusal: Equatable {
     let reason: DropReason
     let isSetAside: Bool
@@ -210,7 +228,7 @@ struct Refusal: Equatable {
 }
 
 extension String {
-    /// The first `limit` Unicode scalars; nil if the string is not longer.
+    /// The first `limit` Unicode scalars, or nil if the string is not longer.
     func cut(toCharacters limit: Int) -> String? {
         guard utf8.count > limit,
             let end = unicodeScalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex

@@ -1,4 +1,4 @@
-/// Finds phone numbers by the forms that people write them in, and that dates, addresses and versions don't have.
+/// Finds phone numbers in the forms that people write. Dates, addresses and versions don't have these forms.
 enum PhoneScanner {
     /// Consecutive digits, and the separator before them.
     private struct Group {
@@ -22,7 +22,7 @@ enum PhoneScanner {
             }
             let groups = groups(text, from: position)
             if let end = end(of: groups, text, from: position) { return position..<end }
-            // The next group: a number may stand before the phone's, such as a count of items.
+            // Continue with the next group, because a phone number can follow another number, such as a count of items.
             position = max(position + 1, groups.first?.range.upperBound ?? 0)
         }
         return nil
@@ -32,9 +32,9 @@ enum PhoneScanner {
         let byte = text[position]
         guard byte.isDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "(") else { return false }
         guard position > 0 else { return true }
-        // The middle of an id, a date, an address or a longer number is no beginning.
+        // A phone number doesn't begin in the middle of an id, a date, an address or a longer number.
         let blank = text.typographicBlankLength(before: position)
-        // So do thousands stand behind each other.
+        // Groups of thousands follow each other in this way.
         if blank > 0 { return !byte.isDigit || position == blank || !text[position - blank - 1].isDigit }
         let before = text[position - 1]
         if before.isDigit || before.isLetter || before.isBeyondASCII { return false }
@@ -46,7 +46,7 @@ enum PhoneScanner {
         }
     }
 
-    /// No more groups than the longest phone number can have.
+    /// The groups of digits, at most as many as the longest phone number can have.
     private static func groups(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> [Group] {
         var groups: [Group] = []
         var position = start
@@ -66,7 +66,7 @@ enum PhoneScanner {
             }
             separator = .none
             isBehindTypographicBlank = false
-            // Up to two, as in ") " or " (", and a second blank behind a parenthesis.
+            // Up to two, as in ") " or " (", and a second blank after a parenthesis.
             var room = 2
             while room > 0 {
                 let blank = text.blankLength(at: position)
@@ -109,8 +109,8 @@ enum PhoneScanner {
         return nationalEnd(of: groups) ?? dottedEnd(of: groups)
     }
 
-    /// `+1 234 567` or `+12 345.67`, if the blanks are those that typesetting programs put between thousands. With ten digits
-    /// and more a phone number is likelier.
+    /// Whether the groups are an amount, such as `+1 234 567` or `+12 345.67`, with the blanks that typesetting
+    /// programs put between thousands. Ten digits and more are likelier to be a phone number.
     private static func isAmount(_ groups: [Group]) -> Bool {
         guard let first = groups.first, first.count <= 3 else { return false }
         let thousands = groups.dropFirst().prefix { $0.isBehindTypographicBlank && $0.separator == .space }
@@ -130,12 +130,12 @@ enum PhoneScanner {
         guard groups.count >= counts.count, zip(groups, counts).allSatisfy({ $0.count == $1 }) else { return nil }
         let end = counts.count
         if groups[1..<end].contains(where: { $0.separator == .slash }) { return nil }
-        // A fourth group that hangs together with the third makes it something else.
+        // A fourth group that is attached to the third one makes it something different.
         if groups.count > end, groups[end].separator != .space { return nil }
         return groups[end - 1].range.upperBound
     }
 
-    /// `030 1234567`, `0171/1234567`, `(020) 7946 0958`, `01 23 45 67 89`; but no date.
+    /// `030 1234567`, `0171/1234567`, `(020) 7946 0958` or `01 23 45 67 89`, but not a date.
     private static func nationalEnd(of groups: [Group]) -> Int? {
         var groups = groups[...]
         if let odd = groups.indices.dropFirst().first(where: { index in
@@ -153,7 +153,7 @@ enum PhoneScanner {
         return longest(Array(groups), digits: 9...12)
     }
 
-    /// `01.23.45.67.89`, `0171.123.4567`; but no decimal fraction, no date and no padded network address.
+    /// `01.23.45.67.89` or `0171.123.4567`, but not a decimal fraction, a date or a padded network address.
     private static func dottedEnd(of groups: [Group]) -> Int? {
         let dotted = groups.dropFirst().prefix { $0.separator == .dot }
         guard let first = groups.first, let last = dotted.last, dotted.count >= 2 else { return nil }
@@ -164,7 +164,7 @@ enum PhoneScanner {
         return isInPairs || isInLongGroups ? last.range.upperBound : nil
     }
 
-    /// The end of as many groups as fit.
+    /// The end of the longest sequence of groups that has this many digits.
     private static func longest(_ groups: [Group], digits: ClosedRange<Int>) -> Int? {
         var count = 0
         var result: Int?

@@ -1,10 +1,17 @@
 public import Sluice
 
-/// Limits the events of each name per time, and drops the rest as ``Sluice/DropReason/rateLimited``. Use it against a loop
-/// that tracks.
+/// Limits how many events of each name pass in a period, for example to stop a loop that tracks.
 ///
-/// It is a token bucket per name: a name can use its whole number in one burst, and the number is refilled evenly over the
-/// window. To bound memory, all names after the first 1,000 share one bucket.
+/// ```swift
+/// let pipeline = try Pipeline {
+///     RateLimit(100, per: .seconds(60))
+///     …
+/// }
+/// ```
+///
+/// It is a token bucket per name. A name can use its whole number in one burst, and the bucket is refilled evenly over
+/// the window. To bound memory, all names after the first 1,000 share one bucket. Further events are dropped as
+/// ``Sluice/DropReason/rateLimited``.
 public final class RateLimit: Processor {
     static let maximumNames = 1_000
 
@@ -13,7 +20,7 @@ public final class RateLimit: Processor {
         var filledAt: Duration
     }
 
-    /// The connection to the pipelines that this is part of.
+    /// Connects this plugin to its pipelines.
     public let context = PluginContext()
     private let limit: Int
     private let window: Duration
@@ -23,7 +30,7 @@ public final class RateLimit: Processor {
     ///
     /// - Parameters:
     ///   - events: The number of events of one name, at least 1.
-    ///   - window: The time for that number, at least a millisecond, by the continuous clock.
+    ///   - window: The period for this number, by the continuous clock. At least one millisecond.
     public init(_ events: Int, per window: Duration) {
         limit = events
         self.window = window
@@ -42,7 +49,7 @@ public final class RateLimit: Processor {
         }
     }
 
-    /// Drops the event if its name has used up its number.
+    /// Drops the event if its name has used up its bucket.
     public func process(_ event: inout Event) -> Disposition {
         let now = context.time.continuousTime()
         let passes = buckets.withLock { buckets in

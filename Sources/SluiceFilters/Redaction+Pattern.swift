@@ -1,28 +1,32 @@
 extension Redaction {
-    /// A form of secret text. The scanners work on UTF-8, in time linear in the text.
+    /// A form of secret text. The scanners read UTF-8, in time that is linear in the length of the text.
     public struct Pattern: Sendable {
-        /// The first match that begins at an offset or behind it.
+        /// Returns the first match that begins at an offset or later.
         typealias Search = @Sendable (_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Range<Int>?
 
         let mark: String
         let appliesToNumbers: Bool
         let search: Search
 
-        /// E-mail addresses, also with a percent-encoded at sign; becomes `[email]`.
+        /// E-mail addresses, also with a percent-encoded at sign. A match becomes `[email]`.
         public static let email = Pattern(mark: "[email]", appliesToNumbers: false, search: EmailScanner.search)
 
-        /// Payment cards: 13 to 19 digits, single spaces or hyphens between them, with the prefix and the length of
-        /// one of the large issuers and a correct check digit; becomes `[card]`. Dots, two blanks, and blanks beyond ASCII are
-        /// allowed between the groups that cards show, such as four times four.
+        /// Payment cards. A match becomes `[card]`.
+        ///
+        /// A card number has 13 to 19 digits, with the prefix and the length of one of the large issuers and a correct
+        /// check digit. Single spaces or hyphens can separate the digits. Dots, two blanks, and blanks beyond ASCII can
+        /// separate the groups that are printed on cards, such as four groups of four.
         public static let paymentCard = Pattern(mark: "[card]", appliesToNumbers: true, search: CardScanner.search)
 
-        /// Phone numbers in an international form (`+49 30 1234567`), in the North American one (`(555) 123-4567`), or
-        /// with a leading zero and a gap (`030 1234567`, `01.23.45.67.89`); becomes `[phone]`. The gaps may be blanks
-        /// beyond ASCII, such as no-break spaces. Digits without a gap and without `+` don't match, because too many other
-        /// numbers look like that.
+        /// Phone numbers. A match becomes `[phone]`.
+        ///
+        /// A phone number has an international form (`+49 30 1234567`), the North American form (`(555) 123-4567`), or
+        /// a leading zero and a gap (`030 1234567`, `01.23.45.67.89`). The gaps can be blanks beyond ASCII, such as
+        /// no-break spaces. Digits that have neither a gap nor a `+` don't match, because too many other numbers look
+        /// like that.
         public static let phone = Pattern(mark: "[phone]", appliesToNumbers: false, search: PhoneScanner.search)
 
-        /// Returns nil without a match.
+        /// Returns the text with all matches replaced, or nil without a match.
         func replacing(in text: String) -> String? {
             var text = text
             return text.withUTF8 { utf8 in

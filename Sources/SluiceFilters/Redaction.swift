@@ -1,17 +1,20 @@
 public import Sluice
 
-/// Removes secrets from events before they reach any disk.
+/// Replaces secrets in events before they are stored.
 ///
 /// ```swift
-/// Redaction(keys: ["password", "token"], patterns: [.email, .paymentCard])
+/// let pipeline = try Pipeline {
+///     Redaction(keys: ["password", "token"], patterns: [.email, .paymentCard])
+///     …
+/// }
 /// ```
 ///
-/// The value of a property with one of the keys, regardless of the case of ASCII letters, becomes `"[redacted]"`. Text that
-/// matches a pattern becomes the pattern's mark, such as `[email]`; the text around it stays. Both hold at every depth of
-/// arrays and objects. Patterns are searched in strings, in the names of the event and of properties, and payment cards also
-/// in numbers. If names become equal, one property stays.
+/// The value of a property with one of the keys, regardless of the case of ASCII letters, becomes `"[redacted]"`. Text
+/// that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Both apply at
+/// every depth of arrays and objects. Patterns are searched in strings and in the names of events and properties, and
+/// payment cards also in numbers. If names become equal, one property stays.
 ///
-/// User ids are not redacted: pass a hash to `login` instead of an e-mail address. List it below the stages that add
+/// User ids are not redacted, so pass a hash to `login` instead of an e-mail address. List it below the stages that add
 /// properties, and above `Limits`, because half a card number is not recognized. The ledger counts changed events as
 /// ``Sluice/Sanitization/redacted``.
 public struct Redaction: Processor {
@@ -35,7 +38,7 @@ public struct Redaction: Processor {
             event.report(.redacted)
         }
         if patterns.isEmpty, event.properties.isFlat, !event.properties.hasName(among: keys) { return .keep }
-        // Property by property, because the list carries its sanitizations.
+        // One property after the other, because the list carries its sanitizations.
         for property in event.properties {
             guard let redacted = redacted(property) else { continue }
             event.report(.redacted)
@@ -53,7 +56,7 @@ public struct Redaction: Processor {
         return Property(name ?? property.name, value ?? property.value)
     }
 
-    // Recursion is bounded by the depth that a value can have.
+    // The depth of a value bounds the recursion.
     private func redacted(_ value: PropertyValue) -> PropertyValue? {
         switch value {
         case .string(let string):

@@ -6,7 +6,7 @@ struct ReservedNames: Sendable {
     private let prefixes: [[UInt8]]
     let isEmpty: Bool
 
-    /// - Parameter names: a name that ends with `*` is a prefix.
+    /// - Parameter names: A name that ends with `*` is a prefix.
     init(_ names: Set<String>) {
         isEmpty = names.isEmpty
         self.names = CaseInsensitiveNames(names.filter { !$0.hasSuffix("*") })

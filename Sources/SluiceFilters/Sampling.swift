@@ -1,17 +1,25 @@
 public import Sluice
 
-/// Lets a share of the users, or of the events, pass. All others are dropped as ``Sluice/DropReason/sampledOut``.
+/// Keeps a share of the users, or of the events, and drops the others as ``Sluice/DropReason/sampledOut``.
 ///
-/// The choice is a stable hash: the same user is in the sample in every launch and on every device, and a user in a sample
-/// of 10 % is also in one of 20 %. So two samplings in a row don't multiply.
+/// ```swift
+/// let pipeline = try Pipeline {
+///     Identity(persistedIn: .file(stateDirectory))
+///     Sampling(rate: 0.1)
+///     …
+/// }
+/// ```
+///
+/// A stable hash decides. The same user is in the sample in every launch and on every device, and a user in a sample of
+/// 10 % is also in one of 20 %. Two samplings in a row therefore don't multiply.
 ///
 /// To sample users, list it below `Identity`.
 public struct Sampling: Processor {
     private let rate: Double
     private let isByEvent: Bool
 
-    /// Samples users: either all events of a distinct id pass, or all are dropped. An event without a distinct id is sampled
-    /// by its own id.
+    /// Samples users. The events of a distinct id pass together or are dropped together. An event without a distinct id
+    /// is sampled by its own id.
     ///
     /// - Parameter rate: The share that passes, from 0 to 1.
     public init(rate: Double) {
@@ -20,6 +28,10 @@ public struct Sampling: Processor {
     }
 
     /// Samples single events.
+    ///
+    /// ```swift
+    /// let sampling = Sampling(eventRate: 0.01)  // One event of a hundred.
+    /// ```
     ///
     /// - Parameter eventRate: The share that passes, from 0 to 1.
     public init(eventRate: Double) {

@@ -1,5 +1,7 @@
-/// A hash that is the same in every process, on every platform and in every version: FNV-1a with 64 bits, and the
-/// finalizer of SplitMix64 behind it, because the high bits of FNV alone are far from uniform for short inputs.
+/// A hash that is the same in every process, on every platform and in every version.
+///
+/// It is FNV-1a with 64 bits, followed by the finalizer of SplitMix64, because the high bits of FNV alone are far from
+/// uniform for short inputs.
 struct StableHash {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -11,7 +13,7 @@ struct StableHash {
         for byte in string.utf8 { add(byte) }
     }
 
-    /// Big-endian.
+    /// Adds the bytes of a word in big-endian order.
     mutating func add(_ word: UInt64) {
         for shift in stride(from: UInt64(56), through: 0, by: -8) {
             add(UInt8(truncatingIfNeeded: word >> shift))

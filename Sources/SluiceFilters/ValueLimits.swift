@@ -1,14 +1,14 @@
 import Sluice
 
 /// The rules for single properties. Rules for lengths hold at every depth.
-// A class, because `Limits` is a value, whose copies would retain each part of this one.
+// A class, because `Limits` is a value, and each copy would retain every part of this one.
 final class ValueLimits: Sendable {
     struct Findings {
         var sanitizations: [Sanitization] = []
         var dropsProperty = false
         var refusal: Refusal?
 
-        /// Notes a violation that can't be shortened: the property or the event is dropped.
+        /// Records a violation that can't be shortened. The property or the event is dropped.
         mutating func forbid(_ strategy: Limits.Rule.Strategy, _ reason: DropReason) {
             switch strategy {
             case .cut, .dropProperty: dropsProperty = true
@@ -23,7 +23,7 @@ final class ValueLimits: Sendable {
     private let reserved: ReservedNames
     private let nesting: Limits.Rule.Strategy?
 
-    /// - Parameter limits: nil for no limits.
+    /// - Parameter limits: The limits, or nil for no limits.
     init(_ limits: Limits? = nil) {
         name = limits?.propertyName
         string = limits?.string
@@ -32,7 +32,8 @@ final class ValueLimits: Sendable {
         nesting = limits?.nesting?.strategy
     }
 
-    /// Whether nothing in a list can be wrong, by the list's own bounds: there are never fewer bytes than characters.
+    /// Whether the bounds of a list prove that all its properties are within the limits. A text never has fewer bytes
+    /// than characters.
     func hold(for properties: Properties) -> Bool {
         guard characters == nil, !reserved.hasPrefixes,
             reserved.isEmpty || !properties.hasName(among: reserved.names)
@@ -43,7 +44,7 @@ final class ValueLimits: Sendable {
             && properties.longestStringBytes <= string?.limit ?? .max
     }
 
-    /// The property within the limits; nil if it needs no change, or if the findings drop it.
+    /// The property within the limits. Nil if it needs no change, or if the findings drop it.
     func fitted(_ property: Property, _ findings: inout Findings) -> Property? {
         if let characters, !property.name.hasPlainCharacters { findings.forbid(characters, .invalidName) }
         if !reserved.isEmpty, reserved.contains(property.name) {
@@ -65,7 +66,7 @@ final class ValueLimits: Sendable {
         return Property(truncatedName ?? property.name, value ?? property.value)
     }
 
-    // Recursion is bounded by the depth that a value can have.
+    // The depth of a value bounds the recursion.
     private func fitted(_ value: PropertyValue, _ findings: inout Findings) -> PropertyValue? {
         switch value {
         case .string(let text):
@@ -90,7 +91,7 @@ final class ValueLimits: Sendable {
 }
 
 extension Property {
-    /// An object of plain values for properties that are not the event's own, such as `$set`.
+    /// Whether this is an object of plain values that are not the event's own properties, such as `$set`.
     fileprivate var isEnvelope: Bool {
         guard name.utf8.first == UInt8(ascii: "$"), case .object(let object) = value else { return false }
         return object.allSatisfy(\.value.isPlain)
@@ -98,8 +99,8 @@ extension Property {
 }
 
 extension PropertyValue {
-    /// Replaces the elements of an array, or the properties of an object, for which a closure returns a new one. Returns nil
-    /// if nothing changed.
+    /// Replaces the elements of an array, or the properties of an object, for which a closure returns a new one.
+    /// Returns nil if nothing changed.
     func replacingContents(
         _ newElement: (PropertyValue) -> PropertyValue?, _ newProperty: (Property) -> Property?
     ) -> PropertyValue? {
@@ -120,7 +121,7 @@ extension PropertyValue {
         }
     }
 
-    /// A scalar, or a list of strings.
+    /// Whether this is a scalar, or a list of strings.
     fileprivate var isPlain: Bool {
         switch self {
         case .object: false
