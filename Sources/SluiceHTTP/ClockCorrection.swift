@@ -3,7 +3,7 @@ import Sluice
 /// Learns how far the server's clock is ahead, and corrects the times of batches by it: see
 /// ``HTTPTransport/Configuration/clockCorrection``.
 final class ClockCorrection: Sendable {
-    /// The servers' times that are believed: 2025-01-01 to 2100-01-01.
+    /// The range of plausible server times: 2025-01-01 to 2100-01-01.
     private static let plausible =
         Timestamp(milliseconds: 1_735_689_600_000)..<Timestamp(milliseconds: 4_102_444_800_000)
 
@@ -15,12 +15,12 @@ final class ClockCorrection: Sendable {
 
     init(persistedIn persistence: Persistence, time: any TimeSource) {
         self.time = time
-        // The next response replaces a skew that was damaged, so there is no one to report it to.
+        // Damage isn't reported, because the next response replaces the skew.
         kept = PersistedState("clock", in: persistence, PluginContext()) { ClockSkew() }
     }
 
-    /// How far the server's clock is ahead of this system's wall clock, in milliseconds. Zero while both may agree, nil
-    /// before the first response. It changes only if the present one is impossible.
+    /// How far the server's clock is ahead of this system's wall clock, in milliseconds. Zero while both can agree. Nil
+    /// before the first response. The skew changes only when a response contradicts it.
     var skew: Int64? {
         let (wall, now) = (time.wallTime(), time.continuousTime())
         let old = kept.value?.milliseconds
@@ -46,10 +46,10 @@ final class ClockCorrection: Sendable {
         _ = skew
     }
 
-    /// Returns when the skew has been written. For tests.
+    /// Waits until the skew has been written. For tests.
     func waitForWrites() async { await kept.waitForWrites() }
 
-    /// The batch with corrected times.
+    /// Returns the batch with corrected times.
     static func correct(_ batch: Batch, by skew: Int64) -> Batch {
         guard skew != 0 else { return batch }
         return Batch(
@@ -90,13 +90,15 @@ private struct ClockSkew: PersistedValue {
     var object: Properties { milliseconds.map { [ClockSkew.name: .int($0)] } ?? [:] }
 }
 
-/// Bounds, in milliseconds, on how far a server's clock is ahead of this system's continuous clock.
+/// The range, in milliseconds, by which a server's clock is ahead of this system's continuous clock.
 struct ClockBounds: Equatable {
     var lowest: Int64
     var highest: Int64
 
+    /// Creates bounds from a response.
+    ///
     /// - Parameters:
-    ///   - date: The server's clock, without milliseconds, at a moment between the other two.
+    ///   - date: The server's clock, without milliseconds, at a moment between `begin` and `end`.
     ///   - begin: The continuous time before that moment.
     ///   - end: The continuous time after that moment.
     init(date: Timestamp, between begin: Duration, and end: Duration) {
@@ -104,11 +106,12 @@ struct ClockBounds: Equatable {
         highest = date.milliseconds + 999 - Int64(begin.inMilliseconds.rounded(.down))
     }
 
-    /// Clocks drift. Bounds that are narrower than this would soon be contradicted.
+    /// Clocks drift, and would soon contradict narrower bounds.
     private static let minimumWidth: Int64 = 200
 
-    /// The intersection, or the new bounds if there is no intersection: the server's clock was set, or another server
-    /// responds. Unchanged if the intersection is too narrow.
+    /// Returns the intersection with new bounds. Bounds that don't intersect mean that the server's clock was set or that
+    /// another server responds, so the new bounds are returned. If the intersection is too narrow, the bounds stay
+    /// unchanged.
     func narrowed(by new: ClockBounds) -> ClockBounds {
         var both = self
         both.lowest = max(lowest, new.lowest)
@@ -117,7 +120,8 @@ struct ClockBounds: Equatable {
         return both.highest - both.lowest < ClockBounds.minimumWidth ? self : both
     }
 
-    /// The old skew if it is within the bounds, otherwise zero if that is, otherwise the middle.
+    /// Returns the old skew if it is within the bounds. Otherwise returns zero if zero is within them, and otherwise
+    /// their middle.
     func skew(from wall: Timestamp, at now: Duration, keeping old: Int64?) -> Int64 {
         let ahead = wall.milliseconds - Int64(now.inMilliseconds)
         let range = lowest - ahead...highest - ahead

@@ -5,10 +5,11 @@
     /// The system's client.
     typealias SystemClient = CurlClient
 
-    /// The system's libcurl, loaded on first use, on a thread of its own.
+    /// A client that uses the system's libcurl on a thread of its own. The library is loaded on first use.
     final class CurlClient: HTTPClient {
         private let timeouts: HTTPTimeouts
-        // Set once by `open`, freed by `deinit`. Callers retain the client meanwhile.
+        // Set once by `open`, and freed by `deinit`. A caller retains the client, so the pointer stays valid during
+        // each call.
         private let handle = Locked<OpaquePointer?>(nil)
 
         init(_ timeouts: HTTPTimeouts) {
@@ -62,7 +63,7 @@
             } onCancel: {
                 transfer.cancel()
             }
-            // The handle must outlive the transfer, even if the owner releases this client earlier.
+            // The handle must outlive the transfer, even if the owner has already released this client.
             return withExtendedLifetime(self) { response }
         }
     }

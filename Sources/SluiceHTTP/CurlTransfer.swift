@@ -7,7 +7,7 @@
         let pointer: OpaquePointer
     }
 
-    /// A request in flight in libcurl. It can be cancelled at any time, even before it is started.
+    /// A request in flight in libcurl. You can cancel it at any time, even before it starts.
     final class CurlTransfer: Sendable {
         private struct State {
             var number: UInt64 = 0

@@ -1,7 +1,13 @@
 public import Sluice
 
 extension DeliveryPolicy {
-    /// The policy of Sensors Analytics' SDKs: 100 events or 15 s start a delivery, in batches of 50, one at a time.
+    /// The policy of Sensors Analytics' SDKs. A delivery starts with 100 events or after 15 s, and sends batches of 50,
+    /// one at a time.
+    ///
+    /// ```swift
+    /// var policy = DeliveryPolicy.sensors
+    /// policy.flushInterval = .seconds(5)
+    /// ```
     ///
     /// You can change the interval to 5 s or longer.
     public static let sensors = DeliveryPolicy(

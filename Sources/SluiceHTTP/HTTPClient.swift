@@ -2,23 +2,24 @@ public import Sluice
 
 /// Sends HTTP requests for an ``HTTPTransport``.
 ///
-/// The transport uses libcurl on Linux and `URLSession` on Apple's platforms. Conform to this protocol to use your own HTTP
-/// stack, or to answer requests in a test:
+/// The transport uses libcurl on Linux and `URLSession` on Apple's platforms. Conform to this protocol to use your own
+/// HTTP stack, or to answer requests in a test:
 ///
 /// ```swift
 /// struct FakeClient: HTTPClient {
 ///     func send(_ request: HTTPRequest) async throws -> HTTPResponse { HTTPResponse(status: 200) }
 /// }
+/// let transport = HTTPTransport(to: collector, format: .ndjson, configuration: .init(client: FakeClient()))
 /// ```
 ///
 /// ## Conforming
 /// - Return responses of every status. Throw if there is no response, or if a 2xx response is incomplete.
-/// - Don't follow redirects: they would send the events and the credentials to another server.
+/// - Don't follow redirects, because they would send the events and the credentials to another server.
 /// - Return soon after the task is cancelled, and enforce a timeout of your own.
 /// - Read at most ``HTTPResponse/bodyLimit`` bytes of a response's body.
 /// - Expect calls from several tasks at the same time.
 public protocol HTTPClient: Sendable {
-    /// Prepares the client. Called before the first request, and again for each pipeline.
+    /// Prepares the client. The transport calls this once for each pipeline, before the first request.
     ///
     /// - Throws: An error that makes the client unusable, such as ``Sluice/SluiceError/Code/missingLibrary``.
     func open() throws(SluiceError)

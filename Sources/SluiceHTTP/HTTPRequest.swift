@@ -1,23 +1,33 @@
 public import Sluice
 
 /// An HTTP request, which a ``WireFormat`` fills in and an ``HTTPClient`` sends.
+///
+/// ```swift
+/// var request = HTTPRequest(url: "https://shop.example")
+/// request.appendPath("v1", "events")
+/// request.appendQuery("source", "web")
+/// request.setHeader("Content-Type", "application/json")
+/// ```
 public struct HTTPRequest: Sendable {
     /// The URL, with its query.
     public var url: String
     /// The method, such as `POST`.
     public var method: String
-    /// The header fields in the order in which they are sent, without those that the client adds, such as `Host`.
+    /// The header fields in the order in which they are sent. Headers that the client adds, such as `Host`, are
+    /// missing.
     public var headers: [(name: String, value: String)]
     /// The body, compressed if a header says so.
     public var body: [UInt8]
-    /// When the request is sent, for envelopes that contain this time. With a
-    /// ``HTTPTransport/Configuration/clockCorrection`` it is the server's time.
-    /// A retry differs from the first attempt in this time, and in event times only if the skew has changed in between.
+    /// The time of sending, for envelopes that contain it. With a ``HTTPTransport/Configuration/clockCorrection``, this
+    /// is the server's time.
+    ///
+    /// A retry differs from the first attempt in this time. Its event times differ only if the skew has changed in
+    /// between.
     public var sendTime: Timestamp
-    /// How often the same events were sent before without a result: 0 for the first attempt.
+    /// The number of earlier attempts to send the same events without a result. 0 for the first attempt.
     public var retryCount: Int
-    /// Identifies the events of the request: the same for every attempt to send the same events, and different for any
-    /// others. Printable ASCII of at most 64 characters.
+    /// Identifies the events of the request. It is the same for every attempt to send the same events, and different
+    /// for other events. At most 64 characters of printable ASCII.
     public var id: String
     /// Whether the transport may compress the body, for a format with one endpoint that doesn't accept gzip.
     var isCompressible = true
@@ -36,10 +46,14 @@ public struct HTTPRequest: Sendable {
         self.id = id
     }
 
-    /// Returns the first value of a header, in upper or lower case, or nil if the request doesn't have it.
+    /// Returns the first value of a header, regardless of the case of its name, or nil if the request doesn't have it.
     public func header(_ name: String) -> String? { headers.first { $0.name.isSameHeaderName(as: name) }?.value }
 
     /// Replaces all values of a header by one, or adds the header at the end.
+    ///
+    /// ```swift
+    /// request.setHeader("Authorization", "Bearer \(token())")
+    /// ```
     public mutating func setHeader(_ name: String, _ value: String) {
         if let first = headers.firstIndex(where: { $0.name.isSameHeaderName(as: name) }) {
             headers[first].value = value
@@ -50,14 +64,20 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// Appends segments to the URL's path, percent-encoded, without those that it ends with already: you can configure
-    /// the URL of a backend, with or without its version, or the URL of the endpoint.
+    /// Appends segments, percent-encoded, to the URL's path. Segments at which the path already ends are left out, so
+    /// you can configure the URL of a backend, with or without its version, or the URL of the endpoint.
     ///
-    /// The segments `v1` and `batch` turn `https://host`, `https://host/v1/` and `https://host/v1/batch` into the last one.
+    /// ```swift
+    /// for url in ["https://host", "https://host/v1/", "https://host/v1/batch"] {
+    ///     var request = HTTPRequest(url: url)
+    ///     request.appendPath("v1", "batch")
+    ///     assert(request.url == "https://host/v1/batch")
+    /// }
+    /// ```
     public mutating func appendPath(_ segments: String...) {
         let segments = segments.map { "/" + $0.percentEncoded }
         let path = self.path
-        // The longest beginning of the segments that the path ends with.
+        // The longest beginning of the segments at which the path ends.
         let present = (0...segments.count).last { path.hasSuffix(segments.prefix($0).joined()) } ?? 0
         guard present < segments.count else { return }
         self.path = path + segments.dropFirst(present).joined()
@@ -98,7 +118,7 @@ extension HTTPRequest {
     /// Whether the path's last segment is this one.
     func hasPath(endingWith segment: String) -> Bool { path.hasSuffix("/" + segment) }
 
-    /// Appends a segment to the path, instead of one of `others` if the path ends with that.
+    /// Appends a segment to the path, or replaces the last one if it is one of `others`.
     mutating func appendPath(_ segment: String, replacing others: [String]) {
         if hasPath(endingWith: segment) { return }
         if let other = others.first(where: { hasPath(endingWith: $0) }) { path.removeLast(other.count + 1) }

@@ -4,7 +4,8 @@ extension HTTPTransport {
     /// Options of an ``HTTPTransport`` that you rarely need.
     ///
     /// ```swift
-    /// HTTPTransport(to: collector, configuration: .init(gzip: false, sign: { $0.setHeader("X-Token", token()) }))
+    /// let transport = HTTPTransport(
+    ///     to: collector, configuration: .init(gzip: false, sign: { $0.setHeader("X-Token", token()) }))
     /// ```
     public struct Configuration: Sendable {
         /// Whether bodies are compressed, if the format's backend accepts gzip.
@@ -13,31 +14,43 @@ extension HTTPTransport {
         public var connectTimeout: Duration
         /// The timeout for the whole request, up to the last byte of the response, by a monotonic clock.
         public var totalTimeout: Duration
-        /// The client that sends the requests; nil for the system's. Your own client enforces its own timeouts.
+        /// The client that sends the requests, or nil for the system's. Your own client enforces its own timeouts.
         public var client: (any HTTPClient)?
-        /// The clocks, which must be those of the pipeline.
+        /// The clocks. Pass the same clocks as to the pipeline.
         public var time: any TimeSource
-        /// Corrects the times of events by the server's clock, for devices whose clock is wrong. Nil sends them as they are.
+        /// Corrects the times of events by the server's clock, for devices whose clock is wrong. Nil sends them
+        /// unchanged.
         ///
-        /// The value is the place where the skew is kept for the next launch, as the item `clock`. Pass `.memory` to learn
-        /// it in each launch.
+        /// ```swift
+        /// let transport = HTTPTransport(to: collector, configuration: .init(clockCorrection: .file(stateDirectory)))
+        /// ```
         ///
-        /// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, every
-        /// batch is sent with the server's time: the times of its events, and ``HTTPRequest/sendTime``. Events from before
-        /// that response and from earlier launches are corrected too. Stored events keep their time.
+        /// The value is the place where the skew is kept for the next launch, as the item `clock`. Pass `.memory` to
+        /// learn it in each launch.
         ///
-        /// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second. The
-        /// skew is kept until a response contradicts it, so that a retry usually has the same times. A `Date` outside the
+        /// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, it
+        /// sends every batch with the server's time: in the times of its events, and in ``HTTPRequest/sendTime``.
+        /// Waiting events, including the events of earlier launches, are corrected too. Stored events keep their time.
+        ///
+        /// Nothing changes while the wall clock agrees with the server's `Date`, which has a resolution of one second.
+        /// The skew stays until a response contradicts it, so a retry usually has the same times. A `Date` outside the
         /// years 2025 to 2099 is ignored.
         ///
-        /// A corrected event has the property `$time_correction`, the milliseconds that were added. An event that already
-        /// has this property isn't corrected: set it to 0 for an event whose time isn't this device's.
+        /// A corrected event has the property `$time_correction`, the milliseconds that were added. An event that
+        /// already has this property isn't corrected. Set it to 0 for an event whose time isn't this device's.
         ///
-        /// The skew is the one at the time of sending. If the wall clock is set between `track` and sending, as by a device
-        /// that gets its time from the network after its start, events from before that are sent with a wrong time.
+        /// The skew is the one at the time of sending. If the wall clock is set between `track` and sending, events
+        /// from before the change are sent with a wrong time. This happens on a device that gets its time from the
+        /// network after its start.
         public var clockCorrection: Persistence?
-        /// Changes each request last, for example to add a signature or a token. It sees the body as it is sent. The batch
-        /// is retried if it throws.
+        /// Changes each request last, for example to add a signature or a token. It sees the body as it is sent. If it
+        /// throws, the batch is retried.
+        ///
+        /// ```swift
+        /// let configuration = HTTPTransport.Configuration(sign: { request in
+        ///     request.setHeader("X-Signature", try signature(of: request.body))
+        /// })
+        /// ```
         public var sign: (@Sendable (inout HTTPRequest) throws -> Void)?
         /// Receives one message if bodies should be compressed but the system has no zlib.
         public var onDiagnostic: (@Sendable (Diagnostic) -> Void)?
@@ -69,7 +82,7 @@ extension HTTPTransport {
     }
 }
 
-/// How long a request may take.
+/// The time limits of a request.
 struct HTTPTimeouts: Sendable, Hashable {
     var connect = Duration.seconds(10)
     var total = Duration.seconds(30)

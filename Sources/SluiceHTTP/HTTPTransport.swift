@@ -3,21 +3,21 @@ public import Sluice
 /// Posts batches of events to an HTTP backend.
 ///
 /// ```swift
-/// Route("backend") {
-///     JSONLStore(at: directory)
-///     HTTPTransport(to: "https://collector.example/events", format: .ndjson, headers: ["Authorization": "Bearer …"])
+/// let pipeline = try Pipeline {
+///     JSONLStore(at: queueDirectory)
+///     HTTPTransport(to: collector, format: .ndjson, headers: ["Authorization": "Bearer \(secret)"])
 /// }
 /// ```
 ///
-/// It uses the system's libcurl on Linux and `URLSession` on Apple's platforms. It doesn't follow redirects or keep cookies,
-/// it verifies certificates, and it uses the proxies of the environment or the system. Bodies of 256 bytes or more are
-/// compressed if the format's backend accepts gzip.
+/// It uses the system's libcurl on Linux and `URLSession` on Apple's platforms. It verifies certificates, and uses the
+/// proxies of the environment or the system. It doesn't follow redirects, and it doesn't keep cookies. Bodies of 256
+/// bytes or more are compressed if the format's backend accepts gzip.
 ///
-/// Every request has the header `X-Sent-At`, the time of sending as ``Sluice/Timestamp/description``. A server can subtract
-/// it from its own time to correct the times of events.
+/// Every request has the header `X-Sent-At`, the time of sending as ``Sluice/Timestamp/description``. A server can
+/// subtract it from its own time to correct the times of events.
 ///
-/// Events that the format can't send, because they are too large or unreadable, are `.unsendable`. The other events of the
-/// batch are sent without them.
+/// Events that the format can't send, because they are too large or unreadable, become dead letters. The other events
+/// of the batch are sent without them.
 ///
 /// Errors and verdicts never contain a URL, a header or a body. You can use a transport from any thread.
 public final class HTTPTransport: Transport {
@@ -30,12 +30,12 @@ public final class HTTPTransport: Transport {
     let clock: ClockCorrection?
     private let status = Locked<Int?>(nil)
 
-    /// Creates a transport. ``open()`` validates the arguments when you build the pipeline.
+    /// Creates a transport. The arguments are validated when you build the pipeline.
     ///
     /// - Parameters:
-    ///   - url: An http or https URL in ASCII, without user name or fragment.
+    ///   - url: An http or https URL in ASCII, without a user name or fragment.
     ///   - format: The backend's format.
-    ///   - headers: Headers for every request. They replace those of the format.
+    ///   - headers: Headers for every request. They replace the format's own.
     ///   - configuration: Compression, timeouts, signatures, and replacements of the client and the clocks.
     public init(
         to url: String, format: HTTPFormat = .jsonArray, headers: [String: String] = [:],
@@ -56,7 +56,7 @@ public final class HTTPTransport: Transport {
     /// The status of the last response, such as 503. Nil before the first one.
     public var lastStatus: Int? { status.withLock(\.self) }
 
-    /// How far the server's clock is ahead of this system's wall clock. Zero while both may agree; nil before the first
+    /// How far the server's clock is ahead of this system's wall clock. Zero while both can agree. Nil before the first
     /// response, or without a ``Configuration/clockCorrection``.
     public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
 
@@ -79,10 +79,12 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// Sends a batch: in one request, or in one for each endpoint of the format. Throws if there was no complete response.
+    /// Sends a batch in one request, or in one request for each endpoint of the format.
     ///
-    /// A response counts for the events of its request only. Without a response, the requests that were not sent yet are
-    /// not tried, and their events are retried.
+    /// A response counts only for the events of its request. If a request gets no response, the remaining requests are
+    /// not sent, and their events are retried.
+    ///
+    /// - Throws: An error if there was no complete response.
     public func send(_ batch: Batch) async throws -> Verdicts {
         let skew = clock?.skew ?? 0
         let batch = ClockCorrection.correct(batch, by: skew)
@@ -108,7 +110,7 @@ public final class HTTPTransport: Transport {
 
     /// Sends events of one endpoint.
     private func send(_ batch: Batch, _ blank: HTTPRequest) async throws -> Verdicts {
-        // Only large events can exceed the limit for one event. The others are encoded once.
+        // Only large events can exceed the limit for one event. Other events are encoded once.
         var unsendable = format.unsendable(in: batch, of: blank) { $0.bytes.count > format.maximumEventBytes / 2 }
         var request = encode(batch.without(unsendable.keys), into: blank)
         if request == nil {
@@ -142,7 +144,7 @@ public final class HTTPTransport: Transport {
 
     private func send(_ encoded: HTTPRequest, with batch: Batch) async throws -> Verdicts {
         var request = encoded
-        // Sorted, so that a retry is the same request.
+        // Sorted, because a retry must be the same request.
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             request.setHeader(name, value)
         }

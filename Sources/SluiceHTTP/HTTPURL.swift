@@ -1,8 +1,8 @@
 import Sluice
 
-/// The URLs that this package accepts, before a client sees them.
+/// The rules for URLs. They are checked before a client sees a URL.
 enum HTTPURL {
-    /// - Throws: An error whose text doesn't contain the URL, which may contain secrets.
+    /// Throws an error without the URL in its text, because a URL may contain secrets.
     static func check(_ url: String) throws(SluiceError) {
         func invalid(_ reason: String) -> SluiceError { SluiceError(.invalidArgument, "the URL \(reason)") }
 
@@ -13,7 +13,8 @@ enum HTTPURL {
         guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw invalid("contains characters other than printable ASCII; percent-encode them")
         }
-        // Parsers disagree on whether the host ends there: the events could go to a host other than the one checked here.
+        // Parsers disagree on whether the host ends there, so the events could be sent to another host than the one
+        // that is checked here.
         guard !contains("\\") else { throw invalid("contains a backslash; percent-encode it") }
         let lower = url.lowercased()
         guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else {

@@ -22,14 +22,14 @@ extension WireFormat {
 }
 
 extension Verdicts {
-    /// The verdicts on a batch that was sent in several requests.
+    /// Merges the verdicts on a batch that was sent in several requests.
     ///
-    /// If all requests failed alike, the verdict is one for the whole batch, and the route pauses. Otherwise each event has
-    /// the verdict of its request: events to be retried are deferred, and a hold beside acceptances is a rejection, since
-    /// the other events would never be sent while one endpoint is missing.
+    /// If all requests failed in the same way, the result is one verdict for the whole batch, and the route pauses.
+    /// Otherwise each event gets the verdict of its request. Events to be retried are deferred. A hold beside
+    /// acceptances becomes a rejection, because a missing endpoint would otherwise block the other events.
     ///
-    /// - Parameter results: The indices of the events of each request, and the verdicts on them. Together they have every
-    ///   index below their count once.
+    /// - Parameter results: The indices of the events of each request, and the verdicts on them. Together they have
+    ///   every index below their count once.
     /// - Returns: The verdicts on the whole batch.
     static func merging(_ results: [(events: [Int], verdicts: Verdicts)]) -> Verdicts {
         let wholes = results.compactMap { result in
@@ -49,7 +49,7 @@ extension Verdicts {
     /// The verdicts on the `count` events of a request.
     private func list(of count: Int) -> [Verdict] {
         switch self {
-        // In the whole batch it could not be seen that the event was alone.
+        // In the whole batch, the route couldn't see that the event was alone.
         case .all(.split(let reason)) where count == 1: [.rejected(reason)]
         case .all(.tooLarge) where count == 1: [.rejected("the event alone is too large for the receiver")]
         case .all(let verdict): Array(repeating: verdict, count: count)
@@ -60,7 +60,7 @@ extension Verdicts {
 }
 
 extension Verdict {
-    /// The verdict that stands for all of `verdicts`: the same one, or the longest of several retries.
+    /// The verdict that represents all of `verdicts`: the only one, or the longest of several retries.
     fileprivate init?(common verdicts: [Verdict]) {
         guard let first = verdicts.first else { return nil }
         self = first
@@ -78,12 +78,12 @@ extension Verdict {
 }
 
 extension Batch {
-    /// Some of the events of a batch, by their indices.
+    /// Creates a batch of some events of another one, by their indices.
     init(_ batch: Batch, _ indices: [Int]) {
         self.init(id: batch.id, events: indices.map { batch.events[$0] }, retryCount: batch.retryCount)
     }
 
-    /// See ``HTTPRequest/id``: the first event's id and a hash of all ids.
+    /// The value of ``HTTPRequest/id``: the first event's id and a hash of all ids.
     var identity: String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for line in events {

@@ -1,7 +1,7 @@
 import Sluice
 
 extension WireFormat {
-    /// The reasons for which events can't be sent, by index. Each of the `candidates` is encoded alone.
+    /// Returns the reasons for which events can't be sent, by index. Each candidate is encoded alone.
     func unsendable(in batch: Batch, of blank: HTTPRequest, where isCandidate: (EventLine) -> Bool) -> [Int: String] {
         var result: [Int: String] = [:]
         for (index, line) in batch.events.enumerated() where isCandidate(line) {
@@ -32,7 +32,7 @@ extension Batch {
 }
 
 extension Verdicts {
-    /// Verdicts on `count` events, where `self` concerns the events that are sendable.
+    /// Inserts verdicts on unsendable events, by index, into the verdicts on the sendable ones.
     func inserting(unsendable: [Int: String], of count: Int) -> Verdicts {
         guard !unsendable.isEmpty else { return self }
         let each: [Verdict]

@@ -2,25 +2,32 @@ public import Sluice
 
 /// Turns a batch into an HTTP request, and the response into a verdict for each event.
 ///
-/// Conform to this protocol to send events to a backend that ``HTTPFormat`` has no factory for, and pass your format as
+/// Conform to this protocol to send events to a backend that ``HTTPFormat`` doesn't have, and pass your format as
 /// `HTTPFormat(CSVFormat())`:
 ///
 /// ```swift
 /// struct CSVFormat: WireFormat {
 ///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
 ///         request.setHeader("Content-Type", "text/csv")
-///         request.body = …
+///         for line in batch.events {
+///             let event = try line.event()
+///             request.body += Array("\(event.id),\(event.time),\(event.name)\n".utf8)
+///         }
+///     }
+///
+///     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+///         response.status == 400 ? .all(.split("the server refused the events")) : .all(response.verdict)
 ///     }
 /// }
 /// ```
 ///
 /// ## Conforming
-/// - Write the same bytes for the same batch, so that the backend can recognize a retry. Only an envelope may contain
-///   ``HTTPRequest/sendTime`` and ``HTTPRequest/retryCount``.
+/// - Write the same bytes for the same batch, because the backend recognizes a retry by them. Only an envelope may
+///   contain ``HTTPRequest/sendTime`` and ``HTTPRequest/retryCount``.
 /// - Return an acceptance only if the response confirms it, because the store then deletes the event. If the body
 ///   decides, check ``HTTPResponse/isComplete`` first.
-/// - Return `.rejected` for an event only if the backend names that event. If it refuses the request without naming any,
-///   return `.split`.
+/// - Return `.rejected` for an event only if the backend names that event. If it refuses the request without naming an
+///   event, return `.split`.
 /// - Keep events, response bodies and credentials out of the texts of your verdicts.
 public protocol WireFormat: Sendable {
     /// Sets the body and its content type, and the method, path and query if your backend needs them.
@@ -28,9 +35,9 @@ public protocol WireFormat: Sendable {
     /// - Parameters:
     ///   - batch: At least one event.
     ///   - request: A POST to the transport's URL. The transport's headers replace headers that you set here.
-    /// - Throws: Any error if an event can't be encoded, such as that of ``Sluice/EventLine/event()``. An event that throws
-    ///   without others is `.unsendable`, and the others are sent without it. For tokens that may be missing temporarily,
-    ///   use ``HTTPTransport/Configuration/sign``.
+    /// - Throws: Any error if an event can't be encoded, such as the error of ``Sluice/EventLine/event()``. The
+    ///   transport then encodes each event alone. Events that throw become dead letters, and the others are sent
+    ///   without them. For tokens that may be missing temporarily, use ``HTTPTransport/Configuration/sign``.
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws
 
     /// Reads the response. By default, every event gets ``HTTPResponse/verdict``.
@@ -43,26 +50,40 @@ public protocol WireFormat: Sendable {
 
     /// Returns the name of the request that an event belongs to, for a backend with several endpoints.
     ///
-    /// Events with the same name are sent together, in their order, in one request: all events of a batch that
-    /// ``encode(_:into:)`` and ``verdicts(for:from:)`` get have the same name. The requests of a batch are sent one after
-    /// another, in the order of their first events, each whether or not the one before succeeded. So an event can arrive
-    /// before an earlier one with another name. By default all events have the same name.
+    /// ```swift
+    /// struct TwoEndpoints: WireFormat {
+    ///     func endpoint(for line: EventLine) throws -> String {
+    ///         try line.event().name == "$SignUp" ? "users" : "events"
+    ///     }
+    ///
+    ///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    ///         if let line = batch.events.first { request.appendPath(try endpoint(for: line)) }
+    ///         request.body = Array("[".utf8) + batch.events.map(\.bytes).joined(separator: Array(",".utf8)) + Array("]".utf8)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Events with the same name are sent together in one request, in their order. The batches that ``encode(_:into:)``
+    /// and ``verdicts(for:from:)`` receive contain one name only. The requests of a batch are sent one after another,
+    /// in the order of their first events, whether or not the previous request succeeded. An event can therefore arrive
+    /// before an earlier one with another name. By default, all events have the same name.
     ///
     /// - Parameter line: An event. The name must depend on nothing else.
     /// - Returns: The name of the endpoint, such as the last segment of its path.
-    /// - Throws: Any error if the line can't be read. The event is then `.unsendable` if ``encode(_:into:)`` throws too.
+    /// - Throws: Any error if the line can't be read. The event becomes a dead letter if ``encode(_:into:)`` throws
+    ///   too.
     func endpoint(for line: EventLine) throws -> String
 
-    /// The largest batch that the backend accepts. 1,000,000 bytes of events by default, since many servers accept
+    /// The largest batch that the backend accepts. By default 1,000,000 bytes of events, because many servers accept
     /// bodies of up to 1 MiB.
     var maximumBatchSize: BatchSize { get }
 
-    /// The longest body that the backend accepts, before compression. A longer batch is split, and a single event that
-    /// makes a longer body is `.unsendable`. There is no limit by default.
+    /// The longest body that the backend accepts, before compression. A longer batch is divided, and a single event
+    /// that makes a longer body becomes a dead letter. No limit by default.
     var maximumBodyBytes: Int { get }
 
-    /// The longest body with a single event, for backends that limit events as well. A larger event is `.unsendable`.
-    /// There is no limit by default.
+    /// The longest body with a single event, for backends that limit events as well. A larger event becomes a dead
+    /// letter. No limit by default.
     var maximumEventBytes: Int { get }
 
     /// Whether the backend accepts bodies with `Content-Encoding: gzip`. False by default.

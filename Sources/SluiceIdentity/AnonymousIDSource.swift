@@ -2,7 +2,7 @@ import Sluice
 
 /// A source of the very first anonymous id, such as an id of the device.
 ///
-/// ```swift
+/// ```swift apple
 /// Identity(persistedIn: .device(), anonymousIDFrom: [.vendor])
 /// ```
 ///

@@ -7,8 +7,8 @@ public import Sluice
 /// ```swift
 /// let pipeline = try Pipeline {
 ///     UserScope()
-///     JSONLStore(at: directory)
-///     HTTPTransport(to: url)
+///     JSONLStore(at: queueDirectory)
+///     HTTPTransport(to: collector)
 /// }
 ///
 /// func handle(_ request: Request) async throws -> Response {

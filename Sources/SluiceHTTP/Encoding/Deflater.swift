@@ -60,8 +60,8 @@ struct Deflater: Sendable {
             private static let libraryName = "libz.so.1"
         #endif
 
-        /// On batches of events, level 3 takes as long as level 1, and makes bodies 10 to 18 % longer than level 6, which
-        /// takes three times as long.
+        /// The compression level. On batches of events, level 3 takes as long as level 1. Its bodies are 10 to 18 %
+        /// longer than those of level 6, which takes three times as long.
         private static let level: CInt = 3
 
         /// The `z_stream` of zlib.h.
@@ -82,7 +82,7 @@ struct Deflater: Sendable {
             var reserved: CUnsignedLong = 0
         }
 
-        // `Stream` is no type of C, so a raw pointer stands for its address.
+        // `Stream` isn't a type of C, so a raw pointer represents its address.
         private typealias Initialize =
             @convention(c) (
                 UnsafeMutableRawPointer, CInt, CInt, CInt, CInt, CInt, UnsafePointer<CChar>, CInt
@@ -135,8 +135,8 @@ struct Deflater: Sendable {
                 nextOutput: output.baseAddress, availableOutput: CUnsignedInt(output.count))
             // zlib notices if the structure moves between two calls.
             return withUnsafeMutablePointer(to: &stream) { stream in
-                // Method 8 is DEFLATE. A negative window means no header and no checksum, which would take a tenth of the
-                // time. 8 and 0 are the default memory and strategy. zlib compares the size with its own.
+                // Method 8 is DEFLATE. A negative window means no header and no checksum, which would take a tenth of
+                // the time. 8 and 0 are the default memory and strategy. zlib compares the size with its own.
                 let size = CInt(MemoryLayout<Stream>.size)
                 guard initialize(stream, ZLib.level, 8, -15, 8, 0, "1.2.0", size) == 0 else { return 0 }
                 defer { _ = end(stream) }

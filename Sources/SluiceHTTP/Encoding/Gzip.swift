@@ -1,4 +1,4 @@
-/// Writes gzip files (RFC 1952) with one member, without name or time: equal bytes become equal files.
+/// Writes gzip files (RFC 1952) with one member and without a name or time. Equal bytes become equal files.
 enum Gzip {
     /// Returns nil if the deflater fails.
     static func file(of bytes: [UInt8], by deflater: Deflater) -> [UInt8]? {
@@ -14,7 +14,7 @@ enum Gzip {
 }
 
 extension HTTPRequest {
-    /// Bodies of up to this many bytes aren't compressed, since it saves next to nothing.
+    /// The size up to which bodies aren't compressed, because compression saves next to nothing.
     static let gzipThreshold = 255
 
     /// Compresses the body if that makes it smaller, unless it already has an encoding.

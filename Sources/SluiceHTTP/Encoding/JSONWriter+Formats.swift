@@ -9,8 +9,9 @@ extension Timestamp {
 }
 
 extension Property {
-    /// The name beside the format's own names and the other properties. A property with one of the format's names gets the
-    /// prefix `properties.` until its name is free, since an object must not contain a name twice.
+    /// Returns a name for the object that has the format's own names and the other properties. A property with one of
+    /// the format's names gets the prefix `properties.` until its name is free, because an object must not contain a
+    /// name twice.
     func outerName(beside names: Set<String>, in properties: Properties) -> String {
         guard names.contains(name) else { return name }
         var outer = "properties." + name

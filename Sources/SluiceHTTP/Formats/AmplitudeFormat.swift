@@ -14,7 +14,7 @@ struct AmplitudeFormat: WireFormat {
         try request.setJSON(for: batch) { json in
             try json.object {
                 $0["api_key"] = apiKey
-                // Otherwise ids with fewer than 5 characters would be refused.
+                // Amplitude would refuse ids with fewer than 5 characters otherwise.
                 $0.object("options") { $0["min_id_length"] = 1 }
                 $0["client_upload_time"] = sendTime
                 try $0.array("events", batch.events) { json, line in
@@ -25,8 +25,8 @@ struct AmplitudeFormat: WireFormat {
         }
     }
 
-    /// Amplitude accepts all events of a request or no event, but lists the invalid and the throttled ones. The others are
-    /// sent again without them.
+    /// Amplitude accepts all events of a request or none of them, but lists the invalid and the throttled ones. The
+    /// others are sent a second time without them.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         let count = batch.events.count
         let rest = Verdict.retry(after: .zero)
@@ -47,7 +47,7 @@ struct AmplitudeFormat: WireFormat {
             // Nothing else can be sent.
             case let all where all.allSatisfy({ $0 == .forHours }): return .all(later(.forHours, response))
             case let all:
-                // The events of a batch are deferred together: the short time, if any of them has that one.
+                // The events of a batch are deferred together, for the short time if it applies to any of them.
                 let isShort = all.contains(.forSeconds)
                 return .each(all.map { $0 == .none ? rest : later(isShort ? .forSeconds : .forHours, response) })
             }
@@ -56,7 +56,7 @@ struct AmplitudeFormat: WireFormat {
         return .all(response.verdict)
     }
 
-    /// - Returns: Nil if the lists are empty or contain anything other than indices of events.
+    /// - Returns: The indices, or nil if the lists are empty or contain anything other than indices of events.
     private func indices(_ keys: [String], in response: HTTPResponse, below count: Int) -> Set<Int>? {
         let lists = keys.compactMap { response.jsonObject?[$0] }
         let indices = PropertyValue.array(PropertyArray(lists)).eventIndices(below: count)
@@ -67,7 +67,7 @@ struct AmplitudeFormat: WireFormat {
         case none, forSeconds, forHours
     }
 
-    /// The throttling of each event, by its index, or by its user or device.
+    /// Returns the throttling of each event, by its index, its user or its device.
     private func throttling(of batch: Batch, by response: HTTPResponse) -> [Throttling] {
         let indices = indices(["throttled_events"], in: response, below: batch.events.count) ?? []
         let members = response.jsonObject ?? [:]
@@ -146,13 +146,13 @@ struct AmplitudeFormat: WireFormat {
         "device_manufacturer": "$manufacturer", "device_model": "$model", "carrier": "$carrier",
     ]
 
-    /// The properties that are sent beside the event's own.
+    /// The properties that are sent beside the event's own ones.
     private static let ownProperties = Set(topLevel.map(\.value) + ["$groups"])
 
-    /// The change of the profile, by the names of Amplitude's operations. Nil for an ordinary event.
+    /// Returns the change of the profile, by the names of Amplitude's operations. Nil for an ordinary event.
     private static func operation(of verb: Verb, _ event: Event) -> Properties? {
         switch verb {
-        // Amplitude has an API of its own for aliases.
+        // Amplitude has a separate API for aliases.
         case .track, .alias, .group, .screen: nil
         case .signUp: event.traits.isEmpty ? [:] : ["$set": .object(event.traits)]
         case .set(let properties): ["$set": .object(properties)]

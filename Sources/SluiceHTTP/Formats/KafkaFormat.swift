@@ -26,7 +26,8 @@ struct KafkaFormat: WireFormat {
         request.body = writer.bytes
     }
 
-    /// Confluent's proxy and Karapace return a result for each record, in order, and Redpanda one for each partition.
+    /// Reads the results. Confluent's proxy and Karapace return one for each record, in order, and Redpanda returns one
+    /// for each partition.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         let later = Verdict.retry(after: response.retryAfter)
@@ -34,7 +35,7 @@ struct KafkaFormat: WireFormat {
         guard let offsets = response.jsonObject?["offsets"]?.asArray, !offsets.isEmpty, offsets.count <= count
         else { return .all(later) }
         let results = offsets.map { Self.verdict(of: $0, later: later) }
-        // Even as many results as records can be one for each partition, in another order.
+        // Even a list as long as the batch can have one result for each partition, in another order.
         let arePartitions = Set(offsets.compactMap { $0.asObject?["partition"]?.asInt }).count == results.count
         if results.count == count, count == 1 || !arePartitions { return .results(results) }
         guard arePartitions else { return .all(later) }
@@ -52,7 +53,7 @@ struct KafkaFormat: WireFormat {
         case .some(.int(1)):
             let reason = result.string("error") ?? ""
             return reason.hasPrefix("timed out") || reason == "Publish message cancelled" ? later : refusal
-        // Redpanda's codes are Kafka's: a record or a list of records that is too large, or an invalid record.
+        // Redpanda returns Kafka's codes: a record or a list of records is too large, or a record is invalid.
         case .some(.int(10)), .some(.int(18)), .some(.int(87)): return refusal
         default: return later
         }

@@ -29,7 +29,7 @@ struct KafkaV3Format: WireFormat {
         request.body = writer.bytes
     }
 
-    /// The reports are in the order of the records. If some are missing, the results of those records are unknown.
+    /// The reports are in the order of the records. If some are missing, the results of the last records are unknown.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         let reports = response.jsonObjects

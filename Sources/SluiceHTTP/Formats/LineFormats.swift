@@ -22,7 +22,7 @@ struct NDJSONFormat: WireFormat {
 }
 
 extension Batch {
-    /// The stored lines, each followed by a byte.
+    /// Returns the stored lines, each followed by a byte.
     func lines(after prefix: String = "", eachWith end: Unicode.Scalar = "\n") -> [UInt8] {
         var body = Array(prefix.utf8)
         body.reserveCapacity(byteCount + events.count + body.count)

@@ -1,12 +1,12 @@
 import Sluice
 
-/// The strict form of Mixpanel's `/import`, which lists the refused events, and `/engage` and `/groups` for profiles. The
-/// event's id is the `$insert_id`.
+/// The strict form of Mixpanel's `/import`, which lists the refused events, and `/engage` and `/groups` for profiles.
+/// The `$insert_id` is the event's id.
 struct MixpanelFormat: WireFormat {
     let user: String
     let password: String
     let project: String?
-    /// The project's token, without which profiles can't be changed.
+    /// The project's token. Without it, profiles can't be changed.
     let token: String?
     let locatesUsers: Bool
 
@@ -64,7 +64,8 @@ struct MixpanelFormat: WireFormat {
             else { return .all(response.status == 400 ? response.verdict : .retry(after: nil)) }
             let failedRecords = events.indices.filter { indices.contains(.int(Int64($0))) }
             let failed = Set(failedRecords.map { events[$0] })
-            // The other events were accepted only if Mixpanel counts them. Otherwise they are sent again without these.
+            // Mixpanel has accepted the other events only if it counts them. Otherwise they are sent a second time
+            // without the refused ones.
             let count = (object?["num_records_imported"] ?? object?["num_good_events"])?.asInt
             let isAccepted = count == events.count - failedRecords.count
             let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
@@ -96,7 +97,7 @@ struct MixpanelFormat: WireFormat {
         }
         json.object("properties") {
             $0["time"] = .int(event.time.milliseconds)
-            // Mixpanel counts all events with an empty id for nobody.
+            // Mixpanel assigns events with an empty id to no user.
             $0["distinct_id"] = personID(of: event) ?? ""
             $0["$insert_id"] = event.id.description
             $0["$device_id"] = event.anonymousID
@@ -119,8 +120,8 @@ struct MixpanelFormat: WireFormat {
         }
     }
 
-    /// The prefix that Mixpanel's SDKs add to an anonymous id. Projects with Simplified ID Merge derive the same id from
-    /// `$device_id`. Those with Original ID Merge take it from `distinct_id`.
+    /// The prefix that Mixpanel's SDKs add to an anonymous id. Projects with Simplified ID Merge derive the same id
+    /// from `$device_id`. Projects with Original ID Merge take it from `distinct_id`.
     private static let devicePrefix = "$device:"
 
     private func personID(of event: Event) -> String? {
@@ -143,7 +144,7 @@ struct MixpanelFormat: WireFormat {
     private static let persons = "engage"
     private static let groups = "groups"
 
-    /// The event of each record that a request for the batch has.
+    /// Returns the index of the event of each record that a request for the batch contains.
     private func recordedEvents(of batch: Batch) -> [Int] {
         batch.events.indices.flatMap { index in
             do {
@@ -156,7 +157,7 @@ struct MixpanelFormat: WireFormat {
         }
     }
 
-    /// The records of an event. Mixpanel appends one value at a time, so several values are several records.
+    /// Returns the records of an event. Mixpanel appends one value at a time, so several values are several records.
     private func updates(for event: Event) -> [Properties] {
         let operations: [(name: String, value: PropertyValue)]
         var record: Properties = ["$token": token.map { .string($0) } ?? .null]
@@ -188,7 +189,7 @@ struct MixpanelFormat: WireFormat {
 }
 
 extension Properties {
-    /// The first elements of all lists, then the second ones, and so on: at least one row.
+    /// The first elements of all lists, then the second ones, and so on. There is at least one row.
     fileprivate var rows: [Properties] {
         let lists = map { ($0.name, $0.value.asArray ?? [$0.value]) }
         let count = lists.map(\.1.count).max() ?? 0

@@ -37,8 +37,8 @@ struct OTLPFormat: WireFormat {
         }
     }
 
-    /// The receiver returns how many records it rejected, but not which. A retry isn't allowed. Reject as many of the last
-    /// events, so that the counts are right.
+    /// Reads the number of rejected records. The receiver doesn't name them, and doesn't allow a retry. To keep the
+    /// counts right, as many of the last events are rejected.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         // Loki's endpoint returns 204.
@@ -83,7 +83,7 @@ extension JSONWriter {
         }
     }
 
-    /// The members of an `AnyValue`: integers as strings, dates in ISO 8601, and nothing for a null.
+    /// Writes the members of an `AnyValue`: integers as strings, dates in ISO 8601, and nothing for a null.
     private mutating func anyValue(_ value: PropertyValue) {
         switch value {
         case .string(let string): self["stringValue"] = string

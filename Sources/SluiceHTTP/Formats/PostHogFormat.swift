@@ -34,7 +34,7 @@ struct PostHogFormat: WireFormat {
         guard let object = response.jsonObject, [1, "Ok", "ok"].contains(object["status"]) else {
             return .all(.retry(after: nil))
         }
-        // Recordings and others have quotas too.
+        // Other products, such as recordings, have quotas too.
         if object["quota_limited"]?.asArray?.contains("events") == true {
             return .all(.hold("PostHog drops events, since the project's quota is used up"))
         }

@@ -3,8 +3,8 @@ import Sluice
 /// `/v1/batch` of Segment, RudderStack and compatible servers. The event's id is the `messageId`.
 struct SegmentFormat: WireFormat {
     let writeKey: String
-    /// Whether each event has its own `originalTimestamp` and `sentAt`, from which RudderStack corrects a wrong clock.
-    /// RudderStack doesn't correct a `timestamp`.
+    /// Whether each event has an `originalTimestamp` and a `sentAt`, from which RudderStack corrects a wrong clock. It
+    /// doesn't correct a `timestamp`.
     var isRudderStack = false
 
     var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: 400_000) }
@@ -124,7 +124,7 @@ private enum SegmentContext {
         }
     }
 
-    /// Writes an object with the properties that the event has, and nothing if it has none of them.
+    /// Writes an object with the properties that the event has. Writes nothing if the event has none of them.
     private static func object(
         _ name: String, _ members: KeyValuePairs<String, String>, of properties: Properties, to json: inout JSONWriter
     ) {

@@ -7,7 +7,7 @@ struct SensorsRecord {
     var hasName = true
     var originalID: String?
     var item: (type: String, id: String)?
-    /// More ids of the user, which Sensors expects beside the properties.
+    /// Further ids of the user, which Sensors expects beside the properties.
     var identities: Properties?
     var properties: Properties
 
@@ -58,7 +58,7 @@ struct SensorsRecord {
         hasName = false
     }
 
-    /// Moves the id to the `identities`, beside those that are given.
+    /// Moves the id to the `identities`, beside the given ones.
     private mutating func becomeBinding(_ type: String, beside others: Properties) {
         guard let kind = properties.string("$id_kind"), let id = properties["$id_value"] else { return }
         self.type = type
@@ -78,8 +78,8 @@ struct SensorsRecord {
 }
 
 extension Properties {
-    /// Replaces Sluice's own objects by their members, since Sensors has no objects: `$groups` becomes `groups_company` and
-    /// so on.
+    /// Replaces Sluice's own objects by their members, because Sensors has no objects. `$groups` becomes
+    /// `groups_company` and so on.
     fileprivate var flattened: Properties {
         guard contains(where: { $0.ownMembers != nil }) else { return self }
         var result = Properties()
@@ -93,7 +93,7 @@ extension Properties {
         return result
     }
 
-    /// Dates, in lists too, as Sensors' SDKs write them: in local time, without an offset.
+    /// Writes dates, in lists too, as Sensors' SDKs do: in local time, without an offset.
     fileprivate func withSensorsDates(minutesEast: Int) -> Properties {
         Properties(map { ($0.name, $0.value.withSensorsDates(minutesEast: minutesEast)) })
     }

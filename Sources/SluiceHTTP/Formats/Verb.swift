@@ -1,9 +1,9 @@
 import Sluice
 
-/// The meaning of an event for backends that have record types of their own for it.
+/// The meaning of an event, for backends that have record types of their own.
 ///
-/// The names and properties are those that SluiceIdentity and SluiceDuration track. An event with such a name but without
-/// the properties comes from elsewhere, and is an ordinary event.
+/// The names and properties are the ones that SluiceIdentity and SluiceDuration track. An event with such a name but
+/// without the properties comes from elsewhere, and is an ordinary event.
 enum Verb: Equatable {
     /// An ordinary event.
     case track
@@ -28,7 +28,7 @@ enum Verb: Equatable {
         "$ProfileAppend", "$ProfileUnset", "$ProfileDelete",
     ]
 
-    /// The properties of the events above that a record type has in a place of its own.
+    /// The properties of these events that a record type has in a separate place.
     static let properties: Set<String> = [
         "$original_id", "$alias", "$group_type", "$group_key", "$group_set", "$screen_name", "$set", "$set_once",
         "$increment", "$append", "$unset",
@@ -67,20 +67,21 @@ extension Event {
     /// The anonymous id. An event without any id of a person has its own, for receivers that require one.
     var deviceID: String? { anonymousID ?? (userID == nil ? id.description : nil) }
 
-    /// The distinct id, or the next best id for receivers that require one. An event without any id has its own.
+    /// The distinct id, or the next best id for receivers that require one. An event without any id of a person has its
+    /// own.
     var anyDistinctID: String { distinctID ?? loginID ?? anonymousID ?? id.description }
 
     /// The person's groups: their ids by their types.
     var groups: Properties { properties["$groups"]?.asObject ?? [:] }
 
-    /// The properties without those that a record has in places of their own.
+    /// The properties that have no field of their own in the record.
     func properties(without names: Set<String>) -> Properties {
         var properties = properties
         properties.removeAll { names.contains($0.name) }
         return properties
     }
 
-    /// The properties that the host passed to a login. The others begin with a `$`.
+    /// The properties that the host passed to a login. All others begin with a `$`.
     var traits: Properties {
         var properties = properties
         properties.removeAll { $0.name.hasPrefix("$") }
@@ -89,6 +90,6 @@ extension Event {
 }
 
 extension Properties {
-    /// The text of a property; nil if it isn't a string.
+    /// The text of a property, or nil if it isn't a string.
     func string(_ name: String) -> String? { self[name]?.asString }
 }

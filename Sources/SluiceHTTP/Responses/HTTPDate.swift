@@ -33,7 +33,7 @@ extension Timestamp {
             let digits = String(number)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
-        // HTTP allows leap seconds, timestamps don't: use the second before.
+        // HTTP allows leap seconds, but timestamps don't. The second before is used.
         let date = "\(pad(year, 4))-\(pad(month + 1, 2))-\(pad(day, 2))"
         self.init("\(date)T\(pad(hour, 2)):\(pad(minute, 2)):\(pad(min(second, 59), 2)).000Z")
     }
@@ -42,7 +42,7 @@ extension Timestamp {
         width.contains(text.utf8.count) && String(text).isDigits ? Int(text) : nil
     }
 
-    /// Two digits, which are obsolete since 1995, are a year in 1970…2069.
+    /// Years of two digits, which have been obsolete since 1995, are in 1970…2069.
     private static func year(_ text: Substring) -> Int? {
         if let year = number(text, 4...4) { return year }
         return number(text, 2...2).map { $0 < 70 ? 2_000 + $0 : 1_900 + $0 }

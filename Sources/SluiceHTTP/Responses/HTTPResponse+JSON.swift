@@ -1,7 +1,17 @@
 public import Sluice
 
 extension HTTPResponse {
-    /// The body as JSON; nil if it is incomplete or not JSON.
+    /// The body as JSON, or nil if it is incomplete or not JSON.
+    ///
+    /// ```swift
+    /// struct StatusFormat: WireFormat {
+    ///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {}
+    ///
+    ///     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+    ///         response.jsonObject?["status"] == "ok" ? .all(.accepted) : .all(response.verdict)
+    ///     }
+    /// }
+    /// ```
     public var json: PropertyValue? {
         guard isComplete else { return nil }
         do {
@@ -11,7 +21,7 @@ extension HTTPResponse {
         }
     }
 
-    /// The body as a JSON object; nil if it is anything else.
+    /// The body as a JSON object, or nil if it is anything else.
     public var jsonObject: Properties? { json?.asObject }
 
     /// The concatenated JSON objects of a streamed body, up to the first bytes that aren't an object.
@@ -32,7 +42,7 @@ extension HTTPResponse {
         return result
     }
 
-    /// Counts braces outside of strings. The reader checks what they enclose.
+    /// Counts braces outside of strings. The reader checks the text between them.
     private func endOfObject(at start: Int) -> Int? {
         var depth = 0
         var isInString = false
@@ -69,7 +79,8 @@ extension PropertyValue {
         return array
     }
 
-    /// An integer, or a string that contains one: some protocols don't trust JSON's numbers.
+    /// An integer, or a string that contains one. Some protocols write integers as strings, because JSON's numbers can
+    /// lose digits.
     var asInt: Int? {
         switch self {
         case .int(let int): Int(exactly: int)
@@ -78,8 +89,8 @@ extension PropertyValue {
         }
     }
 
-    /// The indices of events in this value, which may nest them in arrays and objects. Nil if it contains anything other
-    /// than indices below `count`, because such a list can't be trusted.
+    /// The indices of events in this value, which may nest them in arrays and objects. Nil if it contains anything
+    /// other than indices below `count`, because such a list can't be trusted.
     func eventIndices(below count: Int) -> Set<Int>? {
         let values: [PropertyValue]
         switch self {

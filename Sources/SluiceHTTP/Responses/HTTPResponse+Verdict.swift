@@ -3,13 +3,17 @@ public import Sluice
 extension HTTPResponse {
     /// The verdict by the status alone, for backends that return no results for single events.
     ///
+    /// ```swift
+    /// let verdict = HTTPResponse(status: 503, headers: [("Retry-After", "30")]).verdict
+    /// ```
+    ///
     /// | status | verdict |
     /// |---|---|
     /// | 2xx | accepted |
-    /// | 3xx | hold: a captive portal or a wrong URL; redirects aren't followed |
+    /// | 3xx | hold: a captive portal or a wrong URL, because redirects aren't followed |
     /// | 400, 422 | split: one of the events may be invalid |
     /// | 408, 425, 429, 5xx | retry, not before ``retryAfter`` |
-    /// | 413 | split: the body is too large |
+    /// | 413 | too large: the batch is sent in smaller parts |
     /// | any other 4xx | hold: wrong credentials, URL or format, for which no event should be dropped |
     /// | any other number | retry: not a valid status |
     public var verdict: Verdict {
@@ -43,8 +47,8 @@ extension HTTPResponse {
 
     /// The duration in `X-RateLimit-Reset`, within 0 and 1 hour. Nil if it is missing or invalid.
     ///
-    /// The header has no standard. Servers write seconds, or a Unix time in seconds or milliseconds; the magnitude shows
-    /// which.
+    /// The header has no standard. Servers write seconds, or a Unix time in seconds or milliseconds. The magnitude
+    /// shows the unit.
     func rateLimitReset(now: Timestamp = SystemTime().wallTime()) -> Duration? {
         guard let text = header("X-RateLimit-Reset"), text.isDigits, let number = Int64(text) else { return nil }
         let milliseconds: Int64
@@ -58,7 +62,7 @@ extension HTTPResponse {
 
     private func date(or now: Timestamp) -> Timestamp { header("Date").flatMap { Timestamp(httpDate: $0) } ?? now }
 
-    /// The reason for retries without one. It contains nothing of the body, which may contain anything.
+    /// The reason for retries without one. It contains nothing of the body, because a body may contain secrets.
     fileprivate var retryReason: String {
         (200...299).contains(status)
             ? "the response (HTTP \(status)) doesn't confirm that all events were accepted"
@@ -67,12 +71,12 @@ extension HTTPResponse {
 }
 
 extension Verdict {
-    /// The verdict for a 2xx that the backend can't have written, such as a captive portal's.
+    /// The verdict for a 2xx that the backend can't have written, such as the page of a captive portal.
     static func unrecognized(_ backend: StaticString) -> Verdict {
         .hold("the response isn't from \(backend); check the URL and proxies")
     }
 
-    /// The verdict for an event's own status, a number as in HTTP.
+    /// Creates the verdict for an event's own status, a number as in HTTP.
     init(status: Int, of backend: StaticString, retryAfter: Duration?) {
         switch status {
         case 200...299: self = .accepted
@@ -90,8 +94,8 @@ extension Verdict {
 }
 
 extension Verdicts {
-    /// Verdicts on single events. Missing rights or a missing index usually concern every event, but beside an acceptance
-    /// they concern one, which is then rejected.
+    /// Returns verdicts on single events. Missing rights or a missing index usually concern every event. Beside an
+    /// acceptance, they concern one event, which is then rejected.
     static func results(_ verdicts: [Verdict]) -> Verdicts {
         guard verdicts.contains(where: { $0 == .accepted || $0 == .duplicate }) else { return .each(verdicts) }
         return .each(

@@ -1,4 +1,8 @@
 /// The response to an ``HTTPRequest``.
+///
+/// ```swift
+/// let response = HTTPResponse(status: 429, headers: [("Retry-After", "30")])
+/// ```
 public struct HTTPResponse: Sendable {
     /// The longest body that a client keeps: 64 KiB.
     public static let bodyLimit = 65_536
@@ -9,8 +13,8 @@ public struct HTTPResponse: Sendable {
     public var headers: [(name: String, value: String)]
     /// The body, or its beginning if ``isComplete`` is false.
     public var body: [UInt8]
-    /// Whether ``body`` is the complete body. False if it is longer than ``bodyLimit``, or if it broke off and the status
-    /// isn't 2xx.
+    /// Whether ``body`` is the complete body. False if the body is longer than ``bodyLimit``, or if it broke off and
+    /// the status isn't 2xx.
     public var isComplete: Bool
 
     /// Creates a response, for a client of your own or a test. Every parameter sets the property of the same name.
@@ -23,7 +27,7 @@ public struct HTTPResponse: Sendable {
         self.isComplete = isComplete
     }
 
-    /// Returns the first value of a header, in upper or lower case, or nil if the response doesn't have it.
+    /// Returns the first value of a header, regardless of the case of its name, or nil if the response doesn't have it.
     public func header(_ name: String) -> String? { headers.first { $0.name.isSameHeaderName(as: name) }?.value }
 }
 
