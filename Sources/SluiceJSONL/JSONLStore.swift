@@ -105,7 +105,7 @@ public final class JSONLStore: Store {
     ///   file or a symbolic link, or belongs to someone else, or if its files can't be synchronized and the durability
     ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
     ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
-    public func open(_ observer: StoreObserver) throws(SluiceError) {
+    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         try configuration.validate()
         try access.use { state throws(SluiceError) in try state.open(observer) }
         deadLetterAccess.readFiles()
@@ -179,12 +179,12 @@ public final class JSONLStore: Store {
     ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again
     ///   by the next call when nothing else waits, which delivery makes after the next event. If that succeeds, its events
     ///   count as recovered and come after later ones.
-    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         while true {
             // One use of the lock, because each one can wait for a write.
             let taken = try access.perform { state throws(SluiceError) in
                 state.setTarget(size)
-                return try state.takeSegment(atLeast: priority).map { ($0, state.stored.deadLetters.unreadFiles) }
+                return try state.takeSegment().map { ($0, state.stored.deadLetters.unreadFiles) }
             }
             guard let (segment, unreadDeadLetters) = taken else { return nil }
             // Some of the segment's events may be dead letters.
@@ -263,7 +263,7 @@ public final class JSONLStore: Store {
     /// Writes buffered events, and leaves all events to the next process.
     ///
     /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, so that a shutdown keeps its
-    /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(deadline:)`` does.
+    /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(timeout:)`` does.
     public func close() {
         deadLetterAccess.finish()
         if configuration.interval != nil { synchronizer.runBriefly() }

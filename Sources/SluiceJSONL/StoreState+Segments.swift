@@ -9,10 +9,10 @@ extension StoreState {
     }
 
     /// Hands out the next segment: the oldest one of the highest priority.
-    mutating func takeSegment(atLeast priority: Event.Priority) throws(SluiceError) -> Segment? {
+    mutating func takeSegment() throws(SluiceError) -> Segment? {
         var failure: FileError?
         repeat {
-            for lane in appenders.indices.reversed() where appenders[lane].priority >= priority {
+            for lane in appenders.indices.reversed() {
                 if let segment = handOutNext(appenders[lane].priority) { return segment }
                 do throws(FileError) {
                     try closeSegment(lane)
@@ -21,7 +21,7 @@ extension StoreState {
                 }
                 if let segment = handOutNext(appenders[lane].priority) { return segment }
             }
-        } while priority == .normal && findMore()
+        } while findMore()
         if let failure {
             throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
         }

@@ -122,7 +122,7 @@ struct StoreState {
     var backlog: Backlog {
         let usage = usage
         return Backlog(
-            events: usage.events, bytes: usage.eventBytes + usage.unreadBytes, unreadBytes: usage.unreadBytes,
+            events: usage.events, bytes: usage.eventBytes + usage.unreadBytes,
             deadLetters: stored.deadLetters.count)
     }
 

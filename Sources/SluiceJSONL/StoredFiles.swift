@@ -10,6 +10,8 @@ struct StoredFiles {
     var directories: Directories
     var index = SegmentIndex()
     var deadLetters = DeadLetters()
+    /// The size of unread segments that the observer knows.
+    private var reportedUnread = 0
     /// Segments that are accounted for, but whose files could not be removed yet.
     private(set) var unremoved: [Segment] = []
     /// Adopted directories without segments, whose dead letters could not be moved yet.
@@ -22,6 +24,14 @@ struct StoredFiles {
     }
 
     var fileBytes: Int { index.usage.fileBytes + deadLetters.bytes }
+
+    /// Tells the observer the size of unread segments if it has changed.
+    mutating func reportUnread() {
+        let bytes = index.usage.unreadBytes
+        guard bytes != reportedUnread else { return }
+        reportedUnread = bytes
+        observer.unread(bytes)
+    }
 
     mutating func takeNotes() -> [String] {
         defer { notes = [] }

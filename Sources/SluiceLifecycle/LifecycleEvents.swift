@@ -118,7 +118,7 @@ public final class LifecycleEvents: Processor {
         }
         // After the events: a crash between the two repeats one, rather than losing it.
         note()
-        switch signal {
+        switch signal.kind {
         case .didBecomeActive:
             kept.saveLater()
             startHeartbeat()

@@ -30,7 +30,7 @@ public struct StdoutTransport: Transport {
     /// number that is reused for another file is never written to.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the descriptor isn't open for writing.
-    public func open() throws(SluiceError) {
+    public func open(in environment: PipelineEnvironment) throws(SluiceError) {
         _ = try output.opened()
     }
 

@@ -92,7 +92,7 @@ func storeWithBacklog(in folder: String) throws -> JSONLStore {
 
 func openStore(in folder: String, _ files: SystemFileSystem = SystemFileSystem()) throws -> JSONLStore {
     let store = JSONLStore(at: folder + "/events", capacity: .max, files: files)
-    try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+    try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }), in: PipelineEnvironment())
     return store
 }
 
@@ -143,7 +143,7 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
         let done = DispatchSemaphore(value: 0)
         Task {
             pipeline.resumeDelivery()
-            let ledger = await pipeline.shutdown(deadline: .seconds(600))
+            let ledger = await pipeline.shutdown(timeout: .seconds(600))
             precondition(ledger.routes[0].delivered == events)
             done.signal()
         }

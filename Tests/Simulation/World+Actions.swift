@@ -81,7 +81,7 @@ extension World {
         // What was evicted or had expired, and could not be removed, does not wait any more, and is not deleted.
         let (books, process) = (books, life.process)
         Task {
-            let isDone = await pipeline.deleteAll()
+            let isDone = await pipeline.deleteWaitingEvents()
             let isReliable = !process.hadFaults && !process.isDead
             if !isDone, isReliable, !books.isShutDown(deletion.life) {
                 books.violated("life \(deletion.life) gets false from deleteAll() without a reason")
@@ -99,9 +99,9 @@ extension World {
         Task {
             do {
                 if isReplay {
-                    try await pipeline.replay { $0.id % share == 0 }
+                    try await pipeline.replayDeadLetters { $0.id % share == 0 }
                 } else {
-                    try await pipeline.discard { $0.id % share == 0 }
+                    try await pipeline.discardDeadLetters { $0.id % share == 0 }
                 }
             } catch {
                 // A disk that fails, or a pipeline that has ended.
@@ -199,7 +199,7 @@ extension World {
         lastSerial += 1
         last.track(lastSerial, bytes: 10, priority: .normal)
         // A route whose receiver refused everything is on hold; a flush ends that. Without a failure, the interval is enough.
-        if let pipeline = last.pipeline, pipeline.ledger.routes[0].lastFailure != nil {
+        if let pipeline = last.pipeline, pipeline.ledger.routes[0].attempts.lastFailure != nil {
             Task { await pipeline.flush() }
         }
         pass(minutes: 1, until: { false })

@@ -160,7 +160,7 @@ struct RequestTests {
         let transport = try openTransport(to: server.url, format: HTTPFormat(OwnFormat(method: method)))
         let verdicts = try await transport.send(.of("a", "b"))
         let request = try await server.received.next()
-        #expect(verdicts == .each([.accepted, .rejected("200")]))
+        #expect(verdicts == .each([.accepted, .rejected(reason: "200")]))
         #expect(request.lines[0] == "\(method) /events/own HTTP/1.1")
         #expect(request.text == "a;b")
     }
@@ -177,6 +177,6 @@ private struct OwnFormat: WireFormat {
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        .each([.accepted, .rejected("\(response.status)")])
+        .each([.accepted, .rejected(reason: "\(response.status)")])
     }
 }

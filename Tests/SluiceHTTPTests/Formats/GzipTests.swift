@@ -18,7 +18,7 @@ struct GzipTests {
     }
 
     static func sent(_ batch: Batch, by transport: HTTPTransport, _ client: KeepingClient) async throws -> HTTPRequest {
-        try transport.open()
+        try transport.open(in: PipelineEnvironment())
         _ = try await transport.send(batch)
         return try #require(client.requests.withLock { $0.last })
     }
@@ -122,14 +122,14 @@ struct GzipTests {
         let tell: @Sendable (Diagnostic) -> Void = { diagnostic in told.withLock { $0.append(diagnostic) } }
         let transport = Self.transport(client, deflater: nil, onDiagnostic: tell)
         let batch = try Batch.numbered(50)
-        try transport.open()
+        try transport.open(in: PipelineEnvironment())
         for _ in 0..<3 { _ = try await transport.send(batch) }
         #expect(client.requests.withLock { $0.allSatisfy { $0.body == batch.lines() } })
         #expect(told.withLock { $0.map(\.kind) } == [.note])
         #expect(told.withLock { $0.first?.message.contains("libz.so.1") } == true)
         for quiet in [true, false] {
             let other = Self.transport(client, gzip: quiet, deflater: quiet ? .system : nil, onDiagnostic: tell)
-            try other.open()
+            try other.open(in: PipelineEnvironment())
         }
         #expect(told.withLock { $0.count } == 1)
     }

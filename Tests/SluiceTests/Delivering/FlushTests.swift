@@ -132,7 +132,7 @@ import Testing
         await transport.waitForSends(51)
         // Now and then a worker sends everything, and needs another one.
         #expect(time.sleeps.withLock(\.self) < 10)
-        await pipeline.shutdown(deadline: .zero)
+        await pipeline.shutdown(timeout: .zero)
     }
 
     @Test("concurrent flushes all return")
@@ -219,7 +219,7 @@ import Testing
         bench.track(1)
         let flushed = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(1)
-        await bench.pipeline.shutdown(deadline: .zero)
+        await bench.pipeline.shutdown(timeout: .zero)
         let report = await flushed.value
         #expect(report.waiting == 1)
     }

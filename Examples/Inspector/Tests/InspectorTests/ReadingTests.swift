@@ -219,7 +219,7 @@ struct ReadingTests {
         let folder = try TestFolder()
         let rotate = LineEncryption(encrypt: { $0.map { $0 ^ 0x5A } }, decrypt: { $0.map { $0 ^ 0x5A } })
         let store = JSONLStore(at: folder.path, encryption: rotate)
-        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }), in: PipelineEnvironment())
         try store.append(EventLine(.sample(1)))
         store.close()
         let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
