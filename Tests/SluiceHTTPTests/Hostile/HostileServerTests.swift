@@ -86,7 +86,7 @@ struct HostileServerTests {
             #expect(subject.diagnostics.isEmpty)
             return .delivered
         }
-        await subject.time.waitForSleeper()
+        await subject.time.waitForSleeper(within: ..<HostilePipeline.interval)
         let until = try #require(subject.time.deadlines.first)
         switch subject.diagnostics.last {
         case .retrying: return .retried(after: Int(until / .milliseconds(1)))
