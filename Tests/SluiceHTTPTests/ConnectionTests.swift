@@ -78,7 +78,8 @@ struct ConnectionTests {
         for _ in 0..<3 {
             #expect(
                 try await transport.send(.small)
-                    == .all(.retry(after: nil, reason: "the server could not accept the events (HTTP 503)"), status: 503))
+                    == .all(
+                        .retry(after: nil, reason: "the server could not accept the events (HTTP 503)"), status: 503))
         }
     }
 

@@ -140,7 +140,8 @@ struct HostileResponseTests {
         do {
             #expect(
                 try await transport.send(.small)
-                    == .all(.retry(after: nil, reason: "the server could not accept the events (HTTP 101)"), status: 101))
+                    == .all(
+                        .retry(after: nil, reason: "the server could not accept the events (HTTP 101)"), status: 101))
         } catch let error as SluiceError {
             #expect(error.code == .inputOutput)
         }

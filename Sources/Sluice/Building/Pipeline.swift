@@ -183,7 +183,8 @@ public final class Pipeline: EventTracking {
     // MARK: Delivery
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
-    /// failed. While critical events arrive faster than they are sent, it waits for a moment without them.
+    /// failed. It can also wait for events that are tracked during the flush: for at most one batch. While critical
+    /// events arrive faster than they are sent, it waits for a moment without them.
     ///
     /// ```swift
     /// let report = await pipeline.flush(timeout: .seconds(3))

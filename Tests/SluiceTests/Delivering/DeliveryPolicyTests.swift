@@ -124,34 +124,6 @@ import Testing
         #expect(unmetered.time.continuousTime() == .zero)
     }
 
-    @Test("App Center's count starts no delivery with an interval of more than 6 s")
-    func appCenterCountIsIgnoredAtLongInterval() async throws {
-        let bench = try Bench(delivery: .appCenter)
-        bench.pipeline.setFlush(interval: .seconds(60))
-        await bench.drained()
-        bench.track(120)
-        await bench.sends(at: 60)
-        await bench.transport.waitForSends(3)
-        #expect(bench.time.continuousTime() == .seconds(60))
-    }
-
-    @Test("a critical event of App Center leaves the normal ones waiting for their own time")
-    func appCenterCriticalEventsGoAlone() async throws {
-        let bench = try Bench(delivery: .appCenter)
-        bench.track(7)
-        bench.track(2, priority: .critical)
-        await bench.sends(at: 3)
-        await bench.sends(at: 6)
-        #expect(bench.sizes == [2, 7])
-        // Also in the order critical, normal, and again after a pass.
-        await bench.drained()
-        bench.track(1, priority: .critical)
-        bench.track(3)
-        await bench.sends(at: 9)
-        await bench.sends(at: 12)
-        #expect(bench.sizes == [2, 7, 1, 3])
-    }
-
     @Test("a flush, and a count, send critical events of App Center with the normal ones")
     func appCenterFlushSendsCriticalEvents() async throws {
         let bench = try Bench(delivery: .appCenter)

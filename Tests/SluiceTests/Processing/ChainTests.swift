@@ -60,7 +60,7 @@ import Testing
         let rig = try Rig([Reporter()])
         rig.pipeline.signal(.didBecomeActive)
         #expect(rig.ledger.routes.map(\.inserted) == [1, 0])
-        #expect(try await rig.end() == [["didBecomeActive"], []])
+        #expect(try await rig.end() == [["\(Signal.didBecomeActive)"], []])
     }
 
     @Test("a plugin above the routes tracks into all of them")
