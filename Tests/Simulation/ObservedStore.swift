@@ -25,7 +25,9 @@ final class ObservedStore: Store {
         self.time = time
     }
 
-    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) { try base.open(observer, in: environment) }
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
+    }
 
     func append(_ line: EventLine) throws(SluiceError) {
         incoming.withLock { $0 = [line] }

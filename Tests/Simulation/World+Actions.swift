@@ -47,13 +47,24 @@ extension World {
                 + (areTogether ? ", together" : ""))
         let trackAll = {
             for _ in 0..<count where !life.process.isDead {
-                self.lastSerial += 1
                 let bytes = isFlood ? self.number(0...7_000) : self.number(0...200)
-                life.track(self.lastSerial, bytes: bytes, priority: self.chance(4) ? .critical : .normal)
+                self.trackOne(life, bytes: bytes, priority: self.chance(4) ? .critical : .normal)
                 if self.chance(3) { SerialTasks.run(self.number(0...6)) }
             }
         }
         if areTogether, let pipeline = life.pipeline { pipeline.trackTogether(trackAll) } else { trackAll() }
+    }
+
+    /// The host tracks an event, the plugin of the route does, or the plugin inserts one before the host's.
+    private func trackOne(_ life: Life, bytes: Int, priority: Event.Priority) {
+        lastSerial += 1
+        switch number(0...15) {
+        case 0: life.plugin.track(lastSerial, priority: priority)
+        case 1:
+            lastSerial += 1
+            life.track(lastSerial, bytes: bytes, priority: priority, inserting: lastSerial - 1)
+        default: life.track(lastSerial, bytes: bytes, priority: priority)
+        }
     }
 
     private func pass() {

@@ -74,7 +74,7 @@ struct RouteJournal: Sendable {
             report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
         }
         ledger.dropped.add(count, reason)
-        ledger.waiting -= count
+        ledger.waiting -= count  // mutant: count-lost-event-as-waiting
     }
 
     mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {

@@ -311,7 +311,7 @@ struct RouteState: Sendable {
         }
         if work.isNeeded {
             _ = gate.enter()
-            batches.settle(batch.id)
+            batches.settle(batch.id)  // mutant: remove-before-settling
         } else {
             finish(batch, work)
         }

@@ -68,6 +68,7 @@ public final class PluginContext: Sendable {
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
+        // mutant: enter-another-chain
         atPlace { chain, _ in chain.track(name, properties, priority, id: nil, configure).isStored }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sluice
 
-/// The number of locks that a batch takes in its store. The instruction row `locks` counts those of the route.
+/// The calls of the store for a batch. The rows `locks-of-event` and `locks-of-batch` of Tests/Instructions count all locks.
 @Suite struct LockCountTests {
     @Test("a batch uses its store at most four times", arguments: [1, 10, 100])
     func batchUsesStoreFourTimes(batches: Int) async throws {
