@@ -137,8 +137,8 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
             guard let batch = try store.nextBatch(BatchSize(events: 1, bytes: .max)) else { preconditionFailure() }
             try store.settle(batch.id)
         }
-    case "deliver":
-        let pipeline = try pipeline(stages: false, disk: true, in: folder)
+    case "deliver", "deliver-memory":
+        let pipeline = try pipeline(stages: false, disk: row == "deliver", in: folder)
         track(events, pipeline)
         let done = DispatchSemaphore(value: 0)
         Task {
