@@ -1,16 +1,7 @@
 import Dispatch
 import Sluice
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    // The C library's `stdout` is a variable, which nothing changes.
-    @preconcurrency import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+// The C library's `stdout` is a variable, which nothing changes.
+@preconcurrency import SluiceLibC
 
 /// A file with a queue of its own for writes, because they may block for as long as a reader likes.
 final class Output: Sendable {
