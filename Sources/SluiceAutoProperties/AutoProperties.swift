@@ -109,7 +109,7 @@ public final class AutoProperties: Processor {
     ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless the event
     ///     has this property. Keep it short. Nil leaves the property out. Events that it tracks get no dynamic properties.
     public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
-        state.withLock { $0.registerDynamic(name, value) }
+        if !context.isInherited { state.withLock { $0.registerDynamic(name, value) } }
     }
 
     /// Removes a super property, static or dynamic. An automatic property of the same name is used again.
@@ -125,9 +125,10 @@ public final class AutoProperties: Processor {
     }
 
     /// The static super properties.
-    public var registered: Properties { state.withLock { $0.registered } }
+    public var registered: Properties { context.isInherited ? [:] : state.withLock { $0.registered } }
 
     private func change(_ body: (inout SuperProperties) -> Void) {
+        if context.isInherited { return }
         state.withLock { body(&$0) }
         guard kept.isPersistent else { return }
         do throws(SluiceError) {

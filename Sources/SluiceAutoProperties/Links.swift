@@ -117,7 +117,7 @@ public final class Links: Processor {
 
     /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as
     /// `$latest_utm_source`.
-    public var campaigns: Properties { state.withLock(\.properties) }
+    public var campaigns: Properties { context.isInherited ? [:] : state.withLock(\.properties) }
 
     /// Forgets the first and the last campaign, for example at a logout. The next opening with a campaign is the first.
     public func reset() {
@@ -175,6 +175,7 @@ public final class Links: Processor {
     // MARK: State
 
     private func change(_ body: (inout Campaigns) -> Void) {
+        if context.isInherited { return }
         do throws(SluiceError) {
             try load()
         } catch {

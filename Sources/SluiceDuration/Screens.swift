@@ -57,7 +57,7 @@ public final class Screens: Processor {
     @discardableResult
     public func enter(_ name: String, _ properties: Properties = [:], in parent: DurationToken? = nil) -> DurationToken
     {
-        DurationToken(name, update { $0.enter(name, properties, in: parent?.id, at: $1, &$2) })
+        DurationToken(name, update { $0.enter(name, properties, in: parent?.id, at: $1, &$2) } ?? 0)
     }
 
     /// Call this when a screen has gone, and its children with it. Does nothing if it was left before.
@@ -92,10 +92,14 @@ public final class Screens: Processor {
             table.leaveAll(at: now, &outputs)
             return table.enter(name, properties, in: nil, at: now, &outputs)
         }
-        return DurationToken(name, id)
+        return DurationToken(name, id ?? 0)
     }
 
-    private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result {
+    /// - Returns: the result of `body`; nil if the plugin is inherited.
+    @discardableResult
+    private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result?
+    {
+        if context.isInherited { return nil }
         let now = measure.now(context)
         var outputs: [ScreenTable.Output] = []
         let result = table.withLock { body(&$0, now, &outputs) }

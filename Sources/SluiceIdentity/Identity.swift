@@ -86,6 +86,7 @@ public final class Identity: Processor {
 
     /// The ids. A new anonymous id is on disk before this returns it.
     private var current: UserIDs? {
+        if context.isInherited { return nil }
         if ids.memory.withLock({ $0.value != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
         if let ids = ids.memory.withLock(\.value) { return ids }
         do throws(SluiceError) {
@@ -214,6 +215,7 @@ public final class Identity: Processor {
     }
 
     private func load() throws(SluiceError) {
+        try context.checkProcess()
         // Writes a new id.
         if ids.memory.withLock({ $0.value == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
         state.withLock { state in
