@@ -104,8 +104,8 @@ public final class DurationTimer: Processor {
     ///   - name: The name of the timer and the event.
     ///   - properties: The event's properties.
     ///   - priority: The event's priority.
-    public func end(_ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal) {
-        end(name, properties, priority) { $0.id(name) }
+    public func end(_ name: String, _ properties: PropertyLiteral = [:], priority: Event.Priority = .normal) {
+        end(name, properties.properties, priority) { $0.id(name) }
     }
 
     /// Ends a timer, and tracks the event of its name with its `$event_duration`.
@@ -114,8 +114,8 @@ public final class DurationTimer: Processor {
     ///   - token: The timer's token.
     ///   - properties: The event's properties.
     ///   - priority: The event's priority.
-    public func end(_ token: DurationToken, _ properties: Properties = [:], priority: Event.Priority = .normal) {
-        end(token.name, properties, priority) { _ in token.id }
+    public func end(_ token: DurationToken, _ properties: PropertyLiteral = [:], priority: Event.Priority = .normal) {
+        end(token.name, properties.properties, priority) { _ in token.id }
     }
 
     private func end(
@@ -180,21 +180,5 @@ public final class DurationTimer: Processor {
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
         case .launched(.foreground), .willResignActive, .willTerminate, .connectivity: break
         }
-    }
-}
-
-// MARK: Literals with variables
-
-extension DurationTimer {
-    /// Ends the timer of a name with a literal that has variables in it.
-    @_disfavoredOverload
-    public func end(_ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
-        end(name, properties.properties, priority: priority)
-    }
-
-    /// Ends a timer with a literal that has variables in it.
-    @_disfavoredOverload
-    public func end(_ token: DurationToken, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
-        end(token, properties.properties, priority: priority)
     }
 }

@@ -72,7 +72,7 @@ public final class Identity: Processor {
     /// The id of this installation; nil only while the place where it is kept can't be read or written.
     public var anonymousID: String? { current?.anonymousID }
 
-    /// The id that you passed to ``login(_:_:)-(_,Properties)``; nil when nobody is logged in.
+    /// The id that you passed to ``login(_:_:)``; nil when nobody is logged in.
     public var loginID: String? { current?.loginID }
 
     /// The login id, or the anonymous id before a login.
@@ -81,7 +81,7 @@ public final class Identity: Processor {
     /// Further ids of the user by their kinds. See ``bind(_:_:)``.
     public var boundIDs: Properties { current?.boundIDs ?? [:] }
 
-    /// The ids of the user's groups by their types. See ``join(_:_:_:)-(_,_,Properties)``.
+    /// The ids of the user's groups by their types. See ``join(_:_:_:)``.
     public var groups: Properties { current?.groups ?? [:] }
 
     /// The ids. A new anonymous id is on disk before this returns it.

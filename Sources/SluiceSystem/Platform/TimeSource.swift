@@ -36,7 +36,7 @@ public struct PipelineEnvironment: Sendable {
         set { ownRandom = newValue }
     }
 
-    /// Nil for the operating system's, of which one call draws many numbers.
+    /// Nil for the operating system's, which can draw many numbers in one call.
     private var ownRandom: (@Sendable () -> UInt64)?
 
     /// Whether delivery has threads of its own. False runs it on the global executor, which a simulation replaces.
