@@ -4,8 +4,14 @@ public import Sluice
 ///
 /// ```swift
 /// let store = FaultyStore(MemoryStore()) { operation, number in
-///     operation == .append && number == 2 ? SluiceError(.storageFull, "a fault of the test") : nil
+///     operation == .append && number == 1 ? SluiceError(.storageFull, "the disk is full") : nil
 /// }
+/// let pipeline = try Pipeline {
+///     store
+///     ScriptedTransport()
+/// }
+/// for name in ["First", "Second", "Third"] { pipeline.track(name) }
+/// precondition(pipeline.ledger.routes[0].dropped == [.storeFull: 1])
 /// ```
 ///
 /// You can use it from any thread.
@@ -25,8 +31,8 @@ public final class FaultyStore: Store {
     ///
     /// - Parameters:
     ///   - base: The store that does the work.
-    ///   - fault: Returns the error that an operation throws, or nil if it succeeds. `number` counts the calls of that
-    ///     operation from zero.
+    ///   - fault: Returns the error that an operation throws, or nil for success. `number` counts the earlier calls of
+    ///     the operation, so it starts at zero.
     public init(
         _ base: any Store,
         fault: @escaping @Sendable (_ operation: Operation, _ number: Int) -> SluiceError? = { _, _ in nil }
@@ -36,6 +42,10 @@ public final class FaultyStore: Store {
     }
 
     /// Returns the number of calls of an operation.
+    ///
+    /// ```swift
+    /// precondition(store.count(of: .append) == 3)
+    /// ```
     public func count(of operation: Operation) -> Int {
         counts.withLock { $0[operation] ?? 0 }
     }
@@ -43,7 +53,7 @@ public final class FaultyStore: Store {
     /// The arguments of each call of `reject`, in order.
     public var rejected: [[DeadLetter]] { rejections.withLock { $0 } }
 
-    /// Returns all events that were ever stored, in order, whether they still wait or not.
+    /// Returns all events that were ever stored, in order, whether or not they still wait.
     ///
     /// - Returns: The decoded events.
     /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line is not an event.

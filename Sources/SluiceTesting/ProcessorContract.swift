@@ -1,14 +1,18 @@
 public import Sluice
 
 /// Checks your ``Sluice/Processor`` against the promises of the protocol.
+///
+/// ```swift
+/// try await ProcessorContract.check { Currency(code: "EUR") }
+/// ```
 public enum ProcessorContract {
     /// Puts the processor into a pipeline, and tracks unusual events from several threads and between signals.
     ///
-    /// The processor must not crash, must keep each event or drop it with a reason, must not duplicate events, and must
-    /// accept every signal at any time.
+    /// The processor must not crash, and must accept every signal at any time. It must keep each event or drop it with
+    /// a reason, and must not duplicate events.
     ///
     /// - Parameter make: Makes the processor.
-    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors thrown by `make` and by
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors of `make` and of
     ///   building the pipeline.
     public static func check(_ make: () throws -> some Processor) async throws {
         let processor = try make()

@@ -1,7 +1,7 @@
 public import Sluice
 private import SluiceMemory
 
-/// A store in memory that keeps every event for your assertions, also after its delivery.
+/// A store in memory that keeps every event for your assertions, even after its delivery.
 ///
 /// ```swift
 /// let store = RecordingStore()
@@ -13,8 +13,8 @@ private import SluiceMemory
 /// precondition(store.events.last?.properties["amount"] == 12.5)
 /// ```
 ///
-/// An event is recorded when `track` returns, so your test doesn't have to wait. The store has no limit. You can use it
-/// from any thread. Delivery and dead letters are those of a `MemoryStore`.
+/// An event is recorded when `track` returns, so your test doesn't have to wait. The store has no limit. Delivery and
+/// dead letters work as in a `MemoryStore`. You can use it from any thread.
 public final class RecordingStore: Store {
     private let base = MemoryStore(capacity: .max)
     private let recorded = Locked<[Event]>([])
@@ -26,12 +26,16 @@ public final class RecordingStore: Store {
     public var events: [Event] { recorded.withLock(\.self) }
 
     /// Returns the events of a name, in the order of `track`.
+    ///
+    /// ```swift
+    /// precondition(store.events(named: "Purchase").count == 1)
+    /// ```
     public func events(named name: String) -> [Event] { events.filter { $0.name == name } }
 
     /// Records an event.
     public func append(_ line: EventLine) throws(SluiceError) {
         let event = try line.event()
-        // Under the lock, so that both have the same order.
+        // Under the lock, because both lists must have the same order.
         try recorded.withLock { (events) throws(SluiceError) in
             try base.append(line)
             events.append(event)
@@ -52,7 +56,7 @@ public final class RecordingStore: Store {
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) { base.reject(letters, in: batch) }
     /// Returns the dead letters.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
-    /// Lets dead letters wait again. They aren't recorded a second time.
+    /// Turns dead letters back into waiting events. They aren't recorded a second time.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try base.replayDeadLetters(ids)
     }

@@ -1,9 +1,13 @@
 public import Sluice
 
-/// A transport that follows your script and records the batches that it is given.
+/// A transport that follows your script and records the batches that it receives.
 ///
 /// ```swift
 /// let transport = ScriptedTransport([.answer(.all(.retry(after: nil)))])  // One failure, then acceptance.
+/// let pipeline = try Pipeline {
+///     MemoryStore()
+///     transport
+/// }
 /// ```
 ///
 /// You can use it from any thread.
@@ -14,7 +18,7 @@ public final class ScriptedTransport: Transport {
         case answer(Verdicts)
         /// Throws an error.
         case failure(SluiceError)
-        /// Waits until the task is cancelled or ``ScriptedTransport/release(_:)`` is called.
+        /// Waits until the task is cancelled or you call ``ScriptedTransport/release(_:)``.
         case hang
     }
 
@@ -22,7 +26,7 @@ public final class ScriptedTransport: Transport {
         var batches: [Batch] = []
         var accepted: [EventLine] = []
         var hanging: [AsyncStream<Verdicts>.Continuation] = []
-        /// Sends that were recorded and, if they hang, can be released.
+        /// The number of sends that were recorded and can be released if they hang.
         var begun = 0
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
@@ -33,6 +37,10 @@ public final class ScriptedTransport: Transport {
     private let state = Locked(State())
 
     /// Creates a transport that follows a list.
+    ///
+    /// ```swift
+    /// let transport = ScriptedTransport([.failure(SluiceError(.storageUnavailable, "no network")), .hang])
+    /// ```
     ///
     /// - Parameters:
     ///   - steps: The results of the first sends.
@@ -46,6 +54,12 @@ public final class ScriptedTransport: Transport {
     }
 
     /// Creates a transport that calls a function.
+    ///
+    /// ```swift
+    /// let transport = ScriptedTransport { send, batch in
+    ///     batch.events.count > 10 ? .answer(.all(.tooLarge)) : .answer(.all(.accepted))
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - maximumBatchSize: The largest batch that the transport asks for.
@@ -65,12 +79,22 @@ public final class ScriptedTransport: Transport {
 
     /// Returns the accepted events, in the order of their acceptance.
     ///
+    /// ```swift
+    /// let names = try transport.accepted().map(\.name)
+    /// ```
+    ///
     /// - Throws: ``Sluice/SluiceError/Code/malformedLine`` if a line isn't canonical.
     public func accepted() throws -> [Event] {
         try state.withLock { $0.accepted }.map { try $0.event() }
     }
 
-    /// Waits until `count` batches have been sent. Their events are in ``accepted()`` by then, unless the sends hang.
+    /// Waits until `count` batches have been sent.
+    ///
+    /// ```swift
+    /// await transport.waitForSends(2)
+    /// ```
+    ///
+    /// The events of these batches are in ``accepted()`` when this method returns, unless the sends hang.
     public func waitForSends(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -82,7 +106,11 @@ public final class ScriptedTransport: Transport {
         }
     }
 
-    /// Lets all sends that hang return `verdicts`.
+    /// Ends all sends that hang, with the same verdicts.
+    ///
+    /// ```swift
+    /// transport.release(.all(.accepted))
+    /// ```
     public func release(_ verdicts: Verdicts) {
         let hanging = state.withLock { state in
             defer { state.hanging = [] }
@@ -116,7 +144,7 @@ public final class ScriptedTransport: Transport {
         }
     }
 
-    /// Wakes the watchers. A send that hangs can be released by then.
+    /// Wakes the watchers. From here on, a send that hangs can be released.
     private func begin(hanging continuation: AsyncStream<Verdicts>.Continuation? = nil) {
         let watchers = state.withLock { state in
             if let continuation { state.hanging.append(continuation) }

@@ -20,6 +20,13 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
 extension PipelineEnvironment {
     /// Creates an environment whose results repeat when you make the same calls in the same order.
     ///
+    /// ```swift
+    /// let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: 42)) {
+    ///     MemoryStore()
+    ///     ScriptedTransport()
+    /// }
+    /// ```
+    ///
     /// - Parameters:
     ///   - time: The clocks.
     ///   - seed: The seed of the random numbers.

@@ -1,15 +1,19 @@
 public import Sluice
 
 /// Checks your ``Sluice/Store`` against the promises of the protocol.
+///
+/// ```swift
+/// try await StoreContract.check { MemoryStore() }
+/// ```
 public enum StoreContract {
     /// Checks one promise after another, each with a fresh store, in the order in which you would write a store.
     ///
     /// - Parameters:
-    ///   - reopen: Makes a store at the place of the last store that `make` returned. Pass it if your store outlives its
-    ///     process.
+    ///   - reopen: Makes a store at the place of the last store that `make` returned. Pass it if your store outlives
+    ///     its process.
     ///   - make: Makes an empty store that is not open, with room for at least 2,000 small events.
-    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors that the store or `make`
-    ///   throws where it must not.
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors that the store or
+    ///   `make` throws where it must not.
     public static func check(
         reopen: (() throws -> any Store)? = nil, _ make: () throws -> any Store
     ) async throws {
@@ -257,7 +261,7 @@ struct StoreCheck {
         store.close()
     }
 
-    /// - Returns: whether the store keeps dead letters.
+    /// - Returns: Whether the store keeps dead letters.
     func leavesDeadLetters(_ numbers: Range<Int>) throws -> Bool {
         try open()
         for line in try Samples.lines(numbers) { try store.append(line) }

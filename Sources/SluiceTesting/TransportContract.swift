@@ -1,16 +1,20 @@
 public import Sluice
 
 /// Checks your ``Sluice/Transport`` against the promises of the protocol.
+///
+/// ```swift
+/// try await TransportContract.check { StdoutTransport() }
+/// ```
 public enum TransportContract {
     /// Sends single events, full batches, the same batch twice and several concurrently, and cancels a send.
     ///
-    /// The transport must return one verdict for each event, or one for all, return after a cancellation, and allow
+    /// The transport must return one verdict for each event or one for all, return after a cancellation, and allow
     /// concurrent sends. The receiver can accept, refuse or hang.
     ///
     /// - Parameters:
     ///   - timeout: The time that a cancelled send has to return.
     ///   - make: Makes the transport.
-    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors thrown by `make` and
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors of `make` and
     ///   ``Sluice/Transport/open()``.
     public static func check(
         timeout: Duration = .seconds(10), _ make: () throws -> some Transport
@@ -45,7 +49,7 @@ public enum TransportContract {
         }
     }
 
-    /// The send has its own task, so that one that hangs can't stop this check.
+    /// Cancels a send. It has its own task, so this check ends even if the send hangs.
     private static func cancel(_ batch: Batch, _ transport: some Transport, _ timeout: Duration) async throws {
         let (returns, continuation) = AsyncStream.makeStream(of: Bool.self)
         let sending = Task {

@@ -1,10 +1,14 @@
 public import Sluice
 
-/// Clocks that stand still until you move them, so that a test can let hours pass and repeats exactly.
+/// Clocks that stand still until you move them. A test can let hours pass, and repeats exactly.
 ///
 /// ```swift
 /// let time = VirtualTime()
-/// let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) { … }
+/// let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+///     MemoryStore()
+///     ScriptedTransport()
+/// }
+/// pipeline.track("Purchase")
 /// time.advance(by: .seconds(15))
 /// ```
 ///
@@ -34,7 +38,7 @@ public final class VirtualTime: TimeSource {
 
     private let state: Locked<State>
 
-    /// Creates clocks. The wall clock starts at `wallTime`, the monotonic clocks start at zero.
+    /// Creates clocks. The wall clock starts at `wallTime`, and the monotonic clocks start at zero.
     ///
     /// - Parameter wallTime: The first wall time, 2026-01-01T00:00:00.000Z by default.
     public init(wallTime: Timestamp = Timestamp(milliseconds: 1_767_225_600_000)) {
@@ -49,6 +53,10 @@ public final class VirtualTime: TimeSource {
     }
 
     /// Advances the wall clock and the continuous clock, as if the machine slept.
+    ///
+    /// ```swift
+    /// time.suspendMachine(for: .seconds(3_600))  // The suspending clock stands still.
+    /// ```
     public func suspendMachine(for duration: Duration) {
         pass(duration, suspended: true)
     }
@@ -89,11 +97,20 @@ public final class VirtualTime: TimeSource {
 
     /// Waits until there is a sleeper with a deadline in `range`. Use this to wait until a task has nothing more to do
     /// before that time.
+    ///
+    /// ```swift
+    /// await time.waitForSleeper(within: ...(.seconds(15)))
+    /// ```
     public func waitForSleeper(within range: some RangeExpression<Duration> & Sendable) async {
         await watch { deadlines in deadlines.contains { range.contains($0) } }
     }
 
     /// Waits until there is a sleeper.
+    ///
+    /// ```swift
+    /// await time.waitForSleeper()
+    /// time.advanceToNextSleeper()
+    /// ```
     public func waitForSleeper() async {
         await watch { !$0.isEmpty }
     }
