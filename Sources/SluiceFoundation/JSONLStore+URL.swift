@@ -8,7 +8,13 @@ public import SluiceJSONL
 #endif
 
 extension JSONLStore {
-    /// Creates a store in the directory of a file URL. All other parameters are those of the initializer with a path.
+    /// Creates a store in the directory of a file URL.
+    ///
+    /// ```swift
+    /// let store = try JSONLStore(at: URL(filePath: "/var/lib/shop/events"))
+    /// ```
+    ///
+    /// All other parameters are the ones of the initializer with a path.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if `directory` isn't a file URL.
     public convenience init(

@@ -8,7 +8,11 @@ public import SluiceAutoProperties
 #endif
 
 extension Links {
-    /// Tracks `$DeepLinkOpened` for a `URL`, such as that of `onOpenURL`.
+    /// Tracks `$DeepLinkOpened` for a `URL`, such as the one that `onOpenURL` passes.
+    ///
+    /// ```swift
+    /// links.opened(url, referrer: referrer)
+    /// ```
     ///
     /// - Parameters:
     ///   - url: The link.
@@ -20,9 +24,13 @@ extension Links {
 
     /// Tracks `$PushOpened` for a message that opens a `URL`.
     ///
+    /// ```swift
+    /// links.pushOpened("spring", source: "news", url: url)
+    /// ```
+    ///
     /// - Parameters:
-    ///   - campaign: The name of the campaign; nil for the one in the URL.
-    ///   - source: The source; nil for the one in the URL, or `push`.
+    ///   - campaign: The name of the campaign, or nil for the one in the URL.
+    ///   - source: The source, or nil for the one in the URL or `push`.
     ///   - url: The link that the message opens.
     ///   - properties: The event's own properties, which take precedence.
     public func pushOpened(

@@ -22,7 +22,7 @@ extension UUID: PropertyConvertible {
 }
 
 extension Decimal: PropertyConvertible {
-    /// The nearest double: 12.50 becomes 12.5. Digits beyond the sixteenth are lost. A NaN becomes null.
+    /// The nearest double, so 12.50 becomes 12.5. Digits beyond the sixteenth are lost. A NaN becomes null.
     public var propertyValue: PropertyValue { .double(Double(description) ?? .nan) }
 }
 

@@ -26,6 +26,10 @@ extension Date {
 
 extension PropertyValue {
     /// Returns a date property, rounded to the millisecond.
+    ///
+    /// ```swift
+    /// pipeline.track("Signup", ["since": .date(Date())])
+    /// ```
     public static func date(_ date: Date) -> PropertyValue { .date(Timestamp(date)) }
 
     /// Creates a date property, rounded to the millisecond.

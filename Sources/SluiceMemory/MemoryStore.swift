@@ -3,9 +3,16 @@ public import Sluice
 /// A store in memory, bounded in bytes. Use it in tests, during development, and where events may be lost with the
 /// process.
 ///
-/// When the store is full, it makes room for the incoming event. It evicts the oldest dead letters first, then the oldest
-/// events of the lowest priority. It never evicts events that are being delivered or that have a higher priority than the
-/// incoming event. If that is not enough, the incoming event is refused.
+/// ```swift
+/// let pipeline = try Pipeline {
+///     MemoryStore(capacity: 1_048_576)
+///     StdoutTransport()
+/// }
+/// ```
+///
+/// When the store is full, it makes room for the incoming event. It evicts the oldest dead letters first, then the
+/// oldest events of the lowest priority. It never evicts events that are being delivered or that have a higher priority
+/// than the incoming event. If this doesn't make enough room, the incoming event is refused.
 ///
 /// You can call all methods from any thread.
 public final class MemoryStore: Store {
@@ -27,7 +34,7 @@ public final class MemoryStore: Store {
 
     /// Creates a store.
     ///
-    /// - Parameter capacity: the most bytes of events and dead letters to keep: 10 MiB by default.
+    /// - Parameter capacity: The most bytes of events and dead letters to keep. 10 MiB by default.
     public init(capacity: Int = 10_485_760) {
         self.capacity = capacity
     }
@@ -131,7 +138,7 @@ public final class MemoryStore: Store {
             guard let batch = state.handedOut.removeValue(forKey: batch) else { return }
             state.events -= batch.events.count
             state.bytes -= batch.events.reduce(0) { $0 + $1.size }
-            // The dead letters of the batch were counted twice until now.
+            // Until now, the events of the batch that are dead letters were counted twice.
             evictDeadLetters(downTo: capacity, in: &state)
         }
     }

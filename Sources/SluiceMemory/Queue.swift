@@ -1,6 +1,6 @@
 import Sluice
 
-/// Something with a size in bytes.
+/// An element with a size in bytes.
 protocol Sized {
     var size: Int { get }
 }
@@ -13,8 +13,8 @@ extension DeadLetter: Sized {
     var size: Int { line.bytes.count }
 }
 
-/// Elements in order of arrival, and their size. Taking the first one is O(1) amortized: the gap it leaves is closed when
-/// it is half of the storage.
+/// Elements in order of arrival, and their size. Taking the first one is O(1) amortized, because the gap that it leaves
+/// is closed when it is half of the storage.
 struct Queue<Element: Sized> {
     private var elements: [Element?] = []
     private var head = 0

@@ -12,12 +12,12 @@ import Sluice
     import Bionic
 #endif
 
-/// A file with a queue of its own for writes, because they may block for as long as a reader likes.
+/// A file with its own queue for writes, because a reader can block a write for as long as it likes.
 final class Output: Sendable {
     private struct State {
-        /// Our own duplicate of the descriptor.
+        /// This object's own duplicate of the descriptor.
         var duplicate: Int32?
-        /// The last write failed after a part of a line.
+        /// Whether the last write failed in the middle of a line.
         var endsWithinLine = false
     }
 
@@ -37,7 +37,7 @@ final class Output: Sendable {
     func opened() throws(SluiceError) -> Int32 {
         try state.withLock { (state) throws(SluiceError) in
             if let duplicate = state.duplicate { return duplicate }
-            // Never one of the standard descriptors, which other code expects to be what their names say.
+            // Never one of the standard descriptors, because other code relies on their numbers.
             let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
             let error = errno
             guard duplicate >= 0, fcntl(duplicate, F_GETFL) & O_ACCMODE != O_RDONLY, hasReaders(duplicate) else {
@@ -51,10 +51,10 @@ final class Output: Sendable {
         }
     }
 
-    /// Writes bytes that end with a newline, after those of earlier calls.
+    /// Writes bytes that end with a newline, after the bytes of earlier calls.
     ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled. Bytes that are being written are then written to
-    ///   their end; otherwise they aren't written.
+    /// - Throws: `CancellationError` as soon as the task is cancelled. A write that has begun continues to its end.
+    ///   Other bytes aren't written.
     func write(_ lines: [UInt8]) async throws {
         let duplicate = try opened()
         let write = PendingWrite(lines)
@@ -71,7 +71,7 @@ final class Output: Sendable {
         }
     }
 
-    /// Called on the queue only.
+    /// Writes on the queue.
     private func writeNow(_ lines: [UInt8], to duplicate: Int32) throws(SluiceError) {
         // Output that the host printed before must come first.
         if descriptor == STDOUT_FILENO { fflush(stdout) }
@@ -100,8 +100,8 @@ final class Output: Sendable {
     }
 }
 
-/// Whether something can read what is written to the descriptor. In a host that has closed its standard output, the system's
-/// libraries may have got its number for an event queue.
+/// Whether a reader can receive the bytes that are written to the descriptor. In a host that has closed its standard
+/// output, the system's libraries may use its number for an event queue.
 private func hasReaders(_ descriptor: Int32) -> Bool {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return false }
@@ -113,7 +113,7 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ coun
     write(descriptor, bytes, count)
 }
 
-/// A write that its task awaits. It ends once: with its result, or when the task is cancelled.
+/// A write that its task awaits. It ends once, with its result or when the task is cancelled.
 private final class PendingWrite: Sendable {
     private enum State {
         case new([UInt8])
@@ -128,7 +128,7 @@ private final class PendingWrite: Sendable {
         state = Locked(.new(lines))
     }
 
-    /// Returns false, after it has resumed the continuation, if the task was cancelled before.
+    /// Stores the continuation. If the task was cancelled before, resumes it and returns false.
     func wait(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {
         let waits = state.withLock { state in
             guard case .new(let lines) = state else { return false }

@@ -12,22 +12,26 @@ public import Sluice
 /// ```
 ///
 /// A batch is accepted after it was written completely. If a write fails, for example because your pipe is closed, the
-/// whole batch is written again later.
+/// whole batch is written once more later.
 ///
 /// A write to a full pipe waits on a thread of this transport until its reader continues. A cancelled send returns
-/// immediately. The write that has begun goes on, and the next batch is written after it, so lines never mix.
+/// immediately. A write that has begun continues, and the next batch is written after it, so lines never mix.
 public struct StdoutTransport: Transport {
     private let output: Output
 
     /// Creates a transport for an open file descriptor, which you close yourself. 1 is standard output.
+    ///
+    /// ```swift
+    /// let transport = StdoutTransport(descriptor: 2)  // Standard error.
+    /// ```
     public init(descriptor: Int32 = 1) {
         output = Output(descriptor)
     }
 
-    /// Duplicates the descriptor, for the lifetime of the transport.
+    /// Duplicates the descriptor for the lifetime of the transport.
     ///
-    /// Events go to the file that the descriptor refers to now, even if you close the descriptor or redirect it later. A
-    /// number that is reused for another file is never written to.
+    /// Events go to the file that the descriptor refers to now, even if you close the descriptor or redirect it later.
+    /// If its number is reused for another file, nothing is written to that file.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the descriptor isn't open for writing.
     public func open() throws(SluiceError) {
