@@ -1,6 +1,6 @@
 /// A URL as ``Links`` reads it: the campaign in its query, and the text without secrets.
 ///
-/// It accepts any text, and reads it once from the beginning to ``maximumBytes``.
+/// It accepts any text, and reads it once, from the beginning to ``maximumBytes``.
 struct LinkAddress {
     /// The longest part of a URL that is read. Common servers refuse longer request lines with the status 414.
     static let maximumBytes = 8_192
@@ -13,13 +13,13 @@ struct LinkAddress {
         "fbclid", "msclkid", "ttclid", "twclid", "li_fat_id",
     ]
 
-    /// The URL without user, password and the values of secret parameters.
+    /// The URL without a user, a password and the values of secret parameters.
     private(set) var text = ""
-    /// The decoded campaign parameters that are not empty.
+    /// The decoded campaign parameters. Empty ones are left out.
     private(set) var campaign: [String: String] = [:]
-    /// The URL or a value was longer than its limit.
+    /// Whether the URL or a value was longer than its limit.
     private(set) var isTruncated = false
-    /// A campaign parameter was given more than once, or its text was not valid.
+    /// Whether a campaign parameter occurred more than once, or its text was invalid.
     private(set) var isRepaired = false
 
     /// Reads a URL.
@@ -38,9 +38,9 @@ struct LinkAddress {
         text = String(decoding: output, as: UTF8.self)
     }
 
-    /// Copies everything before the path, without user and password.
+    /// Copies everything before the path, except for the user and the password.
     ///
-    /// - Returns: The rest.
+    /// - Returns: The rest of the URL.
     private func copyAuthority(of bytes: ArraySlice<UInt8>, to output: inout [UInt8]) -> ArraySlice<UInt8> {
         let marks = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
         guard let slash = bytes.firstIndex(where: { marks.contains($0) }), bytes[slash] == UInt8(ascii: "/"),
@@ -49,7 +49,7 @@ struct LinkAddress {
         let start = slash + 2
         output += bytes[..<start]
         let end = bytes[start...].firstIndex { marks.contains($0) }
-        // The host may begin beyond the limit, after a password.
+        // After a long password, the host may begin beyond the limit.
         if end == nil, isTruncated { return [] }
         let authority = bytes[start..<(end ?? bytes.endIndex)]
         let host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
@@ -75,7 +75,7 @@ struct LinkAddress {
             }
             let part = rest[..<(end ?? rest.endIndex)]
             if isQuery || isFragment {
-                // A value at the end of a truncated URL may lack its own end.
+                // A value at the end of a truncated URL may be incomplete.
                 let isWhole = end != nil || !isTruncated
                 readParameter(part, secrets, isCampaign: isQuery && !isFragment && isWhole, to: &output)
             } else {
@@ -117,10 +117,10 @@ struct LinkAddress {
         campaign[name] = value
     }
 
-    /// Decodes a name or a value of a query: `%20` and `+` are blanks.
+    /// Decodes a name or a value of a query. `%20` and `+` are blanks.
     ///
-    /// - Returns: The text, with an incomplete escape as it is and U+FFFD for bytes that are not UTF-8, and whether it was
-    ///   valid.
+    /// - Returns: The text, and whether it was valid. An incomplete escape stays unchanged, and bytes that are not
+    ///   UTF-8 become U+FFFD.
     static func decoded(_ bytes: ArraySlice<UInt8>) -> (text: String, isValid: Bool) {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -160,7 +160,8 @@ struct LinkAddress {
 }
 
 extension String {
-    /// As much of the text as fits into a number of bytes of UTF-8, without a part of a character.
+    /// Returns the longest beginning of the text that fits into a number of bytes of UTF-8 and ends with a whole
+    /// character.
     func limited(toBytes limit: Int) -> String {
         var end = utf8.index(startIndex, offsetBy: limit, limitedBy: endIndex) ?? endIndex
         while end > startIndex, String.Index(end, within: unicodeScalars) == nil { end = utf8.index(before: end) }

@@ -1,6 +1,6 @@
 import Sluice
 
-/// The properties that are added to an event, in the order of precedence: a pure value.
+/// The properties that are added to an event, in the order of precedence. This is a pure value.
 struct SuperProperties {
     struct Dynamic: Sendable {
         let name: String
@@ -12,9 +12,11 @@ struct SuperProperties {
     private let automatic: Properties
     private var network: Properties
 
-    /// ``registered``, then ``automatic``, then ``network``, then the offset of ``quarter``: joined when one of them changes, not for each event.
+    /// ``registered``, then ``automatic``, then ``network``, then the offset of ``quarter``. They are joined when one
+    /// of them changes, not for each event.
     private var constant: Properties = [:]
-    /// The quarter of an hour since 1970 for which ``constant`` holds: offsets change at its beginning or not at all.
+    /// The quarter of an hour since 1970 for which ``constant`` is valid. Time zone offsets change only at its
+    /// beginning.
     private var quarter: Int64?
 
     init(automatic: Properties, network: Properties) {
@@ -54,9 +56,10 @@ struct SuperProperties {
         quarter = nil
     }
 
-    /// Adds all properties to an event, unless some are dynamic. Dynamic properties take precedence.
+    /// Adds all properties to an event if no property is dynamic.
     ///
-    /// - Returns: nil if all properties were added. Otherwise the dynamic properties, and the defaults to add after them.
+    /// - Returns: Nil if all properties were added. Otherwise the dynamic properties, which take precedence, and the
+    ///   defaults to add after them.
     mutating func addConstants(
         to event: inout Event, utcOffset: (Timestamp) -> Int?
     ) -> (dynamic: [Dynamic], defaults: Properties)? {

@@ -13,7 +13,8 @@
     #endif
 
     extension SystemReader {
-        /// Properties from Apple's frameworks and `sysctl`. The kernel's names for the system are not the ones that users know.
+        /// Properties from Apple's frameworks and `sysctl`. The kernel's names for the system are not the names that
+        /// users know.
         static var applePlatform: Properties {
             let screen = screenSize
             let information = Bundle.main.infoDictionary ?? [:]
@@ -39,7 +40,7 @@
             return properties
         }
 
-        /// Started once, because a monitor has no path at first; until then the network is left out.
+        /// Started once, because a new monitor has no path. The network is left out until it has one.
         private static let pathMonitor: NWPathMonitor = {
             let monitor = NWPathMonitor()
             monitor.start(queue: DispatchQueue(label: "sluice.network"))
@@ -68,7 +69,7 @@
             #endif
         }
 
-        /// Not from the kernel, which returns the device instead of the processor.
+        /// The processor's architecture. The kernel returns the device instead.
         private static var architecture: String {
             #if arch(x86_64)
                 "x86_64"
@@ -97,7 +98,7 @@
             #endif
         }
 
-        /// Pixels. On iOS only the main thread can read it; on other threads it is left out.
+        /// The size in pixels. On iOS, only the main thread can read it, so other threads leave it out.
         private static var screenSize: CGSize? {
             #if canImport(UIKit) && !os(watchOS) && !os(visionOS)
                 guard Thread.isMainThread else { return nil }

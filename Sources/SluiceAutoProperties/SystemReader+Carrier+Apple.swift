@@ -3,15 +3,15 @@
     import Sluice
 
     extension SystemReader {
-        /// The company whose network carries the data. Since iOS 16.4 the system returns `--` and the country code 65535 to
-        /// all apps, which is ignored.
+        /// The company whose network carries the data. Since iOS 16.4, the system returns `--` and the country code
+        /// 65535 to all apps. These values are ignored.
         static var carrier: String? {
             let telephony: any CarrierSource = Telephony()
             return telephony.carrier
         }
     }
 
-    // Called through a protocol, because all of it is deprecated.
+    // Called through a protocol, because the whole API is deprecated.
     private protocol CarrierSource {
         var carrier: String? { get }
     }

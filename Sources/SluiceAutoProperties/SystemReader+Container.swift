@@ -14,7 +14,8 @@ extension SystemReader {
         ])
     }
 
-    /// From systemd's container interface, where the runtime sets it, or otherwise from the traces of each runtime.
+    /// The container's runtime, from systemd's container interface if the runtime sets it, and otherwise from the
+    /// traces of each runtime.
     private func containerRuntime(_ groups: ControlGroups) -> String? {
         if let name = line("/run/systemd/container") ?? environment("container").flatMap({ trimmed($0) }) {
             return name
@@ -27,12 +28,12 @@ extension SystemReader {
         return groups.runtime
     }
 
-    /// 64 hexadecimal digits: from the control group or, if that is hidden, from the path of the file that the runtime
-    /// mounts as the host's name.
+    /// The container's id of 64 hexadecimal digits, from the control group. If the group is hidden, from the path of
+    /// the file that the runtime mounts as the host's name.
     private func containerID(_ groups: ControlGroups) -> String? {
         if let id = groups.containerID { return id }
         for mount in file("/proc/self/mountinfo")?.split(whereSeparator: \.isNewline) ?? [] {
-            // By proc(5): id, parent, device, root, mount point.
+            // The columns of proc(5): id, parent, device, root, mount point.
             let fields = mount.split(separator: " ", maxSplits: 5)
             guard fields.count > 4, fields[4] == "/etc/hostname" else { continue }
             let parts = fields[3].split(separator: "/")
@@ -44,22 +45,22 @@ extension SystemReader {
         return nil
     }
 
-    /// Bytes: the lowest limit of the control group and those above it.
+    /// The lowest memory limit, in bytes, of the control group and all groups above it.
     private func memoryLimit(_ groups: ControlGroups) -> Int64? {
         let files =
             groups.directories(of: nil).map { "\($0)/memory.max" }
             + groups.directories(of: "memory").map { "\($0)/memory.limit_in_bytes" }
-        // "max", or close to 2^63 in the older form, is no limit.
+        // "max", or a number close to 2^63 in the older form, means no limit.
         return files.compactMap { line($0).flatMap { Int64($0) } }.filter { $0 < 1 << 60 }.min()
     }
 
-    /// Processors: the lowest quota of the control group and those above it, as a share of its period.
+    /// The lowest quota of processors of the control group and all groups above it, as a share of its period.
     private func processorLimit(_ groups: ControlGroups) -> Double? {
         let unified = groups.directories(of: nil).compactMap { line("\($0)/cpu.max")?.split(separator: " ") }
         let older = groups.directories(of: "cpu").map { directory in
             ["quota", "period"].compactMap { line("\(directory)/cpu.cfs_\($0)_us")?[...] }
         }
-        // "max", or -1 in the older form, is no limit.
+        // "max", or -1 in the older form, means no limit.
         return (unified + older).compactMap { fields in
             guard fields.count == 2, let quota = Double(fields[0]), let period = Double(fields[1]), quota > 0,
                 period > 0
@@ -69,7 +70,8 @@ extension SystemReader {
     }
 }
 
-/// `/proc/self/cgroup`, by cgroups(7): lines of `number:controllers:path`, the controllers empty in the unified form.
+/// `/proc/self/cgroup`, by cgroups(7). Its lines are `number:controllers:path`, with empty controllers in the unified
+/// form.
 struct ControlGroups {
     private var paths: [(controllers: [Substring], path: Substring)] = []
 
@@ -80,20 +82,20 @@ struct ControlGroups {
         }
     }
 
-    /// Nil for the unified form.
+    /// The path of a controller. Nil means the unified form.
     private func path(of controller: String?) -> Substring? {
         paths.first { controllers, _ in
             controller.map { controllers.contains($0[...]) } ?? controllers.isEmpty
         }?.path
     }
 
-    /// The longest path; nil if the process is in the root, or can't see more of it.
+    /// The longest path. Nil if the process is in the root, or if it can't see the rest.
     var name: String? {
         [nil, "memory", "name=systemd"].lazy.compactMap { path(of: $0) }.first { $0 != "/" }.map(String.init)
     }
 
-    /// The folders of a controller, or of the unified form: of the process's own group first, then of those above it, up
-    /// to the root, which may be all that a container can see.
+    /// The folders of a controller, or of the unified form. The process's own group comes first, then the groups above
+    /// it, up to the root, which may be the only one that a container can see.
     func directories(of controller: String?) -> [String] {
         let root = controller.map { "/sys/fs/cgroup/\($0)" } ?? "/sys/fs/cgroup"
         var parts = path(of: controller)?.split(separator: "/") ?? []

@@ -11,7 +11,7 @@ import Sluice
 #endif
 
 extension SystemReader {
-    /// Reads the system that the process runs on.
+    /// Reads the system on which the process runs.
     static var current: SystemReader {
         tzset()
         var reader = SystemReader(
@@ -31,10 +31,10 @@ extension SystemReader {
         return reader
     }
 
-    /// More than any of the files holds.
+    /// More than any of the files contains.
     private static let maximumBytes = 1_048_576
 
-    /// Invalid UTF-8 is sanitized: these texts become values of properties.
+    /// Returns the text of a file. Invalid UTF-8 is repaired, because the text becomes the value of a property.
     private static func contents(of path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -80,7 +80,7 @@ extension SystemReader {
             }
         }
         #if canImport(Darwin)
-            // People name their devices after themselves.
+            // Left out, because people name their devices after themselves.
             let hostName = ""
         #else
             let hostName = text(name.nodename)

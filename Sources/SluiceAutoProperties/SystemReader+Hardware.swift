@@ -15,7 +15,7 @@ extension SystemReader {
         ])
     }
 
-    /// Nil also for a value that the manufacturer has not replaced in the firmware's template.
+    /// Returns nil also for a placeholder that the manufacturer has left in the firmware's template.
     private func firmware(_ path: String) -> String? {
         guard let value = line(path), !SystemReader.placeholders.contains(value.lowercased()) else { return nil }
         return value
@@ -26,7 +26,7 @@ extension SystemReader {
         "not applicable", "none", "o.e.m.", "oem", "unknown", "undefined", "n/a", "x", "all series", "empty",
     ]
 
-    /// Bytes.
+    /// The size of the memory in bytes.
     private var memorySize: Int64? {
         let prefix = "MemTotal:"
         guard
@@ -37,7 +37,7 @@ extension SystemReader {
         return overflow ? nil : bytes
     }
 
-    /// Pixels of the preferred mode of the first connected screen.
+    /// The size in pixels of the preferred mode of the first connected screen.
     private var screen: (width: Int, height: Int)? {
         let directory = "/sys/class/drm"
         for connector in names(directory).sorted() where line("\(directory)/\(connector)/status") == "connected" {

@@ -14,12 +14,13 @@ extension SystemReader {
         let device = file("\(directory)/uevent") ?? ""
         if device.contains(text: "DEVTYPE=wlan") { return "wifi" }
         if device.contains(text: "DEVTYPE=wwan") || interface.hasPrefix("ppp") { return "cellular" }
-        // ARPHRD_ETHER: all that behaves like one, also in a container.
+        // ARPHRD_ETHER: every interface that behaves like Ethernet, also in a container.
         return line("\(directory)/type") == "1" ? "ethernet" : nil
     }
 
-    /// From `/proc/net/route`, whose columns are the interface, the destination, the gateway, the flags, two counts and the
-    /// metric; otherwise from `/proc/net/ipv6_route`, whose last column is the interface.
+    /// The interface of the default route, from `/proc/net/route` or `/proc/net/ipv6_route`. The columns of the first
+    /// are the interface, the destination, the gateway, the flags, two counts and the metric. The last column of the
+    /// second is the interface.
     private var defaultInterface: String? {
         let routes = (file("/proc/net/route") ?? "").split(whereSeparator: \.isNewline).compactMap { line in
             let fields = line.split(whereSeparator: \.isWhitespace)

@@ -14,7 +14,7 @@ extension SystemReader {
     }
 }
 
-/// The assignments of an os-release file, which has the syntax of a shell without its expansions.
+/// The assignments of an os-release file, whose syntax is a shell's without expansions.
 struct OSRelease {
     private var values: [String: String] = [:]
 
@@ -25,7 +25,7 @@ struct OSRelease {
         }
     }
 
-    /// Nil if the variable is missing or empty.
+    /// Returns the value of a variable, or nil if the variable is missing or empty.
     subscript(name: String) -> String? {
         values[name].flatMap { trimmed($0) }
     }

@@ -11,7 +11,7 @@ extension SystemReader {
         ])
     }
 
-    /// By locale(7), the first of these that is set decides; without its encoding and modifier.
+    /// The locale without its encoding and modifier. By locale(7), the first of these variables that is set decides.
     private var locale: String? {
         let value = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment($0) }.first { !$0.isEmpty }
         guard let name = value?.prefix(while: { $0 != "." && $0 != "@" }), !["", "C", "POSIX"].contains(name) else {
@@ -20,7 +20,7 @@ extension SystemReader {
         return String(name)
     }
 
-    /// ISO 3166: two letters, or three digits for a region larger than a country.
+    /// The country by ISO 3166: two letters, or three digits for a region larger than a country.
     private func country(of locale: String) -> String? {
         guard let mark = locale.lastIndex(where: { $0 == "_" || $0 == "-" }) else { return nil }
         let name = locale[locale.index(after: mark)...]
@@ -29,10 +29,10 @@ extension SystemReader {
         return isCountry || isRegion ? name.uppercased() : nil
     }
 
-    /// The name in the time zone database, such as `Europe/Berlin`: from tzset(3), or from the files of distributions.
+    /// The name in the time zone database, such as `Europe/Berlin`, from tzset(3) or from the files of distributions.
     private var timeZone: String? {
         if let variable = environment("TZ") {
-            // Set but empty, it means UTC.
+            // An empty value means UTC.
             let value = variable.hasPrefix(":") ? variable.dropFirst() : variable[...]
             return value.isEmpty ? "UTC" : zone(inPath: value)
         }

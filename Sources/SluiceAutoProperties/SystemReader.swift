@@ -1,6 +1,6 @@
 import Sluice
 
-/// The source of the automatic properties: the system's files and calls, or a test's.
+/// The source of the automatic properties: the system's files and calls, or the ones of a test.
 struct SystemReader: Sendable {
     /// The result of `uname`.
     struct Kernel: Sendable {
@@ -14,7 +14,7 @@ struct SystemReader: Sendable {
     var file: @Sendable (_ path: String) -> String? = { _ in nil }
     /// Returns the target of a symbolic link.
     var link: @Sendable (_ path: String) -> String? = { _ in nil }
-    /// Returns the names in a directory; empty if it can't be read.
+    /// Returns the names in a directory. Empty if it can't be read.
     var names: @Sendable (_ directory: String) -> [String] = { _ in [] }
     var environment: @Sendable (_ name: String) -> String? = { _ in nil }
     var kernel: Kernel?
@@ -22,14 +22,15 @@ struct SystemReader: Sendable {
     /// The path of the process's program.
     var program: String = ""
     var processorCount: Int?
-    /// Minutes east of UTC at a moment.
+    /// Returns the minutes east of UTC at a moment.
     var utcOffset: @Sendable (Timestamp) -> Int? = { _ in nil }
-    /// Properties that come from frameworks, not from files.
+    /// Properties that come from frameworks instead of files.
     var platform: Properties = [:]
     /// Returns the kind of network at this moment.
     var networkType: @Sendable () -> String? = { nil }
 
-    /// All automatic properties except those of the library and the network. If several sources have a name, the first counts.
+    /// Returns all automatic properties except the library's and the network's. If several sources have a name, the
+    /// first one is used.
     func collect() -> Properties {
         var properties = platform
         properties.addDefaults(process)
@@ -40,13 +41,13 @@ struct SystemReader: Sendable {
         return properties
     }
 
-    /// The first line of a file without the blanks around it; nil if nothing remains.
+    /// Returns the first line of a file without the blanks around it. Nil if it is empty.
     func line(_ path: String) -> String? {
         file(path)?.split(whereSeparator: \.isNewline).first.flatMap { trimmed($0) }
     }
 }
 
-/// Without blanks and NUL at both ends; nil if nothing remains.
+/// Removes blanks and NUL from both ends. Returns nil if nothing remains.
 func trimmed(_ text: some StringProtocol) -> String? {
     func isBlank(_ character: Character) -> Bool { character.isWhitespace || character == "\0" }
     guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })
@@ -60,7 +61,7 @@ extension StringProtocol {
 }
 
 extension Properties {
-    /// Nil leaves the property out.
+    /// Creates a list of the known properties. Nil leaves a property out.
     init(known properties: KeyValuePairs<String, PropertyValue?>) {
         self.init(properties.compactMap { name, value in value.map { (name, $0) } })
     }

@@ -1,6 +1,6 @@
 public import Sluice
 
-/// How a duration is measured and written.
+/// The clock and the unit of durations, and the longest plausible one.
 struct DurationMeasure: Sendable {
     let inSeconds: Bool
     let countsSleep: Bool
@@ -11,7 +11,7 @@ struct DurationMeasure: Sendable {
         return countsSleep ? time.continuousTime() : time.suspendingTime()
     }
 
-    /// Adds the duration to an event that doesn't have one of its own.
+    /// Adds the duration to an event, unless the event has its own.
     func write(_ duration: Duration, to event: inout Event) {
         guard event.properties["$event_duration"] == nil else { return }
         guard duration <= limit else { return event.report(.overlongDuration) }
@@ -19,7 +19,7 @@ struct DurationMeasure: Sendable {
     }
 }
 
-/// One timer of ``DurationTimer``, or one screen of ``Screens``, as opposed to others of the same name.
+/// Identifies one timer of ``DurationTimer`` or one screen of ``Screens`` among others of the same name.
 public final class DurationToken: Sendable {
     /// The name of the timer and of its event, or the name of the screen.
     public let name: String
@@ -38,13 +38,13 @@ public final class DurationToken: Sendable {
 }
 
 extension Sanitization {
-    /// A duration was left out because it is longer than the limit of `DurationTimer` or `Screens`, or because its timer was
-    /// older than the maximum age.
+    /// A duration was left out, because it is longer than the limit of `DurationTimer` or `Screens`, or because its
+    /// timer was older than the maximum age.
     public static let overlongDuration = Sanitization(rawValue: "overlongDuration")
 }
 
 extension Duration {
-    /// Seconds with three decimals, rounded to the nearest; a negative duration is 0.
+    /// The duration in seconds, rounded to three decimals. A negative duration is 0.
     fileprivate var inSeconds: Double {
         guard self > .zero else { return 0 }
         let (seconds, attoseconds) = components

@@ -1,8 +1,8 @@
 import Sluice
 
-/// The entered screens, in the order of their entries: a pure value, which is given the time.
+/// The entered screens, in the order of their entries. This is a pure value, and each method gets the time.
 struct ScreenTable {
-    /// A bound for a host that never leaves its screens.
+    /// The limit for a host that never leaves its screens.
     static let maximumCount = 100
 
     enum Output {
@@ -35,7 +35,7 @@ struct ScreenTable {
         return lastID
     }
 
-    /// Leaves a screen, and its children before it, the last entered first.
+    /// Leaves a screen. Its children are left first, in the reverse order of their entries.
     mutating func leave(_ id: UInt64, _ properties: Properties, at now: Duration, _ outputs: inout [Output]) {
         guard let index = screens.firstIndex(where: { $0.id == id }) else { return }
         for child in screens.filter({ $0.parent == id }).reversed() { leave(child.id, [:], at: now, &outputs) }
@@ -47,7 +47,7 @@ struct ScreenTable {
         for screen in screens.reversed() { leave(screen.id, [:], at: now, &outputs) }
     }
 
-    /// The screen of that name that was entered last.
+    /// Returns the screen of a name that was entered last.
     func id(_ name: String) -> UInt64? {
         screens.last { $0.name == name }?.id
     }
@@ -63,7 +63,7 @@ struct ScreenTable {
         for index in screens.indices { see(index, at: now, &outputs) }
     }
 
-    /// Makes a screen visible. Returning to a screen doesn't enter it.
+    /// Makes a screen visible. Returning to a screen isn't an entry.
     private mutating func see(_ index: Int, at now: Duration, _ outputs: inout [Output]) {
         screens[index].watch = Stopwatch(startedAt: now)
         guard !screens[index].wasSeen else { return }

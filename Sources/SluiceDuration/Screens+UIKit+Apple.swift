@@ -28,7 +28,7 @@
         }
     }
 
-    /// Passes the appearances of all view controllers to those who observe them.
+    /// Passes the appearances of all view controllers to its observers.
     @MainActor
     final class ViewControllerObservation {
         private struct Visit {
@@ -60,7 +60,7 @@
                 screens?.leave(visit.token)
             }
 
-            /// A view controller that was released while it was visible. Another one can get its identifier.
+            /// Leaves a view controller that was released while it was visible. Another one can get its identifier.
             private mutating func leaveReleased() {
                 for (id, visit) in visits where visit.controller == nil {
                     visits[id] = nil
@@ -96,7 +96,8 @@
             update { $0.didDisappear(controller) }
         }
 
-        /// The host's closures may add an observer, so the list isn't accessed while one is called.
+        /// Changes the list of observers. The host's closures may add an observer, so the list isn't accessed while a
+        /// closure runs.
         private func update(_ body: (inout Observer) -> Void) {
             observers.removeAll { $0.screens == nil }
             for index in observers.indices {

@@ -1,9 +1,9 @@
-/// One measurement, running or paused: a pure value, which is given the time.
+/// One measurement, running or paused. This is a pure value, and each method gets the time.
 struct Stopwatch {
     private enum Phase {
         case running(since: Duration)
         case paused
-        /// It ran when the app entered the background.
+        /// Ran when the app entered the background.
         case inBackground
     }
 
@@ -14,7 +14,7 @@ struct Stopwatch {
         phase = .running(since: now)
     }
 
-    /// The time so far; never negative, even if the clock goes backwards.
+    /// Returns the time so far. It is never negative, even if the clock goes backwards.
     func total(at now: Duration) -> Duration {
         guard case .running(let start) = phase else { return counted }
         return counted + max(.zero, now - start)

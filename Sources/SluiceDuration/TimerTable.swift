@@ -1,9 +1,9 @@
-/// All timers: a pure value, which is given the time.
+/// All timers. This is a pure value, and each method gets the time.
 ///
-/// A name means the timer of that name which was started last. A timer without a token can only be reached by its name, so it
-/// is removed when another one takes the name.
+/// A name refers to the timer of this name that was started last. A timer without a token can only be reached by its
+/// name, so it is removed when another timer takes the name.
 struct TimerTable {
-    /// A host that starts more makes a mistake, such as a new name for each timer.
+    /// The limit for a host that starts a new timer by mistake each time, for example with a new name.
     static let maximumCount = 1_000
 
     private struct Timer {
@@ -16,7 +16,7 @@ struct TimerTable {
     /// The result of a timer that has ended.
     enum Ending: Equatable {
         case duration(Duration)
-        /// The timer was older than the limit.
+        /// The timer was older than the maximum age.
         case expired
     }
 
@@ -33,7 +33,7 @@ struct TimerTable {
         return lastID
     }
 
-    /// Nil if there is no such timer.
+    /// Returns the timer of a name, or nil if there is no such timer.
     func id(_ name: String) -> UInt64? { latest[name] }
 
     mutating func pause(_ id: UInt64, at now: Duration) {
@@ -44,7 +44,7 @@ struct TimerTable {
         timers[id]?.watch.resume(at: now)
     }
 
-    /// Nil if there is no such timer.
+    /// Ends a timer. Returns nil if there is no such timer.
     mutating func end(_ id: UInt64, at now: Duration, maximumAge: Duration?) -> Ending? {
         defer { remove(id) }
         guard let timer = timers[id] else { return nil }
@@ -62,13 +62,14 @@ struct TimerTable {
         latest = [:]
     }
 
-    /// Call this when the token of a timer is gone.
+    /// Call this when the host has released the token of a timer.
     mutating func release(_ id: UInt64) {
         guard let timer = timers[id] else { return }
         if latest[timer.name] == id { timers[id]?.hasToken = false } else { remove(id) }
     }
 
-    /// Discards the time so far: the process has been in the background since its start, even if this is known only now.
+    /// Discards the time so far, because the process has been in the background since its start. The signal that
+    /// reports this can come late.
     mutating func launchInBackground() {
         for id in timers.keys { timers[id]?.watch.launchInBackground() }
     }
