@@ -10,8 +10,8 @@ struct PendingSynchronization {
         let isDirectory: Bool
         /// The number of the last change, or the size of an open segment.
         let version: Int
-        /// The priority whose open segment it is.
-        var lane: Int?
+        /// The lane whose open segment it is.
+        var lane: Lane?
 
         /// Takes as long as the drive takes. A file that is gone needs no synchronization: its batch was settled.
         func synchronize(in files: any FileSystem) throws(FileError) {
@@ -46,10 +46,8 @@ struct PendingSynchronization {
         items[path] = nil
     }
 
-    /// The oldest change first, and the open segments last.
-    func work(_ appenders: [Appender]) -> [Item] {
-        items.values.sorted { $0.version < $1.version } + appenders.indices.compactMap { appenders[$0].unsynchronized }
-    }
+    /// The files and directories, the oldest change first.
+    var work: [Item] { items.values.sorted { $0.version < $1.version } }
 
     /// Notes that an item is safe, unless it has changed meanwhile. A file whose synchronization failed is not tried
     /// again: the system may have dropped the bytes and would report a success.
@@ -60,7 +58,7 @@ struct PendingSynchronization {
 
     /// Synchronizes the directories.
     mutating func synchronizeEntries(in files: any FileSystem) throws(FileError) {
-        for item in items.values.sorted(by: { $0.version < $1.version }) where item.isDirectory {
+        for item in work where item.isDirectory {
             try item.synchronize(in: files)
             remove(item.path)
         }

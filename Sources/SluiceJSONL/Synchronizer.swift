@@ -8,17 +8,11 @@ final class Synchronizer: Sendable {
         self.access = access
     }
 
-    /// Whether no synchronization is scheduled.
-    var isIdle: Bool { access.read { !$0.stored.directories.synchronization.isScheduled } }
-
     /// Writes buffered events, and synchronizes one file after another.
     ///
     /// - Returns: the last failure, which has been reported.
     func run(while mayContinue: () -> Bool) throws(SluiceError) -> FileError? {
-        let items = try access.perform { state throws(SluiceError) in
-            try state.flushAll()
-            return state.unsynchronized
-        }
+        let items = try access.perform { state throws(SluiceError) in try state.unsynchronized() }
         var failure: FileError?
         for item in items {
             guard mayContinue() else { break }
@@ -52,7 +46,7 @@ final class Synchronizer: Sendable {
     }
 
     /// Synchronizes one interval from now.
-    func start() { start(since: access.now) }
+    func start() { start(since: access.configuration.now) }
 
     /// - Parameter start: when the oldest of the events that are not safe may have been stored.
     private func start(since start: Duration) {

@@ -136,13 +136,13 @@ final class World {
 
     func serialsOnDisk() -> [Int] {
         disk.withLock { $0.files(below: "/data/events") }
-            .filter { !$0.path.contains("/rejected/") }
+            .filter { !SegmentFile.holdsDeadLetters($0.path) }
             .flatMap { SegmentFile.serials(in: $0.file.bytes) }
     }
 
     func deadLettersOnDisk() -> [Int] {
         disk.withLock { $0.files(below: "/data/events") }
-            .filter { $0.path.contains("/rejected/") }
+            .filter { SegmentFile.holdsDeadLetters($0.path) }
             .flatMap { SegmentFile.serials(in: $0.file.bytes) }
     }
 
@@ -192,7 +192,7 @@ final class World {
 
     func flipBit() {
         let files = disk.withLock { $0.files(below: "/data/events") }
-            .filter { $0.path.hasSuffix(".jsonl") && !$0.file.bytes.isEmpty && !$0.path.contains("/rejected/") }
+            .filter { $0.path.hasSuffix(".jsonl") && !$0.file.bytes.isEmpty }
         guard let (path, file) = files.randomElement(using: &random) else { return }
         // Not the last newline: the line that it would spoil may be yet to come.
         let index = number(0...max(0, file.bytes.count - 2))
