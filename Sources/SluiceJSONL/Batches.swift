@@ -46,7 +46,7 @@ struct Batches {
         return .done(nil)
     }
 
-    /// Adds a segment that was read to a batch.
+    /// Adds a segment that was read to a batch, and looks for another one that fits.
     mutating func add(
         _ segment: Segment, _ result: Result<SegmentReader.Contents, SegmentReader.Failure>, to draft: inout BatchDraft,
         _ appenders: inout Appenders, _ stored: inout StoredFiles
@@ -68,7 +68,26 @@ struct Batches {
             }
         }
         if draft.parts.isEmpty { return try begin(&draft, &appenders, &stored) }
-        return .done(handOut(draft))
+        return next(for: draft, segment.lane, &appenders, &stored).map { read($0, &stored) } ?? .done(handOut(draft))
+    }
+
+    private func next(
+        for draft: BatchDraft, _ lane: Lane, _ appenders: inout Appenders, _ stored: inout StoredFiles
+    ) -> Segment? {
+        if draft.isFull { return nil }
+        if let segment = stored.oldestWaiting(lane) {
+            // A file is longer than its events.
+            let bytes = segment.count == nil ? segment.fileBytes : segment.eventBytes
+            return draft.hasRoom(for: segment.count ?? 1, bytes) ? segment : nil
+        }
+        let open = appenders.usage(lane)
+        guard open.count > 0, draft.hasRoom(for: open.count, open.eventBytes) else { return nil }
+        do throws(FileError) {
+            try appenders.close(lane, at: stored.configuration.now, &stored)
+        } catch {
+            return nil  // The next batch shows whether it can be written.
+        }
+        return stored.oldestWaiting(lane)
     }
 
     private func read(_ segment: Segment, _ stored: inout StoredFiles) -> Step {
@@ -220,7 +239,7 @@ struct Batches {
         guard let parts = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
-        let segments = parts.map(\.segment)
+        let segments = parts.map(\.segment)  // mutant: settle-first-file-only
         for segment in segments { stored.retire(segment) }
         return segments
     }

@@ -157,8 +157,11 @@ public final class JSONLStore: Store {
         return try StoredLine(line.bytes, configuration.encryption)
     }
 
-    /// Hands out the oldest segment of the highest priority as one batch. If only the open segment is left, it is closed.
-    /// Later segments get the requested size, between 20 and 500 events.
+    /// Hands out the oldest segment of the highest priority as one batch, or several small ones together.
+    ///
+    /// Segments of one priority are joined, in their order, as long as all of their events fit into the requested size and
+    /// into one full segment. The open segment is closed for that. Later segments get the requested size, between 20 and 500
+    /// events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
     ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again

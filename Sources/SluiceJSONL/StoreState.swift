@@ -127,7 +127,7 @@ struct StoreState {
         try batches.begin(&draft, &appenders, &stored)
     }
 
-    /// Adds a segment that was read to a batch.
+    /// Adds a segment that was read to a batch, and looks for another one that fits.
     mutating func add(
         _ segment: Segment, _ result: Result<SegmentReader.Contents, SegmentReader.Failure>, to draft: inout BatchDraft
     ) throws(SluiceError) -> Batches.Step {
