@@ -52,6 +52,7 @@ struct PendingSynchronization {
     /// Notes that an item is safe, unless it has changed meanwhile. A file whose synchronization failed is not tried
     /// again: the system may have dropped the bytes and would report a success.
     mutating func finish(_ item: Item, hasFailed: Bool) {
+        // mutant: finish-changed-synchronization
         let isDone = hasFailed ? !item.isDirectory : items[item.path]?.version == item.version
         if isDone { remove(item.path) }
     }
