@@ -20,7 +20,7 @@ struct Appenders {
             events: configuration.segmentEvents.upperBound, bytes: configuration.segmentBytes.upperBound)
     }
 
-    /// Makes new segments as large as the requested size, so that each of them is one batch.
+    /// Makes new segments as large as the requested size. Each of them is then one batch.
     mutating func setTarget(_ size: BatchSize) {
         let (events, bytes) = (configuration.segmentEvents, configuration.segmentBytes)
         segmentSize.events = min(max(size.events, events.lowerBound), events.upperBound)
@@ -205,7 +205,7 @@ struct Appenders {
 
     var hasUnsynchronized: Bool { appenders.contains { $0.unsynchronized != nil } }
 
-    /// Notes that an open segment is safe as far as it was written, or that the drive has failed to keep it.
+    /// Marks an open segment as safe as far as it was written, or as one that the drive has failed to keep.
     ///
     /// - Returns: false if the segment isn't open any more.
     mutating func finish(
@@ -284,7 +284,7 @@ struct Appenders {
 
     // MARK: Deletion by others
 
-    /// Accounts for files that someone else has deleted. The next write creates a new directory if necessary.
+    /// Accounts for files that others have deleted. The next write creates a new directory if necessary.
     private mutating func handleDeletedDirectory(_ stored: inout StoredFiles) {
         for lane in Lane.allCases {
             guard let writer = appenders[lane.rawValue].writer, writer.isDeleted else { continue }

@@ -31,7 +31,7 @@ struct Configuration: Sendable {
     /// No store has written a larger segment, whatever its settings were. A segment is read as a whole.
     var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
 
-    /// A lower limit, so that small batches don't lead to a file for each event.
+    /// The lower limit keeps small batches from leading to a file for each event.
     let segmentEvents = 20...500
 
     /// The size of a write if the durability is ``JSONLStore/Durability/buffered``.

@@ -35,7 +35,7 @@ struct Directories {
 
     /// Claims the directories of processes that have ended, as far as their events fit into the capacity.
     ///
-    /// One of them becomes the own directory, so that a host which is started often doesn't leave one each time. No file
+    /// One of them becomes the own directory. Otherwise a host that is started often would leave one each time. No file
     /// is read.
     mutating func claimAll() throws(SluiceError) -> [Claim] {
         do throws(FileError) {
@@ -104,7 +104,7 @@ struct Directories {
 
     /// Finds out when the store is opened, not with the first event, whether files can be created and synchronized.
     ///
-    /// - Returns: an error that may pass. Stored events can be delivered meanwhile.
+    /// - Returns: an error that may pass. Stored events can be delivered in the meantime.
     mutating func checkOwnDirectory() throws(SluiceError) -> FileError? {
         let adopted = ownDirectory
         do throws(FileError) {
@@ -149,7 +149,7 @@ struct Directories {
         return directory
     }
 
-    /// Nobody knows whether the entries that lead to the directory would survive a loss of power: another process may have
+    /// The entries that lead to the directory may not survive a loss of power: another process may have
     /// created them, and ended.
     private mutating func makeOwn(_ directory: InstanceDirectory) {
         ownDirectory = directory
@@ -157,7 +157,7 @@ struct Directories {
         for path in [directory.path] + root.synchronizedDirectories { synchronization.addEntries(of: path) }
     }
 
-    /// Forgets the own directory if someone has deleted it. Returns whether that is so.
+    /// Forgets the own directory if others have deleted it. Returns whether that is so.
     mutating func dropDeletedDirectory() -> Bool {
         guard let directory = ownDirectory, !directory.checkPresence() else { return false }
         ownDirectory = nil
@@ -167,7 +167,7 @@ struct Directories {
 
     mutating func makeSegment(_ lane: Lane, at now: Duration) throws(FileError) -> SegmentWriter {
         let directory = try makeOwnDirectory()
-        // Only someone else's file can have the name: a few attempts are plenty.
+        // Only a foreign file can have the name: a few attempts are plenty.
         for _ in 0..<8 {
             let name = SegmentName(lane, sequence: makeSequence(), created: clock.stamp)
             do throws(FileError) {

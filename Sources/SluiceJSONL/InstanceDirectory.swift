@@ -87,7 +87,7 @@ final class InstanceDirectory {
         return lock
     }
 
-    /// Whether someone has deleted the directory's contents, or closed its files. It is called before every write and checks
+    /// Whether others have deleted the directory's contents, or closed its files. It is called before every write and checks
     /// again after 1 ms.
     ///
     /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished. Only
@@ -107,7 +107,7 @@ final class InstanceDirectory {
         }
     }
 
-    /// Whether the directory is still where it was created. If someone has removed only its lock file, it is created again.
+    /// Whether the directory is still where it was created. If only its lock file is gone, it is created.
     func checkPresence() -> Bool {
         do throws(FileError) {
             let (held, named) = (try handle.status(), try files.status(of: path))
@@ -123,7 +123,7 @@ final class InstanceDirectory {
     /// Removes the directory if nothing is left in it. Don't use it afterwards.
     func removeIfEmpty() {
         do throws(FileError) {
-            // Someone may have removed the lock file.
+            // The lock file may be gone.
             guard try files.list(path).allSatisfy({ $0 == InstanceDirectory.lockName }) else { return }
         } catch {
             return

@@ -86,7 +86,7 @@ public final class JSONLStore: Store {
     /// A full disk is not an error: stored events can be delivered.
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
-    ///   file or a symbolic link, or belongs to someone else, or if its files can't be synchronized and the durability
+    ///   file or a symbolic link, or belongs to another user, or if its files can't be synchronized and the durability
     ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
     ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
     public func open(_ observer: StoreObserver) throws(SluiceError) {
@@ -102,7 +102,7 @@ public final class JSONLStore: Store {
     /// - Throws: ``SluiceError/Code/storageFull`` if nothing may make room for the event.
     ///   ``SluiceError/Code/eventTooLarge`` or ``SluiceError/Code/malformedLine`` if the line is too long or isn't an object
     ///   on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The refused event
-    ///   is not stored, unless the file system doesn't even allow to remove it again: then a later process may deliver it.
+    ///   is not stored, unless the file system doesn't even allow to remove it: then a later process may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
         let stored = try prepare(line)
         // Read outside the lock, because reading the clock takes a considerable part of an append.
@@ -117,8 +117,8 @@ public final class JSONLStore: Store {
     /// Writes several events with one write for each segment, and with ``Durability/full`` one synchronization. A segment has up
     /// to 500 events of one priority.
     ///
-    /// If a write fails, each of its events is tried on its own. If the file system doesn't even allow to remove what it has
-    /// written of them, a later process may deliver some of them twice.
+    /// If a write fails, each of its events is tried on its own. If the file system doesn't even allow to remove the part
+    /// that it has written, a later process may deliver some of them twice.
     ///
     /// - Returns: the errors of the events that are not stored: see ``append(_:)``.
     public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
@@ -187,7 +187,7 @@ public final class JSONLStore: Store {
     }
 
     /// Writes buffered events, and waits until the drive has everything that this process has written: one file after
-    /// another, the oldest first. Other threads can append meanwhile.
+    /// another, the oldest first. Other threads can append in the meantime.
     ///
     /// - Parameter mayContinue: returns whether there is time for another file. The next call continues with the rest.
     /// - Throws: ``SluiceError/Code/inputOutput`` if events may still be lost with the power.

@@ -49,7 +49,7 @@ struct PendingSynchronization {
     /// The files and directories, the oldest change first.
     var work: [Item] { items.values.sorted { $0.version < $1.version } }
 
-    /// Notes that an item is safe, unless it has changed meanwhile. A file whose synchronization failed is not tried
+    /// Marks an item as safe, unless it has changed since it was taken. A file whose synchronization failed is not tried
     /// again: the system may have dropped the bytes and would report a success.
     mutating func finish(_ item: Item, hasFailed: Bool) {
         // mutant: finish-changed-synchronization
@@ -68,7 +68,7 @@ struct PendingSynchronization {
 
 extension FileSystem {
     /// Synchronizes a directory. Ignores a directory that is gone, and one above the root that this user may not read:
-    /// someone else has created its entries.
+    /// its entries are others'.
     fileprivate func synchronizeEntries(_ path: String) throws(FileError) {
         do throws(FileError) {
             try synchronizeDirectory(path)

@@ -231,7 +231,7 @@ struct SegmentIndex {
         return letters.count - left.count
     }
 
-    /// Notes that a file has no lines apart from its letters any more.
+    /// Updates a segment whose file has only the lines of its letters now.
     mutating func rewritten(_ segment: Segment) {
         var end = 0
         segment.letters = segment.letters?.map { letter in
@@ -244,7 +244,7 @@ struct SegmentIndex {
         segment.hasRemovedLines = false
     }
 
-    /// Notes that a waiting segment's file was moved to another directory.
+    /// Updates a waiting segment whose file was moved to another directory.
     mutating func moved(_ segment: Segment, to directory: InstanceDirectory, as name: SegmentName) {
         remove(segment)
         segment.directory = directory.path

@@ -3,7 +3,7 @@ internal import Sluice
 /// The name of a segment's file: `<lane>-<sequence>-<created>.jsonl`.
 ///
 /// It contains everything that is known about the segment without reading it. It is also the version of the format: a name
-/// of another shape belongs to another version or to someone else, and the file is left alone.
+/// of another shape belongs to another version or another program, and the file is left alone.
 struct SegmentName: Hashable {
     let lane: Lane
     /// Ascends over all segments of a root directory that the process knows: sixteen hexadecimal digits.

@@ -62,7 +62,7 @@ final class SegmentWriter {
         }
     }
 
-    /// Whether someone has deleted the file. Writing to it still succeeds, without effect.
+    /// Whether others have deleted the file. Writing to it still succeeds, without effect.
     var isDeleted: Bool {
         do throws(FileError) {
             return try file.status().links == 0

@@ -158,7 +158,7 @@ struct StoreState {
         return stored.directories.synchronization.work + appenders.unsynchronized
     }
 
-    /// Notes that an item is safe, or that the drive has failed to keep it.
+    /// Marks an item as safe, or as one that the drive has failed to keep.
     mutating func finish(_ item: PendingSynchronization.Item, hasFailed: Bool) {
         if appenders.finish(item, hasFailed: hasFailed, &stored) { return }
         stored.directories.synchronization.finish(item, hasFailed: hasFailed)
@@ -202,7 +202,7 @@ struct StoreState {
 
     /// Appends events that were dead letters. Moving them needs no room: a dead letter is longer than its event.
     ///
-    /// - Returns: the number of events. Letters that were evicted meanwhile are ignored.
+    /// - Returns: the number of events. Letters that were evicted in the meantime are ignored.
     mutating func replay(
         _ letters: [(id: DeadLetter.ID, line: StoredLine, lane: Lane)], from segment: Segment?
     ) throws(SluiceError) -> Int {

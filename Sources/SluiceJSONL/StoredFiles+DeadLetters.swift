@@ -12,7 +12,7 @@ extension StoredFiles {
         return letterFiles.filter { $0.segment.count == nil && $0.segment.readFailures == 0 }
     }
 
-    /// Takes note of the contents of a file.
+    /// Counts the contents of a file.
     ///
     /// - Returns: the letters that exist.
     mutating func note(_ contents: SegmentReader.Letters, of segment: Segment, bytes: Int) -> Set<DeadLetter.ID> {
@@ -85,7 +85,7 @@ extension StoredFiles {
             }
             do throws(FileError) {
                 let bytes = try OpenFile(segment.path, [], in: files).read(upTo: segment.fileBytes)
-                // Someone else may have cut the file.
+                // Others may have cut the file.
                 let kept = letters.filter { $0.range.upperBound <= bytes.count }
                 try files.replaceFile(
                     segment.path, by: kept.flatMap { bytes[$0.range] },

@@ -157,7 +157,7 @@ struct StoredFiles {
         }
     }
 
-    /// Tries again what has failed before.
+    /// Repeats removals that have failed before.
     mutating func removeUnremoved() {
         guard !unremoved.isEmpty || !uncleared.isEmpty else { return }
         let (segments, directories) = (unremoved, uncleared)
@@ -176,7 +176,7 @@ struct StoredFiles {
     /// Leaves these files to a later process.
     mutating func forgetUnremoved() { (unremoved, uncleared) = ([], []) }
 
-    /// Leaves an adopted directory to a later process, which may deliver again what can't be removed there.
+    /// Leaves an adopted directory to a later process, which may deliver the events a second time whose files can't be removed.
     mutating func leave(_ directory: InstanceDirectory) {
         for segment in unremoved where segment.directory == directory.path { index.subtractFromUsage(segment) }
         unremoved.removeAll { $0.directory == directory.path }

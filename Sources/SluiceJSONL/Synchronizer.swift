@@ -32,7 +32,7 @@ final class Synchronizer: Sendable {
         return failure
     }
 
-    /// Synchronizes at most eight files, so that closing a store doesn't take long.
+    /// Synchronizes at most eight files, because closing a store must not take long.
     func runBriefly() {
         var rest = 8
         do throws(SluiceError) {
@@ -57,7 +57,7 @@ final class Synchronizer: Sendable {
             do {
                 try await time.sleep(until: start + interval)
             } catch {
-                // Only a cancelled task is woken early, and nobody cancels this one.
+                // Only a cancelled task is woken early, and this one is never cancelled.
             }
             let now = time.continuousTime()
             do throws(SluiceError) {
