@@ -52,8 +52,6 @@ extension HTTPTransport {
         /// })
         /// ```
         public var sign: (@Sendable (inout HTTPRequest) throws -> Void)?
-        /// Receives one message if bodies should be compressed but the system has no zlib.
-        public var onDiagnostic: (@Sendable (Diagnostic) -> Void)?
 
         var deflater: Deflater? = .system
 
@@ -65,8 +63,7 @@ extension HTTPTransport {
             client: (any HTTPClient)? = nil,
             time: any TimeSource = PipelineEnvironment.systemTime,
             clockCorrection: Persistence? = nil,
-            sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
-            onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
+            sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
         ) {
             self.gzip = gzip
             self.connectTimeout = connectTimeout
@@ -75,7 +72,6 @@ extension HTTPTransport {
             self.time = time
             self.clockCorrection = clockCorrection
             self.sign = sign
-            self.onDiagnostic = onDiagnostic
         }
 
         var timeouts: HTTPTimeouts { HTTPTimeouts(connect: connectTimeout, total: totalTimeout) }

@@ -62,9 +62,10 @@ public final class HTTPTransport: Transport {
 
     /// Validates the arguments and loads the client.
     ///
+    /// - Parameter observer: Gets a message if bodies should be compressed but the system has no zlib.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl.
-    public func open() throws(SluiceError) {
+    public func open(_ observer: TransportObserver = TransportObserver()) throws(SluiceError) {
         try HTTPURL.check(url)
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
@@ -72,10 +73,7 @@ public final class HTTPTransport: Transport {
         try configuration.timeouts.check()
         try client.open()
         if compresses, configuration.deflater == nil {
-            configuration.onDiagnostic?(
-                Diagnostic(
-                    kind: .note, route: "",
-                    message: "bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it"))
+            observer.note("bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it")
         }
     }
 
