@@ -87,7 +87,8 @@ public final class Consent: Processor {
     ) {
         whilePending = disposition
         self.maximumBytes = maximumBytes
-        answer = PersistedState("consent", in: persistence, context, damaged: .lost) { .pending }
+        answer = PersistedState(
+            "consent", in: persistence, initial: .pending, ifDamaged: .lost, report: context.report)
     }
 
     /// The user's answer. It is `pending` while it can't be read.
@@ -95,7 +96,7 @@ public final class Consent: Processor {
     /// ```swift
     /// if consent.status == .pending { askForConsent() }
     /// ```
-    public var status: Status { answer.value?.status ?? .pending }
+    public var status: Status { answer.value.status }
 
     /// The number of events that wait for the answer.
     public var held: Int { waiting.withLock { $0.events.count } }
@@ -112,7 +113,14 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The answer is then unchanged.
     public func grant() throws(SluiceError) {
-        try answer.change { $0 = .granted }
+        let former = answer.value
+        do throws(SluiceError) {
+            try answer.save { $0 = .granted }
+        } catch {
+            // A denial by another thread stays.
+            answer.update { if $0 == .granted { $0 = former } }
+            throw error
+        }
         for event in takeHeld() { context.forward(event) }
     }
 
@@ -124,10 +132,9 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The denial then lasts until the process ends.
     public func deny() throws(SluiceError) {
-        // In memory first: nothing passes while the disk is busy, or if it fails.
-        answer.set(.denied)
-        for event in takeHeld() { context.drop(event, .consentDenied) }
-        try answer.save()
+        defer { for event in takeHeld() { context.drop(event, .consentDenied) } }
+        // In memory first: nothing passes while the disk is busy or if it fails.
+        try answer.save { $0 = .denied }
     }
 
     /// Reads the answer.
@@ -152,9 +159,12 @@ public final class Consent: Processor {
         }
     }
 
+    /// Returns when the answer is stored.
+    public func finish() async { await answer.finish() }
+
     /// Nil if an event is held.
     private var disposition: Disposition? {
-        switch answer.memory.withLock(\.value) ?? .lost {
+        switch answer.value {
         case .granted: .keep
         case .denied: .drop(.consentDenied)
         case .lost where whilePending == .keep: .drop(.consentPending)
