@@ -12,7 +12,7 @@ final class IdentityState: Sendable {
         var isLoaded = false
         /// The ids that were read or written last; nil if they are unknown.
         var written: UserIDs?
-        /// An earlier process ended while it was writing the device's part, and writing it again has failed.
+        /// An earlier process ended while it was writing the device's part, and a second attempt has failed.
         var isPending = false
         /// The file's bytes at the last check for changes of other processes.
         var seen: [UInt8]?
@@ -121,7 +121,7 @@ final class IdentityState: Sendable {
         var isOwn = true
         /// Set if that is unknown, because the device's id is unknown.
         var unknownDevice: SluiceError?
-        /// The places that need to be written again.
+        /// The places that lack the record, or differ.
         var stale: [Persistence.Place] = []
         var failure: SluiceError?
     }
@@ -182,7 +182,7 @@ final class IdentityState: Sendable {
 
     // MARK: Changes of other processes
 
-    /// Runs `body` with the ids that are on disk now. No other process changes them meanwhile.
+    /// Runs `body` with the ids that are on disk now. No other process changes them until it ends.
     private func withLatest<Result>(_ body: () throws(SluiceError) -> Result) throws(SluiceError) -> Result {
         defer { reportNotes() }
         return try withFileLocks { () throws(SluiceError) in
@@ -202,7 +202,7 @@ final class IdentityState: Sendable {
         return try body()
     }
 
-    /// Reports what happened during the turn: the host may use the plugin when it gets a diagnostic.
+    /// Reports the notes of the turn, after its end: the host may use the plugin when it gets a diagnostic.
     private func reportNotes() {
         let waiting = notes.withLock { notes in
             defer { notes = [] }

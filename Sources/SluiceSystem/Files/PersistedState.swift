@@ -96,8 +96,8 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     // MARK: Reading
 
-    /// Reads the stored state. Call this in your plugin's `Processor.prepare()`. A state that was read before isn't read
-    /// again.
+    /// Reads the stored state. Call this in your plugin's `Processor.prepare()`. A second call
+    /// doesn't read it.
     ///
     /// - Throws: ``SluiceError/Code/otherVersion`` for a version that `Value` can't read, and an error of a place that
     ///   can't be read now. The stored state then stays as it is, changes are made in memory only, and a later call

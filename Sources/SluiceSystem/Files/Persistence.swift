@@ -16,7 +16,7 @@
 /// |---|---|
 /// | is missing | begins as at a first launch |
 /// | is damaged | keeps it aside, under its own name with `.corrupt` at the end, reports that to the diagnostics, and begins as at a first launch, or with the safe choice that its documentation names |
-/// | can't be read now | throws while the pipeline is built, and never overwrites it. Build the pipeline again later, for example after the first unlock of a device |
+/// | can't be read now | throws while the pipeline is built, and never overwrites it. Build the pipeline later, for example after the first unlock of a device |
 /// | has a version that the program can't read | the same, with ``SluiceEvents/SluiceError/Code/otherVersion`` |
 ///
 /// Until it can be read, a plugin keeps changes in memory, and combines them with the stored state afterwards. If a write
