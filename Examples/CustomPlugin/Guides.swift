@@ -1,6 +1,7 @@
 // The shorter pieces of code in README.md and Docs. A test compares them, so the pages contain only code that compiles.
 
 import SluiceAutoProperties
+import SluiceDuration
 import SluiceFilters
 import SluiceHTTP
 import SluiceIdentity
@@ -61,6 +62,15 @@ enum Guides {
         pipeline.track("Search", shared + ["page": 2])
         let length = shared["query"]?.string?.count
         return length
+    }
+
+    static func otherLists(_ timers: DurationTimer, shared: Properties) {
+        timers.end("Search", .init(shared + ["page": 2]))
+    }
+
+    static func dictionaries(_ pipeline: Pipeline) {
+        let counts = ["shoes": 3, "hats": 1]
+        pipeline.track("Cart", counts)
     }
 
     static func typedEvents(_ pipeline: Pipeline) {

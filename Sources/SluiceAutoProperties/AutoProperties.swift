@@ -91,15 +91,15 @@ public final class AutoProperties: Processor {
     /// Adds properties to all later events. A registered name gets the new value.
     ///
     /// - Parameter properties: The properties to add.
-    public func register(_ properties: Properties) {
-        change { $0.register(properties) }
+    public func register(_ properties: PropertyLiteral) {
+        change { $0.register(properties.properties) }
     }
 
     /// Adds the properties whose names are not registered yet to all later events.
     ///
     /// - Parameter properties: The properties to add.
-    public func registerOnce(_ properties: Properties) {
-        change { $0.registerOnce(properties) }
+    public func registerOnce(_ properties: PropertyLiteral) {
+        change { $0.registerOnce(properties.properties) }
     }
 
     /// Adds a property whose value is computed for each event.
@@ -108,8 +108,8 @@ public final class AutoProperties: Processor {
     ///   - name: The property's name. It takes precedence over a static property; the same name again replaces the closure.
     ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless the event
     ///     has this property. Keep it short. Nil leaves the property out. Events that it tracks get no dynamic properties.
-    public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
-        state.withLock { $0.registerDynamic(name, value) }
+    public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> (any PropertyConvertible)?) {
+        if !context.isInherited { state.withLock { $0.registerDynamic(name) { value()?.propertyValue } } }
     }
 
     /// Removes a super property, static or dynamic. An automatic property of the same name is used again.
@@ -125,9 +125,10 @@ public final class AutoProperties: Processor {
     }
 
     /// The static super properties.
-    public var registered: Properties { state.withLock { $0.registered } }
+    public var registered: Properties { context.isInherited ? [:] : state.withLock { $0.registered } }
 
     private func change(_ body: (inout SuperProperties) -> Void) {
+        if context.isInherited { return }
         state.withLock { body(&$0) }
         guard kept.isPersistent else { return }
         do throws(SluiceError) {
@@ -176,23 +177,5 @@ public final class AutoProperties: Processor {
         }
         event.properties.addDefaults(remaining.defaults)
         return .keep
-    }
-}
-
-// MARK: Variables
-
-extension AutoProperties {
-    /// Registers a literal that has variables in it.
-    @_disfavoredOverload
-    public func register(_ properties: PropertyLiteral) { register(properties.properties) }
-
-    /// Registers the missing properties of a literal that has variables in it.
-    @_disfavoredOverload
-    public func registerOnce(_ properties: PropertyLiteral) { registerOnce(properties.properties) }
-
-    /// Adds a property whose value is computed for each event, such as `registerDynamic("items") { cart.count }`.
-    @_disfavoredOverload
-    public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> (any PropertyConvertible)?) {
-        registerDynamic(name) { value()?.propertyValue }
     }
 }

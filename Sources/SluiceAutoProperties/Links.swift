@@ -94,8 +94,8 @@ public final class Links: Processor {
     ///   - url: The link. Any text is accepted.
     ///   - referrer: The URL or the id of the app or page that had the link.
     ///   - properties: The event's own properties, which take precedence.
-    public func opened(_ url: String, referrer: String? = nil, _ properties: Properties = [:]) {
-        open("$DeepLinkOpened", url, referrer, [:], properties)
+    public func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral = [:]) {
+        open("$DeepLinkOpened", url, referrer, [:], properties.properties)
     }
 
     /// Call this when the user has opened a push message. Tracks `$PushOpened`.
@@ -107,17 +107,17 @@ public final class Links: Processor {
     ///   - url: The link that the message opens. Don't call `opened` for it as well.
     ///   - properties: The event's own properties, which take precedence.
     public func pushOpened(
-        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: Properties = [:]
+        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: PropertyLiteral = [:]
     ) {
         var given: Properties = ["$utm_medium": "push"]
         given["$utm_campaign"] = campaign.map { .string($0) }
         given["$utm_source"] = source.map { .string($0) }
-        open("$PushOpened", url, nil, given, properties)
+        open("$PushOpened", url, nil, given, properties.properties)
     }
 
     /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as
     /// `$latest_utm_source`.
-    public var campaigns: Properties { state.withLock(\.properties) }
+    public var campaigns: Properties { context.isInherited ? [:] : state.withLock(\.properties) }
 
     /// Forgets the first and the last campaign, for example at a logout. The next opening with a campaign is the first.
     public func reset() {
@@ -175,6 +175,7 @@ public final class Links: Processor {
     // MARK: State
 
     private func change(_ body: (inout Campaigns) -> Void) {
+        if context.isInherited { return }
         do throws(SluiceError) {
             try load()
         } catch {
@@ -253,23 +254,5 @@ private struct Campaigns: PersistedValue {
             (campaign ?? [:]).map { ("$\(prefix)_\($0.name.dropFirst())", $0.value) }
         }
         return Properties(named("first", first) + named("latest", last))
-    }
-}
-
-// MARK: Literals with variables
-
-extension Links {
-    /// Tracks `$DeepLinkOpened` with a literal that has variables in it.
-    @_disfavoredOverload
-    public func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral) {
-        opened(url, referrer: referrer, properties.properties)
-    }
-
-    /// Tracks `$PushOpened` with a literal that has variables in it.
-    @_disfavoredOverload
-    public func pushOpened(
-        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: PropertyLiteral
-    ) {
-        pushOpened(campaign, source: source, url: url, properties.properties)
     }
 }

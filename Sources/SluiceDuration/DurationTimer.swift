@@ -69,9 +69,12 @@ public final class DurationTimer: Processor {
     /// - Returns: A token for this timer.
     @discardableResult
     public func start(_ name: String) -> DurationToken {
+        if context.isInherited { return DurationToken(name, 0) }
         let now = measure.now(context)
         let id = table.withLock { $0.start(name, at: now) }
-        return DurationToken(name, id) { [weak self] in self?.table.withLock { $0.release(id) } }
+        return DurationToken(name, id) { [weak self] in
+            if let self, !context.isInherited { table.withLock { $0.release(id) } }
+        }
     }
 
     /// Pauses the timer of a name. Does nothing if it is paused or there is no such timer.
@@ -101,8 +104,8 @@ public final class DurationTimer: Processor {
     ///   - name: The name of the timer and the event.
     ///   - properties: The event's properties.
     ///   - priority: The event's priority.
-    public func end(_ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal) {
-        end(name, properties, priority) { $0.id(name) }
+    public func end(_ name: String, _ properties: PropertyLiteral = [:], priority: Event.Priority = .normal) {
+        end(name, properties.properties, priority) { $0.id(name) }
     }
 
     /// Ends a timer, and tracks the event of its name with its `$event_duration`.
@@ -111,17 +114,20 @@ public final class DurationTimer: Processor {
     ///   - token: The timer's token.
     ///   - properties: The event's properties.
     ///   - priority: The event's priority.
-    public func end(_ token: DurationToken, _ properties: Properties = [:], priority: Event.Priority = .normal) {
-        end(token.name, properties, priority) { _ in token.id }
+    public func end(_ token: DurationToken, _ properties: PropertyLiteral = [:], priority: Event.Priority = .normal) {
+        end(token.name, properties.properties, priority) { _ in token.id }
     }
 
     private func end(
         _ name: String, _ properties: Properties, _ priority: Event.Priority, _ find: (TimerTable) -> UInt64?
     ) {
         let now = measure.now(context)
-        let ending = table.withLock { table in
-            find(table).flatMap { table.end($0, at: now, maximumAge: maximumAge) }
-        }
+        let ending =
+            context.isInherited
+            ? nil
+            : table.withLock { table in
+                find(table).flatMap { table.end($0, at: now, maximumAge: maximumAge) }
+            }
         context.track(name, properties, priority: priority) { event in
             switch ending {
             case .duration(let duration): measure.write(duration, to: &event)
@@ -143,10 +149,11 @@ public final class DurationTimer: Processor {
 
     /// Forgets all timers, without events.
     public func clear() {
-        table.withLock { $0.removeAll() }
+        if !context.isInherited { table.withLock { $0.removeAll() } }
     }
 
     private func update(_ name: String, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
+        if context.isInherited { return }
         let now = measure.now(context)
         table.withLock { table in
             if let id = table.id(name) { body(&table, id, now) }
@@ -154,6 +161,7 @@ public final class DurationTimer: Processor {
     }
 
     private func update(_ token: DurationToken, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
+        if context.isInherited { return }
         let now = measure.now(context)
         table.withLock { body(&$0, token.id, now) }
     }
@@ -172,21 +180,5 @@ public final class DurationTimer: Processor {
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
         case .launched(.foreground), .willResignActive, .willTerminate, .connectivity: break
         }
-    }
-}
-
-// MARK: Literals with variables
-
-extension DurationTimer {
-    /// Ends the timer of a name with a literal that has variables in it.
-    @_disfavoredOverload
-    public func end(_ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
-        end(name, properties.properties, priority: priority)
-    }
-
-    /// Ends a timer with a literal that has variables in it.
-    @_disfavoredOverload
-    public func end(_ token: DurationToken, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
-        end(token, properties.properties, priority: priority)
     }
 }

@@ -26,7 +26,7 @@
         ///
         /// ```swift
         /// ProductView(product)
-        ///     .trackScreen("Product", ["sku": .string(product.sku)])
+        ///     .trackScreen("Product", ["sku": product.sku])
         /// ```
         ///
         /// Several views can be visible at a time, such as a sheet above its presenter. SwiftUI decides when a view appears:
@@ -37,14 +37,8 @@
         ///   - name: The screen's name.
         ///   - properties: The properties of the `$AppViewScreen`.
         /// - Returns: The view, tracked with the environment's `screens`.
-        public func trackScreen(_ name: String, _ properties: Properties = [:]) -> some View {
+        public func trackScreen(_ name: String, _ properties: PropertyLiteral = [:]) -> some View {
             modifier(ScreenTracking(name: name, properties: properties))
-        }
-
-        /// Tracks this view as a screen, with a literal that has variables in it.
-        @_disfavoredOverload
-        public func trackScreen(_ name: String, _ properties: PropertyLiteral) -> some View {
-            trackScreen(name, properties.properties)
         }
     }
 
@@ -55,11 +49,11 @@
         }
 
         let name: String
-        let properties: Properties
+        let properties: PropertyLiteral
         @Environment(\.screens) private var screens
         @State private var visit = Visit()
 
-        init(name: String, properties: Properties) {
+        init(name: String, properties: PropertyLiteral) {
             self.name = name
             self.properties = properties
         }

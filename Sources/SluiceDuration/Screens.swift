@@ -53,20 +53,21 @@ public final class Screens: Processor {
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppViewScreen`.
     ///   - parent: The screen that it is a part of, and with which it is left.
-    /// - Returns: A token for ``leave(_:_:)-(DurationToken,Properties)``.
+    /// - Returns: A token for ``leave(_:_:)-(DurationToken,_)``.
     @discardableResult
-    public func enter(_ name: String, _ properties: Properties = [:], in parent: DurationToken? = nil) -> DurationToken
+    public func enter(_ name: String, _ properties: PropertyLiteral = [:], in parent: DurationToken? = nil)
+        -> DurationToken
     {
-        DurationToken(name, update { $0.enter(name, properties, in: parent?.id, at: $1, &$2) })
+        DurationToken(name, update { $0.enter(name, properties.properties, in: parent?.id, at: $1, &$2) } ?? 0)
     }
 
     /// Call this when a screen has gone, and its children with it. Does nothing if it was left before.
     ///
     /// - Parameters:
-    ///   - token: The token from ``enter(_:_:in:)-(_,Properties,_)`` or ``show(_:_:)-(_,Properties)``.
+    ///   - token: The token from ``enter(_:_:in:)`` or ``show(_:_:)``.
     ///   - properties: The properties of the `$AppPageLeave`.
-    public func leave(_ token: DurationToken, _ properties: Properties = [:]) {
-        update { $0.leave(token.id, properties, at: $1, &$2) }
+    public func leave(_ token: DurationToken, _ properties: PropertyLiteral = [:]) {
+        update { $0.leave(token.id, properties.properties, at: $1, &$2) }
     }
 
     /// Leaves the screen of a name that was entered last.
@@ -74,9 +75,9 @@ public final class Screens: Processor {
     /// - Parameters:
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppPageLeave`.
-    public func leave(_ name: String, _ properties: Properties = [:]) {
+    public func leave(_ name: String, _ properties: PropertyLiteral = [:]) {
         update { table, now, outputs in
-            if let id = table.id(name) { table.leave(id, properties, at: now, &outputs) }
+            if let id = table.id(name) { table.leave(id, properties.properties, at: now, &outputs) }
         }
     }
 
@@ -85,17 +86,21 @@ public final class Screens: Processor {
     /// - Parameters:
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppViewScreen`.
-    /// - Returns: A token for ``leave(_:_:)-(DurationToken,Properties)``.
+    /// - Returns: A token for ``leave(_:_:)-(DurationToken,_)``.
     @discardableResult
-    public func show(_ name: String, _ properties: Properties = [:]) -> DurationToken {
+    public func show(_ name: String, _ properties: PropertyLiteral = [:]) -> DurationToken {
         let id = update { table, now, outputs in
             table.leaveAll(at: now, &outputs)
-            return table.enter(name, properties, in: nil, at: now, &outputs)
+            return table.enter(name, properties.properties, in: nil, at: now, &outputs)
         }
-        return DurationToken(name, id)
+        return DurationToken(name, id ?? 0)
     }
 
-    private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result {
+    /// - Returns: the result of `body`; nil if the plugin is inherited.
+    @discardableResult
+    private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result?
+    {
+        if context.isInherited { return nil }
         let now = measure.now(context)
         var outputs: [ScreenTable.Output] = []
         let result = table.withLock { body(&$0, now, &outputs) }
@@ -127,31 +132,5 @@ public final class Screens: Processor {
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
         case .launched(.foreground), .willResignActive, .connectivity: break
         }
-    }
-}
-
-// MARK: Literals with variables
-
-extension Screens {
-    /// Enters a screen with a literal that has variables in it.
-    @_disfavoredOverload
-    @discardableResult
-    public func enter(_ name: String, _ properties: PropertyLiteral, in parent: DurationToken? = nil) -> DurationToken {
-        enter(name, properties.properties, in: parent)
-    }
-
-    /// Leaves a screen with a literal that has variables in it.
-    @_disfavoredOverload
-    public func leave(_ token: DurationToken, _ properties: PropertyLiteral) { leave(token, properties.properties) }
-
-    /// Leaves the screen of a name with a literal that has variables in it.
-    @_disfavoredOverload
-    public func leave(_ name: String, _ properties: PropertyLiteral) { leave(name, properties.properties) }
-
-    /// Shows a screen with a literal that has variables in it.
-    @_disfavoredOverload
-    @discardableResult
-    public func show(_ name: String, _ properties: PropertyLiteral) -> DurationToken {
-        show(name, properties.properties)
     }
 }

@@ -52,7 +52,7 @@ public final class CollectionSettings: Processor {
     /// let settings = CollectionSettings(persistedIn: .file(stateDirectory))
     /// if !settings.isEnabled { log("This installation sends no events.") }
     /// ```
-    public var isEnabled: Bool { settings.value?.isEnabled ?? true }
+    public var isEnabled: Bool { !context.isInherited && settings.value?.isEnabled ?? true }
 
     /// Turns collection on or off. The setting takes effect immediately, and is on disk when this method returns.
     ///
@@ -65,6 +65,7 @@ public final class CollectionSettings: Processor {
     /// - Parameter isEnabled: Whether events pass.
     /// - Throws: The error of the place where the settings are kept. The setting then lasts until the process ends.
     public func setEnabled(_ isEnabled: Bool) throws(SluiceError) {
+        try context.checkProcess()
         settings.set(Settings(isEnabled: isEnabled))
         try settings.save()
     }

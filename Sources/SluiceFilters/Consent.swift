@@ -95,10 +95,10 @@ public final class Consent: Processor {
     /// ```swift
     /// if consent.status == .pending { askForConsent() }
     /// ```
-    public var status: Status { answer.value?.status ?? .pending }
+    public var status: Status { context.isInherited ? .pending : answer.value?.status ?? .pending }
 
     /// The number of events that wait for the answer.
-    public var held: Int { waiting.withLock { $0.events.count } }
+    public var held: Int { context.isInherited ? 0 : waiting.withLock { $0.events.count } }
 
     /// Records that the user agrees, and lets held events continue. The answer is on disk when this method returns.
     ///
@@ -112,6 +112,7 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The answer is then unchanged.
     public func grant() throws(SluiceError) {
+        try context.checkProcess()
         try answer.change { $0 = .granted }
         for event in takeHeld() { context.forward(event) }
     }
@@ -124,6 +125,7 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The denial then lasts until the process ends.
     public func deny() throws(SluiceError) {
+        try context.checkProcess()
         // In memory first: nothing passes while the disk is busy, or if it fails.
         answer.set(.denied)
         for event in takeHeld() { context.drop(event, .consentDenied) }

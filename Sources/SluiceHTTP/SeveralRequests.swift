@@ -85,14 +85,15 @@ extension Batch {
 
     /// The value of ``HTTPRequest/id``: the first event's id and a hash of all ids.
     var identity: String {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var hash = FNV1a()
         for line in events {
             if let id = line.id {
-                hash = ((hash ^ id.high) &* 0x100_0000_01B3 ^ id.low) &* 0x100_0000_01B3
+                hash.add(id.high)
+                hash.add(id.low)
             } else {
-                hash = (hash ^ line.bytes.fnv1a) &* 0x100_0000_01B3
+                hash.add(FNV1a(line.bytes).value)
             }
         }
-        return (events.first?.id?.description ?? "batch") + "-" + String(hash, radix: 16)
+        return (events.first?.id?.description ?? "batch") + "-" + String(hash.value, radix: 16)
     }
 }

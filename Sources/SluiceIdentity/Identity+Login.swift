@@ -15,7 +15,8 @@ extension Identity {
     ///   - properties: The properties of the `$SignUp`.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL, and an
     ///   error of the place where the identity is kept; the identity is then as it was.
-    public func login(_ id: String, _ properties: Properties = [:]) throws(SluiceError) {
+    public func login(_ id: String, _ properties: PropertyLiteral = [:]) throws(SluiceError) {
+        let properties = properties.properties
         try UserIDs.validate(id, "login id")
         // Until they are tracked, they are stored in a deeper nesting, and must be read back unchanged.
         guard properties.nesting <= 24 else {
@@ -89,7 +90,8 @@ extension Identity {
     ///     tracks `$GroupIdentify`.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
     ///   a 33rd type, and an error of the place where the identity is kept; the identity is then as it was.
-    public func join(_ type: String, _ id: String, _ properties: Properties = [:]) throws(SluiceError) {
+    public func join(_ type: String, _ id: String, _ properties: PropertyLiteral = [:]) throws(SluiceError) {
+        let properties = properties.properties
         try UserIDs.validate(type, "type of group")
         try UserIDs.validate(id, "group id")
         let isNew = try change { (ids) throws(SluiceError) in
@@ -108,25 +110,5 @@ extension Identity {
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func leave(_ type: String) throws(SluiceError) {
         try change { $0.groups[type] = nil }
-    }
-}
-
-// MARK: Literals with variables
-
-extension Identity {
-    /// Logs in with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func login(_ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
-        try login(id, properties.properties)
-    }
-
-    /// Joins a group with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func join(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
-        try join(type, id, properties.properties)
     }
 }

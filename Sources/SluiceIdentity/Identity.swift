@@ -72,7 +72,7 @@ public final class Identity: Processor {
     /// The id of this installation; nil only while the place where it is kept can't be read or written.
     public var anonymousID: String? { current?.anonymousID }
 
-    /// The id that you passed to ``login(_:_:)-(_,Properties)``; nil when nobody is logged in.
+    /// The id that you passed to ``login(_:_:)``; nil when nobody is logged in.
     public var loginID: String? { current?.loginID }
 
     /// The login id, or the anonymous id before a login.
@@ -81,11 +81,12 @@ public final class Identity: Processor {
     /// Further ids of the user by their kinds. See ``bind(_:_:)``.
     public var boundIDs: Properties { current?.boundIDs ?? [:] }
 
-    /// The ids of the user's groups by their types. See ``join(_:_:_:)-(_,_,Properties)``.
+    /// The ids of the user's groups by their types. See ``join(_:_:_:)``.
     public var groups: Properties { current?.groups ?? [:] }
 
     /// The ids. A new anonymous id is on disk before this returns it.
     private var current: UserIDs? {
+        if context.isInherited { return nil }
         if ids.memory.withLock({ $0.value != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
         if let ids = ids.memory.withLock(\.value) { return ids }
         do throws(SluiceError) {
@@ -214,6 +215,7 @@ public final class Identity: Processor {
     }
 
     private func load() throws(SluiceError) {
+        try context.checkProcess()
         // Writes a new id.
         if ids.memory.withLock({ $0.value == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
         state.withLock { state in

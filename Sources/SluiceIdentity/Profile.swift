@@ -11,9 +11,9 @@ extension Identity {
     ///   - id: The item's id among those of its type.
     ///   - properties: The item's properties.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
-    public func setItem(_ type: String, _ id: String, _ properties: Properties) throws(SluiceError) {
+    public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
         var event = try Identity.item(type, id)
-        event["$item"] = .object(properties)
+        event["$item"] = .object(properties.properties)
         context.track("$ItemSet", event)
     }
 
@@ -44,15 +44,15 @@ public struct Profile: Sendable {
     /// Sets properties of the user: `$ProfileSet`, with `$set`.
     ///
     /// - Parameter properties: The properties to set.
-    public func set(_ properties: Properties) {
-        context.track("$ProfileSet", ["$set": .object(properties)])
+    public func set(_ properties: PropertyLiteral) {
+        context.track("$ProfileSet", ["$set": .object(properties.properties)])
     }
 
     /// Sets the properties that the user doesn't have yet: `$ProfileSetOnce`, with `$set_once`.
     ///
     /// - Parameter properties: The properties to set.
-    public func setOnce(_ properties: Properties) {
-        context.track("$ProfileSetOnce", ["$set_once": .object(properties)])
+    public func setOnce(_ properties: PropertyLiteral) {
+        context.track("$ProfileSetOnce", ["$set_once": .object(properties.properties)])
     }
 
     /// Adds to numbers of the user: `$ProfileIncrement`, with `$increment`.
@@ -60,7 +60,8 @@ public struct Profile: Sendable {
     /// - Parameter amounts: The numbers to add.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of the amounts is not a number; nothing is tracked
     ///   then.
-    public func increment(_ amounts: Properties) throws(SluiceError) {
+    public func increment(_ amounts: PropertyLiteral) throws(SluiceError) {
+        let amounts = amounts.properties
         for amount in amounts {
             switch amount.value {
             case .int, .double: continue
@@ -74,8 +75,8 @@ public struct Profile: Sendable {
     /// Appends to lists of the user: `$ProfileAppend`, with `$append`.
     ///
     /// - Parameter values: The values to append. A single value is a list of one.
-    public func append(_ values: Properties) {
-        let lists = values.map { property -> (String, PropertyValue) in
+    public func append(_ values: PropertyLiteral) {
+        let lists = values.properties.map { property -> (String, PropertyValue) in
             if case .array = property.value { return (property.name, property.value) }
             return (property.name, [property.value])
         }
@@ -93,36 +94,4 @@ public struct Profile: Sendable {
     public func delete() {
         context.track("$ProfileDelete")
     }
-}
-
-// MARK: Literals with variables
-
-extension Identity {
-    /// Tracks `$ItemSet` with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
-        try setItem(type, id, properties.properties)
-    }
-}
-
-extension Profile {
-    /// Sets properties with a literal that has variables in it.
-    @_disfavoredOverload
-    public func set(_ properties: PropertyLiteral) { set(properties.properties) }
-
-    /// Sets missing properties, with a literal that has variables in it.
-    @_disfavoredOverload
-    public func setOnce(_ properties: PropertyLiteral) { setOnce(properties.properties) }
-
-    /// Adds to numbers with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func increment(_ amounts: PropertyLiteral) throws(SluiceError) { try increment(amounts.properties) }
-
-    /// Appends to lists with a literal that has variables in it.
-    @_disfavoredOverload
-    public func append(_ values: PropertyLiteral) { append(values.properties) }
 }

@@ -140,7 +140,7 @@
                 return pipeline.track(name, properties, priority: priority, id: id, configure: configure)
             }
             let time = environment.time.wallTime()
-            let id = id ?? state.withLock { $0.ids.next(at: time, random: environment.random) }
+            let id = id ?? state.withLock { $0.ids.next(at: time, in: environment) }
             var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
             configure(&event)
             keep(event)?.track(event)

@@ -1,16 +1,7 @@
 #if canImport(Dispatch) && !os(Windows)
     import Dispatch
     public import Sluice
-
-    #if canImport(Darwin)
-        import Darwin
-    #elseif canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #elseif canImport(Bionic)
-        import Bionic
-    #endif
+    import SluiceLibC
 
     /// Reports the start and the end of a server or a tool to pipelines, and shuts them down when the system or the user ends
     /// the process with a signal.

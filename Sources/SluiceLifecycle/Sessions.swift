@@ -94,10 +94,11 @@ public final class Sessions: Processor {
     }
 
     /// The id of the current session; nil before the first one.
-    public var id: String? { state.withLock { $0.machine.current?.id } }
+    public var id: String? { context.isInherited ? nil : state.withLock { $0.machine.current?.id } }
 
     /// Begins a session, which ends the one before.
     public func start() {
+        if context.isInherited { return }
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.start(at: now) })
         save()
@@ -105,6 +106,7 @@ public final class Sessions: Processor {
 
     /// Ends the session. Later events belong to no session until ``start()``, or begin another one if the mode says so.
     public func end() {
+        if context.isInherited { return }
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.endManually(at: now) })
         save()

@@ -1,16 +1,7 @@
 #if canImport(Dispatch) && !os(Windows)
     import Dispatch
     import Sluice
-
-    #if canImport(Darwin)
-        import Darwin
-    #elseif canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #elseif canImport(Bionic)
-        import Bionic
-    #endif
+    import SluiceLibC
 
     // nonisolated(unsafe): both are written once, before the first handler is set; a handler can take no lock.
     nonisolated(unsafe) private var pipeEnd: Int32 = -1

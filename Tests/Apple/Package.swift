@@ -11,8 +11,9 @@ let standIns = ["UIKit", "SwiftUI", "Security", "AdSupport", "AppTrackingTranspa
 let package = Package(
     name: "SluiceOnStandIns",
     targets: standIns.map { .target(name: $0, path: "StandIns/\($0)") } + [
+        .target(name: "SluiceLibC", path: "Sources/SluiceLibC"),
         .target(name: "SluiceEvents", path: "Sources/SluiceEvents"),
-        .target(name: "SluiceSystem", dependencies: ["SluiceEvents"], path: "Sources/SluiceSystem"),
+        .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"], path: "Sources/SluiceSystem"),
         .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem"], path: "Sources/Sluice"),
         .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
         .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"], path: "Sources/SluiceTesting"),
@@ -23,11 +24,11 @@ let package = Package(
             name: "SluiceAdvertising", dependencies: ["SluiceIdentity", "AdSupport", "AppTrackingTransparency"],
             path: "Sources/SluiceAdvertising"),
         .target(
-            name: "SluiceAutoProperties", dependencies: ["Sluice", "UIKit", "Network", "CoreTelephony"],
+            name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceLibC", "UIKit", "Network", "CoreTelephony"],
             path: "Sources/SluiceAutoProperties"),
         .target(name: "SluiceDuration", dependencies: ["Sluice", "UIKit", "SwiftUI"], path: "Sources/SluiceDuration"),
         .target(
-            name: "SluiceLifecycle", dependencies: ["Sluice", "UIKit", "Network"],
+            name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceLibC", "UIKit", "Network"],
             path: "Sources/SluiceLifecycle"),
         .target(name: "SluicePassiveLaunch", dependencies: ["Sluice"], path: "Sources/SluicePassiveLaunch"),
         .testTarget(

@@ -9,7 +9,9 @@ import Testing
 @Suite("Links and push messages")
 struct LinksTests {
     /// The event of one opening.
-    private func opened(_ url: String, referrer: String? = nil, _ properties: Properties = [:]) async throws -> Event {
+    private func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral = [:]) async throws
+        -> Event
+    {
         let links = Links()
         let test = try TestPipeline { links }
         links.opened(url, referrer: referrer, properties)

@@ -34,7 +34,10 @@ import Testing
     func verbsAreDurable() throws {
         let moment = Timestamp(milliseconds: 1_767_225_600_000)
         let first = launch()
-        first.register(["plan": "pro", "since": .date(moment), "n": 1, "d": 1.5, "tags": ["a", ["b": nil]]])
+        let properties: Properties = [
+            "plan": "pro", "since": .date(moment), "n": 1, "d": 1.5, "tags": ["a", ["b": nil]],
+        ]
+        first.register(.init(properties))
         #expect(launch().registered == first.registered)
         first.registerOnce(["plan": "free", "once": true])
         #expect(launch().registered["plan"] == "pro" && launch().registered["once"] == true)

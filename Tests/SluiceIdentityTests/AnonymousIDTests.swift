@@ -140,9 +140,9 @@ import Testing
             (1..<levels).reduce(["a": 1] as Properties) { inner, _ in ["a": .object(inner)] }
         }
         let identity = launch()
-        #expect(throws: SluiceError.self) { try identity.login("user", nested(25)) }
+        #expect(throws: SluiceError.self) { try identity.login("user", .init(nested(25))) }
         #expect(identity.loginID == nil)
-        try identity.login("user", nested(24))
+        try identity.login("user", .init(nested(24)))
         #expect(launch().loginID == "user")
     }
 

@@ -16,7 +16,7 @@
 /// that are left in a store on disk.
 public final class Pipeline: EventTracking {
     private let path: EventPath
-    private let routes: [RouteRuntime]
+    private let allRoutes: [RouteRuntime]
     private let environment: PipelineEnvironment
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
@@ -54,7 +54,7 @@ public final class Pipeline: EventTracking {
         let routes = try plan.routes.map { route in
             try RouteRuntime(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
         }
-        self.routes = routes
+        allRoutes = routes
         path = EventPath(
             plan, routes, maximumEventBytes: maximumEventBytes, environment: environment, onDiagnostic: onDiagnostic,
             onTrace: onTrace)
@@ -65,8 +65,15 @@ public final class Pipeline: EventTracking {
     }
 
     deinit {
+        if path.isInherited {
+            // Releasing stages and stores can take their locks, so they stay as they are until the process ends.
+            _ = Unmanaged.passRetained(path)
+        }
         for route in routes { route.close() }
     }
+
+    /// The routes; none in the child of a `fork`, which leaves them to its parent.
+    private var routes: [RouteRuntime] { path.isInherited ? [] : allRoutes }
 
     // MARK: Tracking
 
@@ -128,7 +135,7 @@ public final class Pipeline: EventTracking {
 
     /// Counts events that were tracked before the pipeline was built, and are lost. For platform adapters.
     package func drop(_ count: Int, _ reason: DropReason) {
-        path.drop(count, reason)
+        if !path.isInherited { path.drop(count, reason) }
     }
 
     // MARK: The host's platform
@@ -142,6 +149,7 @@ public final class Pipeline: EventTracking {
     ///
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
+        if path.isInherited { return }
         path.receive(signal)
         for route in routes { route.receive(signal) }
     }
@@ -171,6 +179,7 @@ public final class Pipeline: EventTracking {
     @discardableResult
     public func flush() async -> FlushReport {
         let before = ledger
+        if path.isInherited { return FlushReport(from: before, to: before) }
         await withTaskGroup(of: Void.self) { group in
             for route in routes { group.addTask { await route.flush() } }
         }
@@ -185,7 +194,8 @@ public final class Pipeline: EventTracking {
     ///   store could not read or remove something, which the diagnostics report. Call it again in the next launch then.
     @discardableResult
     public func deleteAll() async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
+        if path.isInherited { return false }
+        return await withTaskGroup(of: Bool.self) { group in
             for route in routes { group.addTask { await route.deleteAll() } }
             return await group.reduce(true) { $0 && $1 }
         }
@@ -231,6 +241,10 @@ public final class Pipeline: EventTracking {
     }
 
     private func named(_ name: String?) throws(SluiceError) -> [RouteRuntime] {
+        if path.isInherited {
+            throw SluiceError(
+                .shutDown, "the pipeline belongs to the parent of this process: build pipelines after a fork")
+        }
         guard let name else { return routes }
         let named = routes.filter { $0.name == name }
         guard !named.isEmpty else { throw SluiceError(.invalidArgument, "there is no route named \"\(name)\"") }
@@ -268,6 +282,7 @@ public final class Pipeline: EventTracking {
     /// - Returns: The final ledger.
     @discardableResult
     public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
+        if path.isInherited { return ledger }
         path.close()
         let end = environment.time.continuousTime() + min(max(.zero, deadline), DeliveryPolicy.longest)
         await withTaskGroup(of: Void.self) { group in
@@ -279,7 +294,7 @@ public final class Pipeline: EventTracking {
     /// The counts of all events so far.
     public var ledger: Ledger {
         var ledger = path.ledger
-        ledger.routes = routes.map(\.ledger)
+        ledger.routes = path.isInherited ? allRoutes.map { RouteLedger(name: $0.name) } : routes.map(\.ledger)
         return ledger
     }
 }

@@ -46,10 +46,7 @@ struct PersistedRecord<Value: PersistedValue> {
         return hash(writer.bytes)
     }
 
-    /// FNV-1a with 64 bits, in hexadecimal. It detects accidents, not forgeries.
     private static func hash(_ bytes: some Sequence<UInt8>) -> String {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return String(hash, radix: 16)
+        String(FNV1a(bytes).value, radix: 16)
     }
 }

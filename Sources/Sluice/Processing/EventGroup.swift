@@ -21,15 +21,11 @@ final class EventGroup: @unchecked Sendable {
     /// Bounds the memory, and how much a crash can lose.
     private static let maximumBytes = 262_144
 
-    private let processID = CurrentProcess.id
     // Unchecked, because only one thread uses the group, and the checks cost as much as the copy of a line.
     @exclusivity(unchecked) private var routes: [Lines] = []
     @exclusivity(unchecked) private var bytes = 0
     /// Above 0 while a plugin makes an event, which learns whether it is stored, or a signal is delivered.
     private var suspensions = 0
-
-    /// The child of a `fork` leaves the group to its parent.
-    var isOfCurrentProcess: Bool { processID == CurrentProcess.id }
 
     /// Runs `body`. The events that wait are stored before it, and its own are stored one by one, so that all keep their
     /// order.
@@ -62,14 +58,7 @@ final class EventGroup: @unchecked Sendable {
         for index in routes.indices where !routes[index].ends.isEmpty {
             var full = Lines(route: routes[index].route, areNew: routes[index].areNew)
             swap(&full, &routes[index])
-            if isOfCurrentProcess {
-                full.route.append(contentsOf: full.all, areNew: full.areNew)
-            } else {
-                full.route.count { ledger in
-                    if full.areNew { ledger.received += full.ends.count }
-                    ledger.dropped.add(full.ends.count, .leftToParentProcess)
-                }
-            }
+            full.route.append(contentsOf: full.all, areNew: full.areNew)
             // A new buffer of this size would cost more than a tenth of an event.
             guard routes[index].ends.isEmpty else { continue }
             full.bytes.removeAll(keepingCapacity: true)

@@ -13,7 +13,7 @@ final class EventPath: Sendable {
         /// The group of the current thread.
         var group: EventGroup? {
             if groups.isEmpty { return nil }
-            return groups[currentThread].flatMap { $0.isOfCurrentProcess ? $0 : nil }
+            return groups[currentThread]
         }
     }
 
@@ -48,6 +48,10 @@ final class EventPath: Sendable {
     private let stages: Stage?
     private let firstBranch: Branch?
     private let state = Locked(State())
+    private let creator = CreatingProcess()
+    /// The events that the child of a `fork` has tracked here.
+    // nonisolated(unsafe): CurrentProcess.childLock protects it.
+    @exclusivity(unchecked) nonisolated(unsafe) private var leftEvents = 0
     /// The buffer of the last line, reused for the next one. While another thread uses it, a line gets its own.
     private let spareBuffer = Locked<[UInt8]>([])
 
@@ -86,8 +90,9 @@ final class EventPath: Sendable {
     func prepare() throws(SluiceError) {
         for (processor, chain, index) in lines {
             let context = processor.context as? PluginContext
-            context?.bind(to: self, chain, index, named: "\(type(of: processor))")
             do {
+                try context?.checkProcess()
+                context?.bind(to: self, chain, index, named: "\(type(of: processor))")
                 try processor.prepare()
             } catch {
                 throw SluiceError(error, from: processor)
@@ -103,10 +108,12 @@ final class EventPath: Sendable {
         _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
         _ configure: (inout Event) -> Void
     ) -> (id: EventID, isStored: Bool) {
+        if isInherited { return (leaveToParent(id), false) }
         let time = environment.time.wallTime()
         let (isOpen, id, group) = state.withLock { state in
             state.ledger.tracked += 1
-            return (state.isOpen, id ?? state.ids.next(at: time, random: environment.random), state.group)
+            let id = id ?? state.ids.next(at: time, in: environment)
+            return (state.isOpen, id, state.group)
         }
         guard isOpen else {
             let event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
@@ -130,7 +137,7 @@ final class EventPath: Sendable {
         let branch = branch(of: event)
         let (isOpen, id) = state.withLock { state in
             if branch == nil { state.ledger.tracked += 1 }
-            return (state.isOpen, state.ids.next(at: time, random: environment.random))
+            return (state.isOpen, state.ids.next(at: time, in: environment))
         }
         var new = Event(
             id: id, name: name, time: time, priority: priority, distinctID: event.distinctID,
@@ -307,19 +314,22 @@ final class EventPath: Sendable {
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // A trace names the route that has stored the event.
-        guard onTrace == nil, state.withLock(\.group) == nil else { return try body() }
+        guard !isInherited, onTrace == nil, state.withLock(\.group) == nil else { return try body() }
         let (group, thread) = (EventGroup(), currentThread)
         state.withLock { $0.groups[thread] = group }
         defer {
-            state.withLock { $0.groups[thread] = nil }
-            group.store()
+            // If `body` has forked, the parent stores the group.
+            if !isInherited {
+                state.withLock { $0.groups[thread] = nil }
+                group.store()
+            }
         }
         return try body()
     }
 
     /// Runs `body`, whose events are stored one by one.
     func storingOneByOne<Value>(_ body: () -> Value) -> Value {
-        guard let group = state.withLock(\.group) else { return body() }
+        guard !isInherited, let group = state.withLock(\.group) else { return body() }
         return group.suspend(body)
     }
 
@@ -391,7 +401,36 @@ final class EventPath: Sendable {
     }
 
     /// The ledger without its routes.
-    var ledger: Ledger { state.withLock(\.ledger) }
+    var ledger: Ledger {
+        guard isInherited else { return state.withLock(\.ledger) }
+        let count = CurrentProcess.childLock.withLock { _ in leftEvents }
+        var ledger = Ledger()
+        ledger.tracked = count
+        if count > 0 { ledger.dropped.add(count, .leftToParentProcess) }
+        return ledger
+    }
+
+    /// Whether this process is the child of a `fork`, and its parent has built the pipeline. Then other threads of the parent
+    /// may have held any lock of the pipeline and its stages at the time of the fork, so the child takes none of them.
+    var isInherited: Bool { creator.isParent }
+
+    /// Drops an event of the child of a `fork`, and counts it without a lock of the parent.
+    ///
+    /// - Returns: the event's id.
+    @inline(never)
+    private func leaveToParent(_ id: EventID?) -> EventID {
+        let isFirst = CurrentProcess.childLock.withLock { _ in
+            leftEvents += 1
+            return leftEvents == 1
+        }
+        if isFirst {
+            report(
+                .dropped,
+                "the child of a fork tracks with its parent's pipeline, which drops its events (leftToParentProcess, "
+                    + "reported once): build a pipeline in the child")
+        }
+        return id ?? .make(at: .now)
+    }
 
     func report(_ kind: Diagnostic.Kind, _ message: String) {
         onDiagnostic(Diagnostic(kind: kind, route: "", message: message))

@@ -36,6 +36,7 @@ public final class PluginContext: Sendable {
     private static let maximumUnreported = 10
 
     private let state = Locked(State())
+    private let creator = CreatingProcess()
 
     /// Creates a context that is not connected to a pipeline yet.
     public init() {}
@@ -81,7 +82,7 @@ public final class PluginContext: Sendable {
         _ name: String, _ properties: Properties, priority: Event.Priority = .normal, exceptWhere event: Event?,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        let excluded = event.flatMap { place(of: $0)?.path }
+        let excluded = event.flatMap { isInherited ? nil : place(of: $0)?.path }
         var isStored = false
         for path in paths where path !== excluded {
             let isStoredThere = path.storingOneByOne {
@@ -109,7 +110,7 @@ public final class PluginContext: Sendable {
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal, before event: Event,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        guard let (path, index) = place(of: event) else { return false }
+        guard !isInherited, let (path, index) = place(of: event) else { return false }
         return path.storingOneByOne {
             path.insert(name, properties, priority, before: event, below: index, configure)
         }
@@ -124,7 +125,7 @@ public final class PluginContext: Sendable {
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
     @discardableResult
     public func forward(_ event: Event) -> Bool {
-        guard let (path, index) = place(of: event) else { return false }
+        guard !isInherited, let (path, index) = place(of: event) else { return false }
         return path.storingOneByOne { path.forward(event, below: index) }
     }
 
@@ -134,7 +135,7 @@ public final class PluginContext: Sendable {
     ///   - event: The held event.
     ///   - reason: The reason that the ledger counts.
     public func drop(_ event: Event, _ reason: DropReason) {
-        guard let (path, index) = place(of: event) else { return }
+        guard !isInherited, let (path, index) = place(of: event) else { return }
         path.drop(event, reason, by: index)
     }
 
@@ -147,6 +148,7 @@ public final class PluginContext: Sendable {
     ///
     /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
+        if isInherited { return }
         let (paths, plugin) = state.withLock { state in
             if state.plugin.isEmpty, state.unreported.count < PluginContext.maximumUnreported {
                 state.unreported.append(message)
@@ -157,21 +159,38 @@ public final class PluginContext: Sendable {
     }
 
     /// The clocks of the first pipeline that the plugin became part of; before that, the system's.
-    public var time: any TimeSource { state.withLock { $0.environment.time } }
+    public var time: any TimeSource {
+        isInherited ? PipelineEnvironment.systemTime : state.withLock { $0.environment.time }
+    }
 
     /// The source of random numbers of that pipeline: 64 uniformly distributed bits a call.
-    public var random: @Sendable () -> UInt64 { state.withLock { $0.environment.random } }
+    public var random: @Sendable () -> UInt64 {
+        isInherited ? PipelineEnvironment.systemRandom : state.withLock { $0.environment.random }
+    }
 
     /// Creates the id of an event that the plugin tracks later.
-    package func newEventID(at time: Timestamp) -> EventID {
-        var ids = EventIDGenerator()
-        return ids.next(at: time, random: random)
+    package func newEventID(at time: Timestamp) -> EventID { .timed(time, random) }
+
+    /// Whether this process is the child of a `fork`, and the plugin was created in its parent. Check this in each verb, before
+    /// you take a lock: another thread of the parent may have held it at the time of the fork.
+    package var isInherited: Bool { creator.isParent }
+
+    /// Call this in each verb that throws.
+    ///
+    /// - Throws: ``SluiceError/Code/shutDown`` if the plugin ``isInherited``.
+    package func checkProcess() throws(SluiceError) {
+        if isInherited {
+            throw SluiceError(
+                .shutDown, "it belongs to the parent of this process: create plugins after a fork")
+        }
     }
 
     // MARK: Places
 
     private var paths: [EventPath] {
-        unique(state.withLock { $0.places.compactMap(\.path) })
+        func living(_ state: inout State) -> [EventPath] { state.places.compactMap(\.path) }
+        // A child of a fork doesn't wait. If the lock was held at the time of the fork, the event is dropped uncounted.
+        return unique(isInherited ? state.withLockIfFree(living) ?? [] : state.withLock(living))
     }
 
     /// A plugin can stand in several routes of one pipeline.

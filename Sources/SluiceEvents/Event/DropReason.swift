@@ -32,6 +32,6 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let deleted = DropReason(rawValue: "deleted")
     /// It was stored, and its file was deleted by something else.
     public static let vanished = DropReason(rawValue: "vanished")
-    /// In the child of a `fork`: the parent tracked the event before, and delivers it.
+    /// In the child of a `fork`: the event was tracked with the parent's pipeline, or it waits in the parent's store.
     public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")
 }

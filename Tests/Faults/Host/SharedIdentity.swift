@@ -46,7 +46,8 @@ struct SharedIdentity {
             let child = System.fork()
             if child == 0 {
                 do throws(SluiceError) {
-                    try identity.login(words[1])
+                    // The parent's would refuse.
+                    try Identity(persistedIn: .file(directory)).login(words[1])
                 } catch {
                     System.note("\(error)")
                 }

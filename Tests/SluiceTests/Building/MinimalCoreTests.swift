@@ -12,6 +12,11 @@ import Testing
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+        let module = directory.path + "/SluiceLibC.swiftmodule"
+        let (status, output) = try await Compiler.run(
+            ["-emit-module", "-module-name", "SluiceLibC", "-swift-version", "6", "-o", module]
+                + Repository.swiftFiles(in: "Sources/SluiceLibC").map(\.path))
+        try #require(status == 0, "\(output)")
         var below: [String] = []
         for floor in Self.floors {
             let sources = try Repository.swiftFiles(in: "Sources/\(floor)")
