@@ -10,7 +10,7 @@ actor AuditFile: Transport {
     }
 
     /// Checks the file while the pipeline is built, so that you see a wrong path immediately.
-    nonisolated func open() throws(SluiceError) {
+    nonisolated func open(_ observer: TransportObserver) throws(SluiceError) {
         do {
             if !FileManager.default.fileExists(atPath: url.path) { try Data().write(to: url) }
             try FileHandle(forWritingTo: url).close()

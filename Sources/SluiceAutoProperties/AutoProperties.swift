@@ -34,8 +34,6 @@ public final class AutoProperties: Processor {
     private let system: SystemReader
     private let state: Locked<SuperProperties>
     private let kept: PersistedState<Registered>
-    /// Whether the kept properties are in ``state``.
-    private let isLoaded = Locked(false)
 
     private struct Registered: PersistedValue {
         var properties: Properties = [:]
@@ -45,6 +43,8 @@ public final class AutoProperties: Processor {
         init?(_ object: Properties) { properties = object }
 
         var object: Properties { properties }
+
+        mutating func merge(stored: Registered) { properties.addDefaults(stored.properties) }
     }
 
     /// True while dynamic properties are computed: a closure that tracks an event must not be called for that event too.
@@ -78,12 +78,7 @@ public final class AutoProperties: Processor {
         automatic["$lib_version"] = .string(LibraryVersion.current)
         self.system = system
         state = Locked(SuperProperties(automatic: automatic, network: system.network))
-        kept = PersistedState("super-properties", in: persistence, context) { Registered() }
-        do throws(SluiceError) {
-            try load()
-        } catch {
-            context.report("the super properties of earlier launches can't be read: \(error)")
-        }
+        kept = PersistedState("super-properties", in: persistence, initial: Registered(), report: context.report)
     }
 
     // MARK: Super properties
@@ -109,7 +104,7 @@ public final class AutoProperties: Processor {
     ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless the event
     ///     has this property. Keep it short. Nil leaves the property out. Events that it tracks get no dynamic properties.
     public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> (any PropertyConvertible)?) {
-        if !context.isInherited { state.withLock { $0.registerDynamic(name) { value()?.propertyValue } } }
+        state.withLock { $0.registerDynamic(name) { value()?.propertyValue } }
     }
 
     /// Removes a super property, static or dynamic. An automatic property of the same name is used again.
@@ -125,34 +120,30 @@ public final class AutoProperties: Processor {
     }
 
     /// The static super properties.
-    public var registered: Properties { context.isInherited ? [:] : state.withLock { $0.registered } }
+    public var registered: Properties { kept.value.properties }
 
     private func change(_ body: (inout SuperProperties) -> Void) {
-        if context.isInherited { return }
-        state.withLock { body(&$0) }
-        guard kept.isPersistent else { return }
-        do throws(SluiceError) {
-            try load()
-            // Of several changes the last one is in the state by now.
-            kept.memory.withLock { $0.value?.properties = registered }
-        } catch {
-            // The save fails too, and is reported.
+        adopt()
+        kept.saveOrReport { kept in
+            state.withLock { body(&$0) }
+            kept.properties = state.withLock(\.registered)
         }
-        kept.saveOrReport()
     }
 
-    /// Adds the properties of earlier launches, as soon as they can be read. Newer ones take precedence.
-    private func load() throws(SluiceError) {
-        try isLoaded.withLock { isLoaded throws(SluiceError) in
-            guard !isLoaded else { return }
-            try kept.load()
-            isLoaded = true
-            guard let former = kept.memory.withLock(\.value) else { return }
-            state.withLock { $0.registerOnce(former.properties) }
-        }
+    /// Adds the properties of earlier launches. Newer ones take precedence.
+    private func adopt() {
+        kept.read { kept in state.withLock { $0.registerOnce(kept.properties) } }
     }
 
     // MARK: Processor
+
+    /// Reads the super properties of earlier launches.
+    ///
+    /// - Throws: An error of the place where they are kept.
+    public func prepare() throws {
+        try kept.load()
+        adopt()
+    }
 
     /// Reads the network again when the platform reports connectivity.
     public func update(for signal: Signal) {
@@ -178,4 +169,7 @@ public final class AutoProperties: Processor {
         event.properties.addDefaults(remaining.defaults)
         return .keep
     }
+
+    /// Returns when the static super properties are stored.
+    public func finish() async { await kept.finish() }
 }

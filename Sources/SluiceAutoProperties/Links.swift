@@ -56,17 +56,9 @@ public final class Links: Processor {
         "session_id", "sessionid", "sid", "sig", "signature", "state", "ticket", "token",
     ]
 
-    private struct State {
-        var isLoaded = false
-        var campaigns = Campaigns()
-        /// The properties for later events, which are built when a campaign changes and not for each event.
-        var properties: Properties = [:]
-    }
-
     /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
     private let secrets: Set<String>
-    private let state = Locked(State())
     private let kept: PersistedState<Campaigns>
 
     /// Creates the processor.
@@ -77,12 +69,8 @@ public final class Links: Processor {
     public init(persistedIn persistence: Persistence = .memory, redacting secretNames: Set<String> = Links.secretNames)
     {
         secrets = Set(secretNames.map { $0.lowercased() })
-        kept = PersistedState("links", in: persistence, context, damaged: .unknown) { Campaigns() }
-        do throws(SluiceError) {
-            try load()
-        } catch {
-            context.report("the campaigns of earlier launches can't be read: \(error)")
-        }
+        kept = PersistedState(
+            "links", in: persistence, initial: Campaigns(), ifDamaged: .unknown, report: context.report)
     }
 
     // MARK: Verbs
@@ -117,11 +105,11 @@ public final class Links: Processor {
 
     /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as
     /// `$latest_utm_source`.
-    public var campaigns: Properties { context.isInherited ? [:] : state.withLock(\.properties) }
+    public var campaigns: Properties { kept.read(\.properties) }
 
     /// Forgets the first and the last campaign, for example at a logout. The next opening with a campaign is the first.
     public func reset() {
-        change { $0 = Campaigns() }
+        kept.saveOrReport { $0 = Campaigns() }
     }
 
     private func open(
@@ -137,7 +125,7 @@ public final class Links: Processor {
         referrers["$referrer"] = origin.map { .string($0.text) }
         if !campaign.isEmpty {
             let touch = campaign + referrers
-            change { $0.add(touch) }
+            kept.saveOrReport { $0.add(touch) }
         }
         var all = properties
         all.addDefaults(campaign + referrers)
@@ -165,46 +153,20 @@ public final class Links: Processor {
 
     // MARK: Processor
 
+    /// Reads the campaigns of earlier launches.
+    ///
+    /// - Throws: An error of the place where they are kept.
+    public func prepare() throws { try kept.load() }
+
     /// Adds the first and the last campaign to the event.
     public func process(_ event: inout Event) -> Disposition {
-        let properties = state.withLock(\.properties)
+        let properties = kept.read(\.properties)
         if !properties.isEmpty { event.properties.addDefaults(properties) }
         return .keep
     }
 
-    // MARK: State
-
-    private func change(_ body: (inout Campaigns) -> Void) {
-        if context.isInherited { return }
-        do throws(SluiceError) {
-            try load()
-        } catch {
-            // The save fails too, and is reported.
-        }
-        state.withLock { state in
-            body(&state.campaigns)
-            state.properties = state.campaigns.properties.shared()
-        }
-        guard kept.isPersistent else { return }
-        // The state has the last of several changes by now. A state that could not be read is not replaced.
-        kept.memory.withLock { if $0.value != nil { $0.value = state.withLock(\.campaigns) } }
-        kept.saveOrReport()
-    }
-
-    /// Adopts the campaigns of earlier launches, as soon as they can be read.
-    private func load() throws(SluiceError) {
-        guard kept.isPersistent, !state.withLock(\.isLoaded) else { return }
-        try kept.load()
-        guard let former = kept.memory.withLock(\.value) else { return }
-        state.withLock { state in
-            guard !state.isLoaded else { return }
-            state.isLoaded = true
-            // The campaigns on disk are older than those of this process.
-            state.campaigns.first = former.first ?? state.campaigns.first
-            state.campaigns.last = state.campaigns.last ?? former.last
-            state.properties = state.campaigns.properties.shared()
-        }
-    }
+    /// Returns when the campaigns are stored.
+    public func finish() async { await kept.finish() }
 }
 
 extension Sanitization {
@@ -215,8 +177,10 @@ extension Sanitization {
 /// The campaigns that ``Links`` adds to events.
 private struct Campaigns: PersistedValue {
     /// Nil before the first opening. Empty if it is unknown, after damage.
-    var first: Properties?
-    var last: Properties?
+    private var first: Properties?
+    private var last: Properties?
+    /// The properties for later events, which are built when a campaign changes and not for each event.
+    private(set) var properties: Properties = [:]
 
     /// An installation that may have had a first campaign.
     static let unknown = {
@@ -235,6 +199,7 @@ private struct Campaigns: PersistedValue {
             default: return nil
             }
         }
+        updateProperties()
     }
 
     var object: Properties {
@@ -247,12 +212,19 @@ private struct Campaigns: PersistedValue {
     mutating func add(_ campaign: Properties) {
         first = first ?? campaign
         last = campaign
+        updateProperties()
     }
 
-    var properties: Properties {
+    mutating func merge(stored: Campaigns) {
+        first = stored.first ?? first
+        last = last ?? stored.last
+        updateProperties()
+    }
+
+    private mutating func updateProperties() {
         func named(_ prefix: String, _ campaign: Properties?) -> [(String, PropertyValue)] {
             (campaign ?? [:]).map { ("$\(prefix)_\($0.name.dropFirst())", $0.value) }
         }
-        return Properties(named("first", first) + named("latest", last))
+        properties = Properties(named("first", first) + named("latest", last)).shared()
     }
 }

@@ -69,12 +69,9 @@ public final class DurationTimer: Processor {
     /// - Returns: A token for this timer.
     @discardableResult
     public func start(_ name: String) -> DurationToken {
-        if context.isInherited { return DurationToken(name, 0) }
         let now = measure.now(context)
         let id = table.withLock { $0.start(name, at: now) }
-        return DurationToken(name, id) { [weak self] in
-            if let self, !context.isInherited { table.withLock { $0.release(id) } }
-        }
+        return DurationToken(name, id) { [weak self] in self?.table.withLock { $0.release(id) } }
     }
 
     /// Pauses the timer of a name. Does nothing if it is paused or there is no such timer.
@@ -122,12 +119,9 @@ public final class DurationTimer: Processor {
         _ name: String, _ properties: Properties, _ priority: Event.Priority, _ find: (TimerTable) -> UInt64?
     ) {
         let now = measure.now(context)
-        let ending =
-            context.isInherited
-            ? nil
-            : table.withLock { table in
-                find(table).flatMap { table.end($0, at: now, maximumAge: maximumAge) }
-            }
+        let ending = table.withLock { table in
+            find(table).flatMap { table.end($0, at: now, maximumAge: maximumAge) }
+        }
         context.track(name, properties, priority: priority) { event in
             switch ending {
             case .duration(let duration): measure.write(duration, to: &event)
@@ -148,12 +142,9 @@ public final class DurationTimer: Processor {
     public func remove(_ token: DurationToken) { update(token) { table, id, _ in table.remove(id) } }
 
     /// Forgets all timers, without events.
-    public func clear() {
-        if !context.isInherited { table.withLock { $0.removeAll() } }
-    }
+    public func clear() { table.withLock { $0.removeAll() } }
 
     private func update(_ name: String, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
-        if context.isInherited { return }
         let now = measure.now(context)
         table.withLock { table in
             if let id = table.id(name) { body(&table, id, now) }
@@ -161,7 +152,6 @@ public final class DurationTimer: Processor {
     }
 
     private func update(_ token: DurationToken, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
-        if context.isInherited { return }
         let now = measure.now(context)
         table.withLock { body(&$0, token.id, now) }
     }

@@ -58,7 +58,7 @@ public final class Screens: Processor {
     public func enter(_ name: String, _ properties: PropertyLiteral = [:], in parent: DurationToken? = nil)
         -> DurationToken
     {
-        DurationToken(name, update { $0.enter(name, properties.properties, in: parent?.id, at: $1, &$2) } ?? 0)
+        DurationToken(name, update { $0.enter(name, properties.properties, in: parent?.id, at: $1, &$2) })
     }
 
     /// Call this when a screen has gone, and its children with it. Does nothing if it was left before.
@@ -93,14 +93,10 @@ public final class Screens: Processor {
             table.leaveAll(at: now, &outputs)
             return table.enter(name, properties.properties, in: nil, at: now, &outputs)
         }
-        return DurationToken(name, id ?? 0)
+        return DurationToken(name, id)
     }
 
-    /// - Returns: the result of `body`; nil if the plugin is inherited.
-    @discardableResult
-    private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result?
-    {
-        if context.isInherited { return nil }
+    private func update<Result>(_ body: (inout ScreenTable, Duration, inout [ScreenTable.Output]) -> Result) -> Result {
         let now = measure.now(context)
         var outputs: [ScreenTable.Output] = []
         let result = table.withLock { body(&$0, now, &outputs) }

@@ -87,7 +87,8 @@ public final class Consent: Processor {
     ) {
         whilePending = disposition
         self.maximumBytes = maximumBytes
-        answer = PersistedState("consent", in: persistence, context, damaged: .lost) { .pending }
+        answer = PersistedState(
+            "consent", in: persistence, initial: .pending, ifDamaged: .lost, report: context.report)
     }
 
     /// The user's answer. It is `pending` while it can't be read.
@@ -95,10 +96,10 @@ public final class Consent: Processor {
     /// ```swift
     /// if consent.status == .pending { askForConsent() }
     /// ```
-    public var status: Status { context.isInherited ? .pending : answer.value?.status ?? .pending }
+    public var status: Status { answer.value.status }
 
     /// The number of events that wait for the answer.
-    public var held: Int { context.isInherited ? 0 : waiting.withLock { $0.events.count } }
+    public var held: Int { waiting.withLock { $0.events.count } }
 
     /// Records that the user agrees, and lets held events continue. The answer is on disk when this method returns.
     ///
@@ -112,8 +113,14 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The answer is then unchanged.
     public func grant() throws(SluiceError) {
-        try context.checkProcess()
-        try answer.change { $0 = .granted }
+        let former = answer.value
+        do throws(SluiceError) {
+            try answer.save { $0 = .granted }
+        } catch {
+            // A denial by another thread stays.
+            answer.update { if $0 == .granted { $0 = former } }
+            throw error
+        }
         for event in takeHeld() { context.forward(event) }
     }
 
@@ -125,11 +132,9 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The denial then lasts until the process ends.
     public func deny() throws(SluiceError) {
-        try context.checkProcess()
-        // In memory first: nothing passes while the disk is busy, or if it fails.
-        answer.set(.denied)
-        for event in takeHeld() { context.drop(event, .consentDenied) }
-        try answer.save()
+        defer { for event in takeHeld() { context.drop(event, .consentDenied) } }
+        // In memory first: nothing passes while the disk is busy or if it fails.
+        try answer.save { $0 = .denied }
     }
 
     /// Reads the answer.
@@ -154,9 +159,12 @@ public final class Consent: Processor {
         }
     }
 
+    /// Returns when the answer is stored.
+    public func finish() async { await answer.finish() }
+
     /// Nil if an event is held.
     private var disposition: Disposition? {
-        switch answer.memory.withLock(\.value) ?? .lost {
+        switch answer.value {
         case .granted: .keep
         case .denied: .drop(.consentDenied)
         case .lost where whilePending == .keep: .drop(.consentPending)

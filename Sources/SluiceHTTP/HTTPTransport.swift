@@ -47,7 +47,7 @@ public final class HTTPTransport: Transport {
         self.configuration = configuration
         client = configuration.client ?? SystemClient(configuration.timeouts)
         compresses = configuration.gzip && format.wire.acceptsGzip
-        clock = configuration.clockCorrection.map { ClockCorrection(persistedIn: $0, time: configuration.time) }
+        clock = ClockCorrection(configuration)
     }
 
     /// The largest batch that the format's backend accepts.
@@ -57,14 +57,17 @@ public final class HTTPTransport: Transport {
     public var lastStatus: Int? { status.withLock(\.self) }
 
     /// How far the server's clock is ahead of this system's wall clock. Zero while both can agree. Nil before the first
-    /// response, or without a ``Configuration/clockCorrection``.
+    /// response, or if ``Configuration/clockCorrection`` is off.
     public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
 
-    /// Validates the arguments and loads the client.
+    /// Validates the arguments, loads the client, and reads the skew of the clocks that an earlier launch has learned.
     ///
+    /// - Parameter observer: Gets a message if bodies should be compressed but the system has no zlib, and if the skew is
+    ///   damaged or can't be kept.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
-    ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl.
-    public func open() throws(SluiceError) {
+    ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
+    ///   kept.
+    public func open(_ observer: TransportObserver = TransportObserver()) throws(SluiceError) {
         try HTTPURL.check(url)
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
@@ -72,11 +75,9 @@ public final class HTTPTransport: Transport {
         try configuration.timeouts.check()
         try client.open()
         if compresses, configuration.deflater == nil {
-            configuration.onDiagnostic?(
-                Diagnostic(
-                    kind: .note, route: "",
-                    message: "bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it"))
+            observer.note("bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it")
         }
+        try clock?.open(observer)
     }
 
     /// Sends a batch in one request, or in one request for each endpoint of the format.

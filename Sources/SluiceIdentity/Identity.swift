@@ -48,7 +48,7 @@ public final class Identity: Processor {
 
     /// The connection to the pipelines that this is part of.
     public let context = PluginContext()
-    private let ids: PersistedState<UserIDs>
+    private let ids: IdentityState
     private let state = Locked(State())
 
     /// Creates an identity. It is read when the pipeline is built, or when you first ask for an id.
@@ -57,7 +57,7 @@ public final class Identity: Processor {
     ///   - persistence: Where the identity is kept.
     ///   - sources: Where the first anonymous id can come from. Without an id from them it is a random UUID.
     public init(persistedIn persistence: Persistence, anonymousIDFrom sources: [AnonymousIDSource] = []) {
-        ids = PersistedState("identity", in: persistence, context, isShared: true) { [context] in
+        ids = IdentityState(in: persistence, report: context.report) { [context] in
             for source in sources {
                 if let id = source.id { return UserIDs(anonymousID: id) }
             }
@@ -86,16 +86,15 @@ public final class Identity: Processor {
 
     /// The ids. A new anonymous id is on disk before this returns it.
     private var current: UserIDs? {
-        if context.isInherited { return nil }
-        if ids.memory.withLock({ $0.value != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
-        if let ids = ids.memory.withLock(\.value) { return ids }
+        if ids.memory.withLock({ $0.ids != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
+        if let ids = ids.memory.withLock(\.ids) { return ids }
         do throws(SluiceError) {
             try load()
         } catch {
             // prepare() and the verbs do the same again, and can throw.
             return nil
         }
-        return ids.memory.withLock(\.value)
+        return ids.memory.withLock(\.ids)
     }
 
     /// Creates a new anonymous id, as for another user of the same device. The login id stays.
@@ -173,12 +172,12 @@ public final class Identity: Processor {
         if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
             let isDue = ids.memory.withLock { memory in
                 let isDue = memory.isDue(at: event.time)
-                if !isDue { memory.value?.identify(&event) }
+                if !isDue { memory.ids?.identify(&event) }
                 return isDue
             }
             if isDue {
                 ids.refresh()
-                ids.memory.withLock { $0.value?.identify(&event) }
+                ids.memory.withLock { $0.ids?.identify(&event) }
             }
         } else if event.name == UserIDs.SignUp.eventName {
             state.withLock { $0.passedSignUp = event.id }
@@ -205,6 +204,9 @@ public final class Identity: Processor {
         }
     }
 
+    /// Tracks a `$SignUp` that could not be stored before. The ids are stored already.
+    public func finish() async { trackSignUp() }
+
     // MARK: For the verbs
 
     /// - Returns: whether the identity has changed.
@@ -215,11 +217,10 @@ public final class Identity: Processor {
     }
 
     private func load() throws(SluiceError) {
-        try context.checkProcess()
         // Writes a new id.
-        if ids.memory.withLock({ $0.value == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
+        if ids.memory.withLock({ $0.ids == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
         state.withLock { state in
-            if !state.isLoaded { state.signUp = ids.memory.withLock { $0.value?.signUp } }
+            if !state.isLoaded { state.signUp = ids.memory.withLock { $0.ids?.signUp } }
             state.isLoaded = true
         }
     }
@@ -237,7 +238,7 @@ public final class Identity: Processor {
         }
         // A reset or another login may have replaced it.
         guard let signUp = pending,
-            let extras = ids.memory.withLock({ $0.value?.signUp == signUp ? $0.value?.extras : nil })
+            let extras = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids?.extras : nil })
         else { return }
         let isStored = context.track(UserIDs.SignUp.eventName) { event in
             event = signUp.event(with: extras)
@@ -249,7 +250,7 @@ public final class Identity: Processor {
                 context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
             }
         } else {
-            let isPending = ids.memory.withLock { $0.value?.signUp == signUp }
+            let isPending = ids.memory.withLock { $0.ids?.signUp == signUp }
             state.withLock { state in
                 if isPending, state.passedSignUp != signUp.id, state.signUp == nil { state.signUp = signUp }
             }

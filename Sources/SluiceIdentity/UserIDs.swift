@@ -81,7 +81,8 @@ struct UserIDs: Sendable, Equatable {
     }
 }
 
-extension UserIDs: PersistedValue {
+extension UserIDs {
+    /// Returns nil if the object was not made by ``object``, or is incomplete.
     init?(_ object: Properties) {
         guard let anonymousID = object.string("anonymous_id") else { return nil }
         self.init(anonymousID: anonymousID, loginID: object.string("login_id"))
@@ -113,8 +114,8 @@ extension UserIDs: PersistedValue {
         return object
     }
 
-    static var hasDevicePart: Bool { true }
-
+    /// The ids with nothing but the part that belongs to the device.
+    ///
     /// Includes whether somebody has signed up under the anonymous id. Otherwise a backend would join the next user
     /// after a reinstall with the former one.
     var devicePart: UserIDs {

@@ -55,8 +55,6 @@ public final class Sessions: Processor {
         /// Events of a signal that have not been tracked yet.
         var pending: [SessionMachine.Output] = []
         var isLoaded = false
-        /// Whether there is a place for the state, and it could be read.
-        var isKept = false
     }
 
     /// The connection to the pipelines that this is part of.
@@ -83,7 +81,7 @@ public final class Sessions: Processor {
         self.mode = mode
         self.maximumLength = maximumLength
         heartbeat = Heartbeat(every: interval)
-        kept = PersistedState("sessions", in: persistence, context) { SessionFacts() }
+        kept = PersistedState("sessions", in: persistence, initial: SessionFacts(), report: context.report)
         state = Locked(
             State(machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context))))
     }
@@ -94,11 +92,10 @@ public final class Sessions: Processor {
     }
 
     /// The id of the current session; nil before the first one.
-    public var id: String? { context.isInherited ? nil : state.withLock { $0.machine.current?.id } }
+    public var id: String? { state.withLock { $0.machine.current?.id } }
 
     /// Begins a session, which ends the one before.
     public func start() {
-        if context.isInherited { return }
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.start(at: now) })
         save()
@@ -106,7 +103,6 @@ public final class Sessions: Processor {
 
     /// Ends the session. Later events belong to no session until ``start()``, or begin another one if the mode says so.
     public func end() {
-        if context.isInherited { return }
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.endManually(at: now) })
         save()
@@ -114,9 +110,10 @@ public final class Sessions: Processor {
 
     // MARK: Processor
 
-    /// Checks the mode and reads the facts of earlier launches. A failure to read them is reported.
+    /// Checks the mode and reads the facts of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second, and an
+    ///   error of the place where the facts are kept.
     public func prepare() throws {
         guard maximumLength >= .seconds(1) else {
             throw SluiceError(.invalidArgument, "a maximumLength of \(maximumLength): pass at least one second")
@@ -128,22 +125,15 @@ public final class Sessions: Processor {
             }
         case .manual: break
         }
-        let isFirst = state.withLock { state in
-            defer { state.isLoaded = true }
-            return !state.isLoaded
-        }
-        guard isFirst, kept.isPersistent else { return }
-        do throws(SluiceError) {
-            try kept.load()
-            guard let facts = kept.memory.withLock(\.value) else { return }
-            state.withLock { state in
-                state.isKept = true
-                state.machine = SessionMachine(
-                    mode, maximumLength: maximumLength, lastIndex: facts.lastIndex, recovered: facts.session,
-                    makeID: Sessions.newID(context))
-            }
-        } catch {
-            context.report("the sessions of earlier launches can't be read, so they are counted from 1: \(error)")
+        try kept.load()
+        guard kept.isPersistent else { return }
+        let facts = kept.value
+        state.withLock { state in
+            guard !state.isLoaded else { return }
+            state.isLoaded = true
+            state.machine = SessionMachine(
+                mode, maximumLength: maximumLength, lastIndex: facts.lastIndex, recovered: facts.session,
+                makeID: Sessions.newID(context))
         }
     }
 
@@ -196,8 +186,7 @@ public final class Sessions: Processor {
             save()
         case .willTerminate:
             heartbeat.stop()
-            note()
-            if state.withLock(\.isKept) { kept.saveOrReport() }
+            kept.saveOrReport(note)
         case .launched, .willResignActive, .didEnterBackground, .connectivity:
             if !outputs.isEmpty { save() }
         }
@@ -240,43 +229,35 @@ public final class Sessions: Processor {
     // MARK: Across launches
 
     private func startHeartbeat() {
-        guard state.withLock(\.isKept) else { return }
+        guard kept.isPersistent else { return }
         let time = context.time
         heartbeat.start(time) { [weak self] in
             guard let self else { return }
             self.state.withLock { $0.machine.beat(at: time.continuousTime()) }
-            self.note()
-            self.kept.saveOrReport()
+            self.save()
         }
     }
 
     /// Saves the session off the caller's thread, after its events: a crash between the two repeats one, rather than
     /// losing it.
-    private func save() {
-        guard state.withLock(\.isKept) else { return }
-        note()
-        kept.saveLater()
+    private func save() { kept.update(note) }
+
+    /// Copies the machine's facts into the state, unless they still lack those of earlier launches.
+    private func note(_ facts: inout SessionFacts) {
+        let (machine, isLoaded) = state.withLock { ($0.machine, $0.isLoaded) }
+        guard isLoaded else { return }
+        var record = machine.isRecoveredPending ? machine.recovered : nil
+        if let open = machine.open { record = SessionRecord(open, lastTime: wallTime(at: open.last)) }
+        // An unchanged session keeps its time, although the clocks may differ by a millisecond.
+        if let old = facts.session, old.id == record?.id, old.duration == record?.duration { record = old }
+        facts.lastIndex = machine.lastIndex
+        facts.session = record
     }
 
-    private func note() {
-        state.withLock { state in
-            guard state.isKept else { return }
-            let machine = state.machine
-            var record = machine.isRecoveredPending ? machine.recovered : nil
-            if let open = machine.open { record = SessionRecord(open, lastTime: wallTime(at: open.last)) }
-            kept.memory.withLock { memory in
-                var new = SessionFacts()
-                new.lastIndex = machine.lastIndex
-                // An unchanged session keeps its time, although the clocks may differ by a millisecond.
-                if let old = memory.value?.session, old.id == record?.id, old.duration == record?.duration {
-                    record = old
-                }
-                new.session = record
-                memory.value = new
-            }
-        }
+    /// Returns when the facts for the next launch are stored.
+    public func finish() async {
+        heartbeat.stop()
+        save()
+        await kept.finish()
     }
-
-    /// Returns when no write is pending. For tests.
-    package func waitForWrites() async { await kept.waitForWrites() }
 }

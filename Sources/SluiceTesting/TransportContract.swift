@@ -20,7 +20,7 @@ public enum TransportContract {
         timeout: Duration = .seconds(10), _ make: () throws -> some Transport
     ) async throws {
         let transport = try make()
-        try transport.open()
+        try transport.open(TransportObserver())
         let maximum = transport.maximumBatchSize
         let single = Batch(id: 1, events: [try Samples.line(0)])
         let full = Batch(id: 2, events: try Samples.lines(1..<1 + min(100, maximum.events)))

@@ -146,6 +146,17 @@ import Testing
         #expect(launch().loginID == "user")
     }
 
+    @Test("a source that asks the identity for its id gets none, and nothing hangs")
+    func sourceMayAskTheIdentity() {
+        let identity = Locked<Identity?>(nil)
+        let new = Identity(
+            persistedIn: .memory,
+            anonymousIDFrom: [AnonymousIDSource { identity.withLock(\.self)?.anonymousID ?? "first" }])
+        identity.withLock { $0 = new }
+        #expect(new.anonymousID == "first")
+        identity.withLock { $0 = nil }
+    }
+
     @Test("an unreadable place never makes a new user: the id of the other place is used, or there is no id")
     func unreadablePlaceMakesNoNewUser() throws {
         first.state.withLock { $0.cannotRead = true }

@@ -1,9 +1,10 @@
 import Foundation
 import Sluice
-import SluiceIdentity
 import SluiceTesting
 import TestSupport
 import Testing
+
+@testable import SluiceIdentity
 
 /// Several processes, or several instances in one process, that share the file of an identity.
 @Suite struct SharedIdentityTests {
@@ -207,12 +208,7 @@ import Testing
 
     @Test("looking for changes doesn't wait for a verb of another thread")
     func refreshDoesNotWaitForVerbs() throws {
-        struct Value: PersistedValue {
-            init() {}
-            init?(_ object: Properties) {}
-            var object: Properties { [:] }
-        }
-        let state = PersistedState("state", in: .file(directory.path), PluginContext(), isShared: true) { Value() }
+        let state = IdentityState(in: .file(directory.path), report: { _ in }) { UserIDs(anonymousID: "a") }
         try state.change { _ in
             let isDone = DispatchSemaphore(value: 0)
             DispatchQueue.global().async {

@@ -73,7 +73,7 @@ struct VersionTests {
             Recorder(machine: machine)
         }
         for signal in signals { test.pipeline.signal(signal) }
-        await lifecycle.waitForWrites()
+        await lifecycle.finish()
         _ = await test.events()
     }
 

@@ -16,6 +16,7 @@
 /// that are left in a store on disk.
 public final class Pipeline: EventTracking {
     private let path: EventPath
+    private let ending = ProcessorEnding()
     private let allRoutes: [RouteRuntime]
     private let environment: PipelineEnvironment
 
@@ -269,9 +270,13 @@ public final class Pipeline: EventTracking {
         for route in routes { route.setPaused(false) }
     }
 
-    /// Ends the pipeline: accepts no more events, makes the stored ones safe against a loss of power for at most half
-    /// of the time, sends them until the deadline, and closes the stores. The next process delivers the events that are
-    /// left in a store on disk.
+    /// Ends the pipeline: lets the processors finish, accepts no more events, makes the stored ones safe against a loss of
+    /// power, sends them until the deadline, and closes the stores. The next process delivers the events that are left in
+    /// a store on disk.
+    ///
+    /// Processors have at most half of the time, and the loss of power at most half of the rest. Events that a processor
+    /// tracks in ``Processor/finish()`` are sent too. When this method returns, the state of processors is stored, unless a
+    /// diagnostic says that one didn't finish in time.
     ///
     /// This method returns by the deadline even if a transport hangs, and 100 to 200 ms later if a disk hangs. Before
     /// macOS 15 and iOS 18, transports and disks that block as many threads as the device has cores delay it. Later events
@@ -283,8 +288,11 @@ public final class Pipeline: EventTracking {
     @discardableResult
     public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
         if path.isInherited { return ledger }
+        let time = min(max(.zero, deadline), DeliveryPolicy.longest)
+        let end = environment.time.continuousTime() + time
+        let report = path.report
+        await ending.run(path.chains, within: time / 2, environment) { report(.plugin, $0) }
         path.close()
-        let end = environment.time.continuousTime() + min(max(.zero, deadline), DeliveryPolicy.longest)
         await withTaskGroup(of: Void.self) { group in
             for route in routes { group.addTask { await route.shutdown(deadline: end) } }
         }

@@ -34,7 +34,10 @@ final class RouteRuntime: Sendable {
 
     func open() throws(SluiceError) {
         do throws(SluiceError) {
-            try transport.open()
+            try transport.open(
+                TransportObserver { [name, onDiagnostic] in
+                    onDiagnostic(Diagnostic(kind: .note, route: name, message: $0))
+                })
         } catch {
             throw SluiceError(error, from: transport)
         }

@@ -11,9 +11,10 @@
 public protocol Transport: Sendable {
     /// Prepares the transport. Called once for each pipeline, before any batch. The default does nothing.
     ///
+    /// - Parameter observer: receives messages for the host's diagnostics, also later.
     /// - Throws: an error if the transport can't be used, for example because its URL is invalid. The pipeline is then
     ///   not built.
-    func open() throws(SluiceError)
+    func open(_ observer: TransportObserver) throws(SluiceError)
 
     /// Sends the events of `batch`, in order.
     ///
@@ -30,7 +31,7 @@ public protocol Transport: Sendable {
 
 extension Transport {
     /// Does nothing.
-    public func open() throws(SluiceError) {}
+    public func open(_ observer: TransportObserver) throws(SluiceError) {}
     /// Returns no limit.
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
     /// Returns nil.

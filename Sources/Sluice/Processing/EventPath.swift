@@ -453,6 +453,11 @@ final class EventPath: Sendable {
         }
     }
 
+    /// The processors of each chain.
+    var chains: [[any Processor]] {
+        Dictionary(grouping: lines, by: \.chain).values.map { $0.map(\.processor) }
+    }
+
     func close() {
         state.withLock { $0.isOpen = false }
     }

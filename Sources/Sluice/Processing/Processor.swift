@@ -52,6 +52,33 @@ public protocol Processor: Sendable {
     /// - Parameter signal: The signal, on the thread that the host reports it on.
     func emit(for signal: Signal)
 
+    /// Tracks the processor's last events and writes its state. ``Pipeline/shutdown(deadline:)`` calls it once, before it
+    /// closes the pipeline and sends the waiting events.
+    ///
+    /// ```swift
+    /// /// Tracks how long the pipeline was in use.
+    /// final class Uptime: Processor {
+    ///     let context = PluginContext()
+    ///     private let begin = ContinuousClock.now
+    ///
+    ///     func process(_ event: inout Event) -> Disposition { .keep }
+    ///
+    ///     func finish() async {
+    ///         context.track("End", ["seconds": .int((ContinuousClock.now - begin).components.seconds)])
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Wait for the state of your plugin here, if it has one: see ``PersistedState``.
+    ///
+    /// Within a chain, processors finish one after the other, from the last line to the first, as they do for a signal of
+    /// leaving. Chains finish at the same time, so a route never waits for the processors of another one. At most half of
+    /// the time of the shutdown is for this, so return soon.
+    ///
+    /// A processor can get events of other processors after it has finished. A ``PersistedState`` then writes each change
+    /// before it returns.
+    func finish() async
+
     /// Whether it is always a mistake to list two processors of this type in a pipeline. False by default.
     ///
     /// Listing the same object twice is always a mistake.
@@ -76,6 +103,9 @@ extension Processor {
     ///
     /// - Parameter signal: The signal.
     public func emit(for signal: Signal) {}
+
+    /// Does nothing.
+    public func finish() async {}
 
     /// Returns false.
     public static var isUnique: Bool { false }

@@ -24,6 +24,8 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
         public static let inputOutput = Code(rawValue: "inputOutput")
         /// The bytes aren't a valid line of this package.
         public static let malformedLine = Code(rawValue: "malformedLine")
+        /// Stored state has a version that this program can't read.
+        public static let otherVersion = Code(rawValue: "otherVersion")
         /// The object was used after it had been shut down.
         public static let shutDown = Code(rawValue: "shutDown")
         /// A system library that this plugin needs isn't installed.

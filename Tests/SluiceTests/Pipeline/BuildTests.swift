@@ -31,7 +31,7 @@ import Testing
     }
 
     struct Unusable: Transport {
-        func open() throws(SluiceError) { throw BuildTests.unavailable }
+        func open(_ observer: TransportObserver) throws(SluiceError) { throw BuildTests.unavailable }
         func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
     }
 

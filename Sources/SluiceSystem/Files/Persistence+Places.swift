@@ -1,15 +1,17 @@
+package import SluiceEvents
+
 extension Persistence.Place {
-    /// See ``Persistence/CustomPlace``.
-    var keepsDevicePart: Bool {
+    /// See ``Sluice/Persistence/CustomPlace``.
+    package var keepsDevicePart: Bool {
         if case .custom(let place) = self { place.keepsDevicePart } else { false }
     }
 
-    var isBound: Bool {
+    package var isBound: Bool {
         if case .custom(let place) = self { place.device != nil } else { false }
     }
 
     /// Whether other processes may write to it, and their changes can be seen.
-    var isShared: Bool {
+    package var isShared: Bool {
         switch self {
         case .directory: true
         case .custom(let place): place.isShared
@@ -17,18 +19,18 @@ extension Persistence.Place {
     }
 
     /// The id of this device; nil if it is unknown, or if the place isn't bound to a device.
-    var device: String? {
+    package var device: String? {
         if case .custom(let place) = self { place.device?() } else { nil }
     }
 
-    func name(_ item: String) -> String {
+    package func name(_ item: String) -> String {
         switch self {
         case .directory(let directory): "\(directory)/\(item).json"
         case .custom(let place): "\(item) in \(place.name)"
         }
     }
 
-    func read(_ item: String) throws(SluiceError) -> [UInt8]? {
+    package func read(_ item: String) throws(SluiceError) -> [UInt8]? {
         switch self {
         case .directory(let directory): try file(item, in: directory).read()
         case .custom(let place): try attempt("read", item) { try place.read(item) }
@@ -37,7 +39,7 @@ extension Persistence.Place {
 
     /// Returns the bytes of a file, and leaves temporary files alone. Returns nil for other places, and for a file that
     /// is missing or can't be read now.
-    func peek(_ item: String) -> [UInt8]? {
+    package func peek(_ item: String) -> [UInt8]? {
         guard case .directory(let directory) = self else { return nil }
         do throws(SluiceError) {
             return try file(item, in: directory).read(removingAbandonedFiles: false)
@@ -48,12 +50,12 @@ extension Persistence.Place {
     }
 
     /// Takes the lock of a file, until the result is released. See ``StateFile/lock()``.
-    func lock(_ item: String) throws(SluiceError) -> OpenFile? {
+    package func lock(_ item: String) throws(SluiceError) -> OpenFile? {
         guard case .directory(let directory) = self else { return nil }
         return try file(item, in: directory).lock()
     }
 
-    func write(_ item: String, _ bytes: [UInt8]) throws(SluiceError) {
+    package func write(_ item: String, _ bytes: [UInt8]) throws(SluiceError) {
         switch self {
         case .directory(let directory): try file(item, in: directory).write(bytes)
         case .custom(let place): try attempt("written", item) { try place.write(item, bytes) }
@@ -61,7 +63,7 @@ extension Persistence.Place {
     }
 
     /// Removes an item if it is there.
-    func remove(_ item: String) throws(SluiceError) {
+    package func remove(_ item: String) throws(SluiceError) {
         switch self {
         case .directory(let directory): try file(item, in: directory).remove()
         case .custom(let place):
@@ -72,7 +74,15 @@ extension Persistence.Place {
         }
     }
 
-    func unknownDevice(_ item: String) -> SluiceError {
+    /// Keeps damaged bytes under the name of the item with `.corrupt` at the end.
+    ///
+    /// - Returns: A message that reports it.
+    package func keepAside(_ bytes: [UInt8], _ item: String) throws(SluiceError) -> String {
+        try write("\(item).corrupt", bytes)
+        return "\(name(item)) is damaged. It was kept aside as .corrupt; restore a backup if you have one"
+    }
+
+    package func unknownDevice(_ item: String) -> SluiceError {
         SluiceError(
             .storageUnavailable,
             "\(name(item)) can't be read: it is unknown whether this device wrote it. Try again after the first unlock")
