@@ -14,8 +14,6 @@ struct StateAccess: Sendable {
 
     var reader: SegmentReader { SegmentReader(files: files, encryption: configuration.encryption) }
 
-    var now: Duration { configuration.environment.time.continuousTime() }
-
     /// Returns a part of the state, whether the store is open or not.
     func read<Value>(_ body: (StoreState) -> Value) -> Value {
         state.withLock { body($0) }

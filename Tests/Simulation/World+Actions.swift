@@ -10,8 +10,12 @@ extension World {
         bury()
         if lives.isEmpty { start() }
         guard let life = lives.randomElement(using: &random) else { return }
-        let deletion = 99
-        switch deletesOften && chance(4) ? deletion : number(0...102) {
+        if chance(3) { trackDuringSynchronization(life, chance(2) ? .critical : .normal) }
+        let (powerLoss, deletion) = (92, 99)
+        var action = number(0...102)
+        if deletesOften, chance(4) { action = deletion }
+        if losesPowerOften, chance(10) { action = powerLoss }
+        switch action {
         case 0...39: track(life)
         case 40...59: pass()
         case 60...63: flush(life)
@@ -23,7 +27,9 @@ extension World {
         case 88...89: life.process.setFault(nil)
         case 90: life.process.die(after: number(0...40))
         case 91: kill(life)
-        case 92: if chance(2) { losePower() }
+        case powerLoss:
+            if losesPowerOften { synchronizeOften(life) }
+            if chance(2) { losePower() }
         case 93...94: shutdown(life, deadline: .seconds(number(0...20)))
         case 95: if lives.count < 3 { start() }
         case 96: jumpClock()
@@ -54,6 +60,28 @@ extension World {
             }
         }
         if areTogether, let pipeline = life.pipeline { pipeline.trackTogether(trackAll) } else { trackAll() }
+    }
+
+    /// Some intervals pass, and nothing can be delivered.
+    private func synchronizeOften(_ life: Life) {
+        server.setMood(.down)
+        trackDuringSynchronization(life, .critical)
+        // One event: the next one creates a file while the entry of this one's file is synchronized.
+        lastSerial += 1
+        life.track(lastSerial, bytes: number(0...200), priority: .normal)
+        for _ in 0..<number(1...8) {
+            time.advance(by: .milliseconds(50))
+            SerialTasks.run()
+        }
+    }
+
+    /// The drive is busy for a while, and the host goes on.
+    private func trackDuringSynchronization(_ life: Life, _ priority: Event.Priority) {
+        life.process.duringSynchronization = { [unowned self, unowned life] in
+            lastSerial += 1
+            say("life \(life.number) tracks \(lastSerial) during a synchronization")
+            life.track(lastSerial, bytes: number(0...200), priority: priority)
+        }
     }
 
     private func pass() {

@@ -155,8 +155,14 @@ extension TemporaryDirectory {
         return try walk(path).filter { !$0.hasSuffix("/lock") }.map { String($0.dropFirst(path.count + 1)) }.sorted()
     }
 
+    /// The segments of waiting events.
     func segments() throws -> [String] {
-        try files().filter { !$0.contains("/rejected/") }
+        try files().filter { !$0.contains("/rejected-") }
+    }
+
+    /// The segments of dead letters.
+    func letterFiles() throws -> [String] {
+        try files().filter { $0.contains("/rejected-") }
     }
 
     /// Leaves events behind, like a process that has ended.

@@ -57,7 +57,7 @@ struct Replayer: Sendable {
         let now = PipelineEnvironment.systemTime.wallTime()
         var earlier: Set<LetterKey> = []
         _ = DeadLetterList(of: try folder.processes()) { _, letter in
-            earlier.insert(LetterKey(id: letter.event?.id, date: letter.date))
+            if let letter { earlier.insert(LetterKey(id: letter.event.id, date: letter.date)) }
         }
         let store = try makeStore()
         let total = try StoreStatistics(of: folder, at: now).waiting
@@ -98,9 +98,9 @@ struct Replayer: Sendable {
         var (result, reached) = try await sendDeadLetters(where: isMatch)
         // Also those in directories that the store didn't take over: it takes a few at a time.
         let list = try DeadLetterList(of: folder.processes()) { _, letter in
-            guard isMatch(letter.reason, letter.event?.id, letter.date) else { return }
+            guard let letter, isMatch(letter.reason, letter.event.id, letter.date) else { return }
             result.remaining += 1
-            if let id = letter.event?.id, !reached.contains(id) { result.unreached += 1 }
+            if let id = letter.event.id, !reached.contains(id) { result.unreached += 1 }
         }
         for problem in list.problems { report("\(problem)") }
         return result
