@@ -21,7 +21,7 @@ final class BurstGate: Processor {
             guard isClosed else { return .keep }
             guard waiting.count < BurstGate.capacity else { return .drop(.burst) }
             waiting.append(copy)
-            return .hold
+            return context.hold(copy)
         }
     }
 

@@ -147,7 +147,7 @@ public final class AutoProperties: Processor {
 
     /// Reads the network again when the platform reports connectivity.
     public func update(for signal: Signal) {
-        guard case .connectivity = signal else { return }
+        guard signal.connectivity != nil else { return }
         let network = system.network
         state.withLock { $0.setNetwork(network) }
     }

@@ -164,7 +164,7 @@ public final class DurationTimer: Processor {
     /// Pauses and resumes the timers.
     public func update(for signal: Signal) {
         let now = measure.now(context)
-        switch signal {
+        switch signal.kind {
         case .launched(.passive): table.withLock { $0.launchInBackground() }
         case .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }

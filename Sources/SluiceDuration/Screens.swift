@@ -123,7 +123,7 @@ public final class Screens: Processor {
 
     /// Tracks the views and the ends of views that a signal causes.
     public func emit(for signal: Signal) {
-        switch signal {
+        switch signal.kind {
         case .launched(.passive), .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
         case .launched(.foreground), .willResignActive, .connectivity: break

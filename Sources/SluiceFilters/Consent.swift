@@ -56,6 +56,16 @@ public final class Consent: Processor {
         }
     }
 
+    /// The treatment of events before the user has answered.
+    public enum WhilePending: Sendable, Hashable {
+        /// Events continue. Use this where the user can only opt out.
+        case keep
+        /// Events end, and are counted as ``Sluice/DropReason/consentPending``.
+        case drop
+        /// Events wait for the answer.
+        case hold
+    }
+
     private struct Held {
         var events: [Event] = []
         var bytes = 0
@@ -63,7 +73,7 @@ public final class Consent: Processor {
 
     /// Connects this plugin to its pipelines.
     public let context = PluginContext()
-    private let whilePending: Disposition
+    private let whilePending: WhilePending
     private let maximumBytes: Int
     private let answer: PersistedState<Answer>
     private let waiting = Locked(Held())
@@ -77,15 +87,14 @@ public final class Consent: Processor {
     ///
     /// - Parameters:
     ///   - persistence: Where to keep the answer.
-    ///   - disposition: The treatment of events before the user has answered. Pass `.keep` where the user can only opt
-    ///     out.
+    ///   - whilePending: The treatment of events before the user has answered.
     ///   - maximumBytes: The most bytes of JSON that `.hold` keeps. Further events are dropped as
     ///     ``Sluice/DropReason/consentPending``.
     public init(
-        persistedIn persistence: Persistence, whilePending disposition: Disposition = .drop(.consentPending),
+        persistedIn persistence: Persistence, whilePending: WhilePending = .drop,
         holdingUpTo maximumBytes: Int = 1_048_576
     ) {
-        whilePending = disposition
+        self.whilePending = whilePending
         self.maximumBytes = maximumBytes
         answer = PersistedState(
             "consent", in: persistence, initial: .pending, ifDamaged: .lost, report: context.report)
@@ -132,7 +141,7 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The denial then lasts until the process ends.
     public func deny() throws(SluiceError) {
-        defer { for event in takeHeld() { context.drop(event, .consentDenied) } }
+        defer { for event in takeHeld() { context.drop(event, because: .consentDenied) } }
         // In memory first: nothing passes while the disk is busy or if it fails.
         try answer.save { $0 = .denied }
     }
@@ -155,7 +164,7 @@ public final class Consent: Processor {
                 return .drop(.consentPending)
             }
             held.events.append(event)
-            return .hold
+            return context.hold(event)
         }
     }
 
@@ -168,7 +177,12 @@ public final class Consent: Processor {
         case .granted: .keep
         case .denied: .drop(.consentDenied)
         case .lost where whilePending == .keep: .drop(.consentPending)
-        case .pending, .lost: whilePending == .hold ? nil : whilePending
+        case .pending, .lost:
+            switch whilePending {
+            case .keep: .keep
+            case .drop: .drop(.consentPending)
+            case .hold: nil
+            }
         }
     }
 

@@ -21,8 +21,7 @@ extension DeliveryPolicy {
     /// are sent up to three at a time, and therefore unordered. Retries wait 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min.
     public static let appCenter = DeliveryPolicy(
         batch: BatchSize(events: 50, bytes: 262_144), flushCount: 50, flushInterval: .seconds(6),
-        flushIntervals: .seconds(6) ... .seconds(86_400), countsAtLongIntervals: false,
-        criticalInterval: .seconds(3), sendsCriticalEventsAlone: true,
+        flushIntervals: .seconds(6) ... .seconds(86_400),
         backOffSteps: [
             .seconds(5) ... .seconds(10), .seconds(150) ... .seconds(300), .seconds(600) ... .seconds(1_200),
         ],

@@ -28,7 +28,6 @@ public final class HTTPTransport: Transport {
     private let client: any HTTPClient
     private let compresses: Bool
     let clock: ClockCorrection?
-    private let status = Locked<Int?>(nil)
 
     /// Creates a transport. The arguments are validated when you build the pipeline.
     ///
@@ -53,9 +52,6 @@ public final class HTTPTransport: Transport {
     /// The largest batch that the format's backend accepts.
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
 
-    /// The status of the last response, such as 503. Nil before the first one.
-    public var lastStatus: Int? { status.withLock(\.self) }
-
     /// How far the server's clock is ahead of this system's wall clock. Zero while both can agree. Nil before the first
     /// response, or if ``Configuration/clockCorrection`` is off.
     public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
@@ -67,7 +63,7 @@ public final class HTTPTransport: Transport {
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
     ///   kept.
-    public func open(_ observer: TransportObserver = TransportObserver()) throws(SluiceError) {
+    public func open(_ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()) throws(SluiceError) {
         try HTTPURL.check(url)
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
@@ -118,7 +114,7 @@ public final class HTTPTransport: Transport {
             unsendable = format.unsendable(in: batch, of: blank) { _ in true }
             request = encode(batch.without(unsendable.keys), into: blank)
         }
-        var verdicts = Verdicts.all(.tooLarge)
+        var verdicts = Verdicts.all(.tooLarge())
         if let request {
             do {
                 verdicts = try await send(request, with: batch.without(unsendable.keys))
@@ -155,7 +151,6 @@ public final class HTTPTransport: Transport {
         try request.check()
         let begin = clock?.now
         let response = try await client.send(request)
-        status.withLock { $0 = response.status }
         if let begin { clock?.note(response, since: begin) }
         return format.verdicts(for: batch, from: response).explained(by: response)
     }

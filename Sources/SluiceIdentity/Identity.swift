@@ -136,7 +136,7 @@ public final class Identity: Processor {
     /// the app. A `$SignUp` that is pending is not tracked. The new anonymous id is always a random UUID, and never
     /// comes from an ``AnonymousIDSource``.
     ///
-    /// Events that are stored already stay, with the ids that they have: call ``Sluice/Pipeline/deleteAll()`` after
+    /// Events that are stored already stay, with the ids that they have: call ``Sluice/Pipeline/deleteWaitingEvents()`` after
     /// this to delete them. The state of other plugins stays, and so do events and profiles at the receiver: call
     /// `profile.delete()` before this to request their removal.
     ///
@@ -190,7 +190,7 @@ public final class Identity: Processor {
 
     /// Takes over changes of other processes that share the file.
     public func update(for signal: Signal) {
-        switch signal {
+        switch signal.kind {
         case .launched, .didBecomeActive: ids.refresh()
         case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break
         }
@@ -198,7 +198,7 @@ public final class Identity: Processor {
 
     /// Tracks a `$SignUp` that could not be stored before, for example without the user's consent.
     public func emit(for signal: Signal) {
-        switch signal {
+        switch signal.kind {
         case .didBecomeActive, .didEnterBackground: trackSignUp()
         case .launched, .willResignActive, .willTerminate, .connectivity: break
         }

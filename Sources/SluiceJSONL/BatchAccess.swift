@@ -10,8 +10,8 @@ struct BatchAccess: Sendable {
         self.deadLetters = deadLetters
     }
 
-    func next(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        var draft = BatchDraft(size, atLeast: priority)
+    func next(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        var draft = BatchDraft(size)
         var step = try access.perform { state throws(SluiceError) in try state.begin(&draft) }
         while true {
             switch step {

@@ -31,17 +31,14 @@ struct BatchPart {
 struct BatchDraft {
     /// The requested size.
     let size: BatchSize
-    /// The lowest priority to take.
-    let priority: Event.Priority
     private(set) var parts: [BatchPart] = []
     /// Segments are joined up to this size.
     private var limit: BatchSize
     private var count = 0
     private var bytes = 0
 
-    init(_ size: BatchSize, atLeast priority: Event.Priority) {
+    init(_ size: BatchSize) {
         self.size = size
-        self.priority = priority
         limit = size
     }
 

@@ -30,7 +30,7 @@ struct Batches {
         _ = stored.oldestWaiting(.rejected)
         var failure: FileError?
         repeat {
-            for lane in Lane.allCases.reversed() where lane >= Lane(draft.priority) {
+            for lane in Lane.allCases.reversed() where lane >= Lane(.normal) {
                 if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
                 do throws(FileError) {
                     try appenders.close(lane, at: stored.configuration.now, &stored)
@@ -39,7 +39,7 @@ struct Batches {
                 }
                 if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
             }
-        } while draft.priority == .normal && findMore(&appenders, &stored)
+        } while findMore(&appenders, &stored)
         if let failure {
             throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
         }

@@ -89,7 +89,9 @@ public final class JSONLStore: Store {
     ///   file or a symbolic link, or belongs to another user, or if its files can't be synchronized and the durability
     ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
     ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
-    public func open(_ observer: StoreObserver) throws(SluiceError) {
+    public func open(
+        _ observer: StoreObserver = StoreObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws(SluiceError) {
         try configuration.validate()
         try access.use { state throws(SluiceError) in try state.open(observer) }
         deadLetterAccess.readEarlier()
@@ -167,8 +169,8 @@ public final class JSONLStore: Store {
     ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again
     ///   by the next call when nothing else waits, which delivery makes after the next event. If that succeeds, its events
     ///   count as recovered and come after later ones.
-    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        try batchAccess.next(size, atLeast: priority)
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        try batchAccess.next(size)
     }
 
     /// Removes the batch's files.
@@ -201,7 +203,7 @@ public final class JSONLStore: Store {
     /// Writes buffered events, and leaves all events to the next process.
     ///
     /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, so that a shutdown keeps its
-    /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(deadline:)`` does.
+    /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(timeout:)`` does.
     public func close() {
         deadLetterAccess.finish()
         if configuration.interval != nil { synchronizer.runBriefly() }

@@ -32,7 +32,10 @@ struct StateAccess: Sendable {
         var hasNotes = false
         defer { if hasNotes { reportNotes() } }
         return try state.withLock { state throws(Failure) in
-            defer { hasNotes = !state.stored.notes.isEmpty }
+            defer {
+                state.stored.reportUnread()
+                hasNotes = !state.stored.notes.isEmpty
+            }
             return try body(&state)
         }
     }

@@ -104,7 +104,7 @@ struct StoreState {
     var backlog: Backlog {
         let usage = stored.index.events + appenders.usageOfEvents
         return Backlog(
-            events: usage.count, bytes: usage.eventBytes + usage.unreadBytes, unreadBytes: usage.unreadBytes,
+            events: usage.count, bytes: usage.eventBytes + usage.unreadBytes,
             deadLetters: stored.index.deadLetters.count + appenders.usage(.rejected).count
                 + stored.deadLetters.pending.count)
     }

@@ -10,6 +10,8 @@ struct StoredFiles {
     var directories: Directories
     var index = SegmentIndex()
     var deadLetters = DeadLetters()
+    /// The size of unread segments that the observer knows.
+    private var reportedUnread = 0
     /// Segments that are accounted for, but whose files could not be removed yet.
     private(set) var unremoved: [Segment] = []
     /// Adopted directories without events, whose dead letters could not be moved yet.
@@ -19,6 +21,14 @@ struct StoredFiles {
         self.configuration = configuration
         self.files = files
         directories = Directories(configuration, files: files)
+    }
+
+    /// Tells the observer the size of unread segments if it has changed.
+    mutating func reportUnread() {
+        let bytes = index.events.unreadBytes
+        guard bytes != reportedUnread else { return }
+        reportedUnread = bytes
+        observer.unread(bytes)
     }
 
     mutating func takeNotes() -> [String] {

@@ -113,7 +113,7 @@ public final class LifecycleEvents: Processor {
             }
         }
         // After the events: a crash between the two repeats one, rather than losing it.
-        switch signal {
+        switch signal.kind {
         case .didBecomeActive:
             kept.update(note)
             startHeartbeat()

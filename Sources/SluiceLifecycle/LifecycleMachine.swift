@@ -78,7 +78,7 @@ struct LifecycleMachine {
 
     mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
         var outputs = recoverUnfinished() + takeVersionEvents()
-        switch signal {
+        switch signal.kind {
         case .launched(.passive):
             guard !hasStarted, !hasStartedPassively else { break }
             hasStartedPassively = true

@@ -10,8 +10,8 @@
     /// let signals = ProcessSignals(to: pipeline)     // keep it as long as the process runs
     /// ```
     ///
-    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send until the deadline. After that the process ends with
-    /// the same signal. A second signal ends it immediately. The deadline holds even if you block every thread of the
+    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send until the timeout. After that the process ends with
+    /// the same signal. A second signal ends it immediately. The timeout holds even if you block every thread of the
     /// concurrency pool; nothing is sent then.
     ///
     /// While it exists, the signals' default actions are off. A signal that the process ignored before, as under `nohup`,
@@ -25,20 +25,20 @@
         /// - Parameters:
         ///   - pipelines: The pipelines of the process. They are not kept alive.
         ///   - numbers: The numbers of the signals.
-        ///   - deadline: The longest time for sending, by the continuous clock and by the clock that stops while the machine
+        ///   - timeout: The longest time for sending, by the continuous clock and by the clock that stops while the machine
         ///     sleeps.
         ///   - end: Called last, once. By default the process ends with the signal.
         public convenience init(
             to pipelines: Pipeline..., on numbers: [Int32] = ProcessSignals.terminations,
-            deadline: Duration = .seconds(5),
+            timeout: Duration = .seconds(5),
             then end: @escaping @Sendable (_ number: Int32) -> Void = ProcessSignals.endProcess
         ) {
-            self.init(to: pipelines, on: numbers, deadline: deadline, after: ProcessSignals.dispatch, then: end)
+            self.init(to: pipelines, on: numbers, timeout: timeout, after: ProcessSignals.dispatch, then: end)
         }
 
         /// Listens with another `timer`, which calls a closure after a time on a thread outside the concurrency pool.
         package init(
-            to pipelines: [Pipeline], on numbers: [Int32], deadline: Duration,
+            to pipelines: [Pipeline], on numbers: [Int32], timeout: Duration,
             after timer: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
             then end: @escaping @Sendable (_ number: Int32) -> Void
         ) {
@@ -57,13 +57,13 @@
                     return progress == .running
                 }
                 guard isFirst else { return finish(number) }
-                timer(deadline) { finish(number) }
+                timer(timeout) { finish(number) }
                 let pipelines = targets.compactMap(\.pipeline)
                 // A queue of its own: the signals' queue must receive the next one, and the pool may be blocked.
                 DispatchQueue(label: "sluice.termination").async {
                     for pipeline in pipelines { pipeline.signal(.willTerminate) }
                     Task {
-                        await ProcessSignals.shutDown(pipelines, deadline)
+                        await ProcessSignals.shutDown(pipelines, timeout)
                         finish(number)
                     }
                 }
@@ -89,9 +89,9 @@
             DispatchQueue(label: "sluice.deadline").asyncAfter(deadline: .now() + interval, execute: body)
         }
 
-        private static func shutDown(_ pipelines: [Pipeline], _ deadline: Duration) async {
+        private static func shutDown(_ pipelines: [Pipeline], _ timeout: Duration) async {
             await withTaskGroup(of: Void.self) { group in
-                for pipeline in pipelines { group.addTask { await pipeline.shutdown(deadline: deadline) } }
+                for pipeline in pipelines { group.addTask { await pipeline.shutdown(timeout: timeout) } }
             }
         }
 

@@ -67,7 +67,7 @@ struct SessionMachine {
     }
 
     mutating func receive(_ signal: Signal, at now: Duration) -> [Output] {
-        switch signal {
+        switch signal.kind {
         case .launched(let launch):
             if launch == .passive { backgroundSince = backgroundSince ?? now }
             return renewIfNeeded(at: now)

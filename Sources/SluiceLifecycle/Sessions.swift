@@ -180,7 +180,7 @@ public final class Sessions: Processor {
             return signal == .willTerminate ? state.pending + state.machine.receive(signal, at: now) : state.pending
         }
         track(outputs)
-        switch signal {
+        switch signal.kind {
         case .didBecomeActive:
             startHeartbeat()
             save()
@@ -214,8 +214,11 @@ public final class Sessions: Processor {
         func configure(_ event: inout Event) {
             if let time { event.time = time }
         }
-        if let event { context.insert(name, properties, before: event, configure: configure) }
-        context.track(name, properties, exceptWhere: event, configure: configure)
+        if let event {
+            context.insert(name, properties, before: event, configure: configure)
+        } else {
+            context.track(name, properties, configure: configure)
+        }
     }
 
     /// The time that the wall clock would have shown at an earlier moment, by its time now.

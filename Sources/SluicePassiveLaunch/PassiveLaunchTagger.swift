@@ -28,7 +28,7 @@ public final class PassiveLaunchTagger: Processor {
 
     /// Notes how the app was launched, and that it became active.
     public func update(for signal: Signal) {
-        switch signal {
+        switch signal.kind {
         case .launched(.passive): isPassive.withLock { $0 = true }
         case .launched(.foreground), .didBecomeActive: isPassive.withLock { $0 = false }
         case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break

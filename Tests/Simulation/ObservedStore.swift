@@ -25,8 +25,8 @@ final class ObservedStore: Store {
         self.time = time
     }
 
-    func open(_ observer: StoreObserver) throws(SluiceError) {
-        try process.use { () throws(SluiceError) in try base.open(observer) }
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try process.use { () throws(SluiceError) in try base.open(observer, in: environment) }
     }
 
     func append(_ line: EventLine) throws(SluiceError) {
@@ -67,8 +67,8 @@ final class ObservedStore: Store {
                 excuse: process.isUnreliable ? "deleted unnoticed" : nil))
     }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        let batch = try process.use { () throws(SluiceError) in try base.nextBatch(size, atLeast: priority) }
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        let batch = try process.use { () throws(SluiceError) in try base.nextBatch(size) }
         if let batch, !process.isDead { books.handedOut(batch, in: life) }
         return batch
     }

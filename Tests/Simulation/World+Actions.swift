@@ -53,9 +53,8 @@ extension World {
                 + (areTogether ? ", together" : ""))
         let trackAll = {
             for _ in 0..<count where !life.process.isDead {
-                self.lastSerial += 1
                 let bytes = isFlood ? self.number(0...7_000) : self.number(0...200)
-                life.track(self.lastSerial, bytes: bytes, priority: self.chance(4) ? .critical : .normal)
+                self.trackOne(life, bytes: bytes, priority: self.chance(4) ? .critical : .normal)
                 if self.chance(3) { SerialTasks.run(self.number(0...6)) }
             }
         }
@@ -84,6 +83,18 @@ extension World {
         }
     }
 
+    /// The host tracks an event, the plugin of the route does, or the plugin inserts one before the host's.
+    private func trackOne(_ life: Life, bytes: Int, priority: Event.Priority) {
+        lastSerial += 1
+        switch number(0...15) {
+        case 0: life.plugin.track(lastSerial, priority: priority)
+        case 1:
+            lastSerial += 1
+            life.track(lastSerial, bytes: bytes, priority: priority, inserting: lastSerial - 1)
+        default: life.track(lastSerial, bytes: bytes, priority: priority)
+        }
+    }
+
     private func pass() {
         let seconds = [1, 3, 15, 60, 400, 86_400].randomElement(using: &random) ?? 1
         say("\(seconds) s pass")
@@ -109,7 +120,7 @@ extension World {
         // What was evicted or had expired, and could not be removed, does not wait any more, and is not deleted.
         let (books, process) = (books, life.process)
         Task {
-            let isDone = await pipeline.deleteAll()
+            let isDone = await pipeline.deleteWaitingEvents()
             let isReliable = !process.hadFaults && !process.isDead
             if !isDone, isReliable, !books.isShutDown(deletion.life) {
                 books.violated("life \(deletion.life) gets false from deleteAll() without a reason")
@@ -127,9 +138,9 @@ extension World {
         Task {
             do {
                 if isReplay {
-                    try await pipeline.replay { $0.id % share == 0 }
+                    try await pipeline.replayDeadLetters { $0.id % share == 0 }
                 } else {
-                    try await pipeline.discard { $0.id % share == 0 }
+                    try await pipeline.discardDeadLetters { $0.id % share == 0 }
                 }
             } catch {
                 // A disk that fails, or a pipeline that has ended.
@@ -227,7 +238,7 @@ extension World {
         lastSerial += 1
         last.track(lastSerial, bytes: 10, priority: .normal)
         // A route whose receiver refused everything is on hold; a flush ends that. Without a failure, the interval is enough.
-        if let pipeline = last.pipeline, pipeline.ledger.routes[0].lastFailure != nil {
+        if let pipeline = last.pipeline, pipeline.ledger.routes[0].attempts.lastFailure != nil {
             Task { await pipeline.flush() }
         }
         pass(minutes: 1, until: { false })

@@ -111,7 +111,7 @@ final class World {
         let end = time.continuousTime() + deadline
         let result = Locked<Ledger?>(nil)
         Task {
-            let ledger = await pipeline.shutdown(deadline: deadline)
+            let ledger = await pipeline.shutdown(timeout: deadline)
             result.withLock { $0 = ledger }
         }
         SerialTasks.run()

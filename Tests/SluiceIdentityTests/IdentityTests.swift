@@ -109,17 +109,6 @@ struct IdentityTests {
         #expect(throws: SluiceError.self) { try identity.join("type", id) }
     }
 
-    @Test("one identity serves two pipelines")
-    func identityServesTwoPipelines() async throws {
-        let identity = try Identity.loggedIn("a")
-        let first = try TestPipeline { identity }
-        let second = try TestPipeline { identity }
-        first.pipeline.track("Event")
-        second.pipeline.track("Event")
-        let ids = try await [first.event().distinctID, second.event().distinctID]
-        #expect(ids == ["a", "a"])
-    }
-
     @Test("a second identity in one pipeline is an error")
     func secondIdentityThrows() throws {
         #expect(throws: SluiceError.self) {

@@ -53,11 +53,11 @@ import Testing
                         transport
                     }
                     await pipeline.flush()
-                    await pipeline.shutdown(deadline: .zero)
+                    await pipeline.shutdown(timeout: .zero)
                     return try transport.accepted().map(\.name)
                 }
                 #expect(try await delivered() == [])
-                await first.shutdown(deadline: .zero)
+                await first.shutdown(timeout: .zero)
                 #expect(try await delivered() == ["Parent"])
             }
         }
@@ -91,13 +91,13 @@ import Testing
                         _exit(changed)
                     }
                     #expect(ForkedChild.wait(for: child))
-                    await pipeline.shutdown(deadline: .zero)
+                    await pipeline.shutdown(timeout: .zero)
                     let transport = ScriptedTransport()
                     let next = try Pipeline {
                         JSONLStore(at: directory.path)
                         transport
                     }
-                    await next.shutdown(deadline: .seconds(10))
+                    await next.shutdown(timeout: .seconds(10))
                     #expect(try Set(transport.accepted().map(\.name)) == ["Parent", "Child"])
                 }
             }

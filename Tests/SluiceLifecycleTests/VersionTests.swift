@@ -251,17 +251,6 @@ struct VersionTests {
         _ = await test.events()
     }
 
-    @Test("one processor in two pipelines tracks the event in both, with one id")
-    func twoPipelinesHaveOneEvent() async throws {
-        let lifecycle = LifecycleEvents(persistedIn: Machine().persistence, appVersion: "1.0")
-        let tests = try [TestPipeline { lifecycle }, TestPipeline { lifecycle }]
-        for test in tests { test.pipeline.signal(.launched(.foreground)) }
-        var events: [Event] = []
-        for test in tests { events += await test.events() }
-        try #require(events.map(\.name) == ["$AppInstall", "$AppInstall"])
-        #expect(events[0].id == events[1].id)
-    }
-
     @Test(
         "a version that is no version throws",
         arguments: [("1", String(repeating: "1", count: 256)), (String(repeating: "1", count: 256), nil)])

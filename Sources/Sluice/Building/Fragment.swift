@@ -59,4 +59,16 @@ public struct Route {
         self.delivery = delivery
         self.stages = stages
     }
+
+    func runtime(
+        defaultPolicy: DeliveryPolicy, environment: PipelineEnvironment,
+        onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
+    ) throws(SluiceError) -> RouteRuntime {
+        guard let store = stages.store, let transport = stages.transport else {
+            throw SluiceError(.invalidPipeline, "the route \"\(name)\" lacks a store or a transport")
+        }
+        return try RouteRuntime(
+            named: name, store, transport, policy: delivery ?? defaultPolicy, environment: environment,
+            onDiagnostic: onDiagnostic)
+    }
 }

@@ -12,11 +12,14 @@
 /// ```
 ///
 /// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
-/// ``shutdown(deadline:)`` before the process ends, to send as much as possible. The next process delivers the events
+/// ``shutdown(timeout:)`` before the process ends, to send as much as possible. The next process delivers the events
 /// that are left in a store on disk.
 public final class Pipeline: EventTracking {
     private let path: EventPath
     private let ending = ProcessorEnding()
+    /// The chain that all routes share, then those of the routes.
+    private let chains: [Chain]
+    private let places: ProcessorPlaces
     private let allRoutes: [RouteRuntime]
     private let environment: PipelineEnvironment
 
@@ -53,24 +56,30 @@ public final class Pipeline: EventTracking {
         try plan.validate()
         self.environment = environment
         let routes = try plan.routes.map { route in
-            try RouteRuntime(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
+            try route.runtime(defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
         }
+        let path = EventPath(
+            routes: routes.count, maximumEventBytes: maximumEventBytes, environment: environment,
+            onDiagnostic: onDiagnostic, onTrace: onTrace)
+        places = try ProcessorPlaces(plan)
+        chains = plan.chains(to: routes, in: path)
         allRoutes = routes
-        path = EventPath(
-            plan, routes, maximumEventBytes: maximumEventBytes, environment: environment, onDiagnostic: onDiagnostic,
-            onTrace: onTrace)
+        self.path = path
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
-        try path.prepare()
+        for chain in chains { try chain.prepare() }
         for route in routes { route.start() }
     }
 
     deinit {
         if path.isInherited {
-            // Releasing stages and stores can take their locks, so they stay as they are until the process ends.
-            _ = Unmanaged.passRetained(path)
+            // Releasing processors and stores can take their locks, so they stay as they are until the process ends.
+            for chain in chains { _ = Unmanaged.passRetained(chain) }
+            return
         }
         for route in routes { route.close() }
+        // Before the processors are released: another object can get the address of one that is gone.
+        places.release()
     }
 
     /// The routes; none in the child of a `fork`, which leaves them to its parent.
@@ -103,7 +112,7 @@ public final class Pipeline: EventTracking {
         id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
     ) -> EventID {
-        path.track(name, properties, priority, id: id, configure).id
+        chains[0].track(name, properties, priority, id: id, configure).id
     }
 
     /// Stores the events that `body` tracks together. Use it for many events at once, such as records of the past: a
@@ -136,7 +145,7 @@ public final class Pipeline: EventTracking {
 
     /// Counts events that were tracked before the pipeline was built, and are lost. For platform adapters.
     package func drop(_ count: Int, _ reason: DropReason) {
-        if !path.isInherited { path.drop(count, reason) }
+        path.dropUnentered(count, reason)
     }
 
     // MARK: The host's platform
@@ -150,8 +159,17 @@ public final class Pipeline: EventTracking {
     ///
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
-        if path.isInherited { return }
-        path.receive(signal)
+        guard path.isOpen else { return }
+        let processors = chains.flatMap(\.processors)
+        path.storingOneByOne {
+            if signal.isLeaving {
+                for processor in processors.reversed() { processor.emit(for: signal) }
+                for processor in processors { processor.update(for: signal) }
+            } else {
+                for processor in processors { processor.update(for: signal) }
+                for processor in processors { processor.emit(for: signal) }
+            }
+        }
         for route in routes { route.receive(signal) }
     }
 
@@ -174,27 +192,37 @@ public final class Pipeline: EventTracking {
     // MARK: Delivery
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
-    /// failed. While critical events arrive faster than they are sent, it waits for a moment without them.
+    /// failed. It can also wait for events that are tracked during the flush: for at most one batch. While critical
+    /// events arrive faster than they are sent, it waits for a moment without them.
     ///
+    /// ```swift
+    /// let report = await pipeline.flush(timeout: .seconds(3))
+    /// if !report.isComplete { print("\(report.waiting) events still wait") }
+    /// ```
+    ///
+    /// - Parameter timeout: The longest time to wait, by the continuous clock. Sending goes on after it. Nil waits as long
+    ///   as it takes.
     /// - Returns: The results of all routes together.
     @discardableResult
-    public func flush() async -> FlushReport {
-        let before = ledger
-        if path.isInherited { return FlushReport(from: before, to: before) }
+    public func flush(timeout: Duration? = nil) async -> FlushReport {
+        if path.isInherited { return FlushReport(from: ledger, to: ledger) }
+        let before = await ledgerOnOwnThread
+        let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
         await withTaskGroup(of: Void.self) { group in
-            for route in routes { group.addTask { await route.flush() } }
+            for route in routes { group.addTask { await route.flush(until: end) } }
         }
-        return FlushReport(from: before, to: ledger)
+        return FlushReport(from: before, to: await ledgerOnOwnThread)
     }
 
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``.
     ///
-    /// Batches in flight are awaited first, and may be delivered. Dead letters stay: see ``discard(route:where:)``.
+    /// Batches in flight are awaited first, and may be delivered. Dead letters stay: see
+    /// ``discardDeadLetters(route:where:)``.
     ///
     /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a
-    ///   store could not read or remove something, which the diagnostics report. Call it again in the next launch then.
+    ///   store could not read or remove something, which the diagnostics report. Call it in the next launch then.
     @discardableResult
-    public func deleteAll() async -> Bool {
+    public func deleteWaitingEvents() async -> Bool {
         if path.isInherited { return false }
         return await withTaskGroup(of: Bool.self) { group in
             for route in routes { group.addTask { await route.deleteAll() } }
@@ -206,14 +234,26 @@ public final class Pipeline: EventTracking {
 
     /// Returns the dead letters, oldest first: events that the receiver rejected.
     ///
+    /// ```swift
+    /// for letter in try await pipeline.deadLetters() {
+    ///     print(letter.date, letter.reason, try letter.event().name)
+    /// }
+    /// ```
+    ///
     /// - Parameter route: The name of a route; nil for all routes.
     /// - Returns: The dead letters of all stores, including those of earlier processes.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read.
-    public func deadLetters(route: String? = nil) async throws -> [DeadLetter] {
-        try named(route).flatMap { try $0.deadLetters() }
+    public func deadLetters(route: String? = nil) async throws(SluiceError) -> [DeadLetter] {
+        var letters: [DeadLetter] = []
+        for route in try named(route) { letters += try await DeadLetterAccess(route).all() }
+        return letters
     }
 
-    /// Turns dead letters back into waiting events, and delivers them again.
+    /// Turns dead letters back into waiting events, and delivers them once more.
+    ///
+    /// ```swift
+    /// try await pipeline.replayDeadLetters { $0.reason.contains("HTTP 400") }
+    /// ```
     ///
     /// - Parameters:
     ///   - route: The name of a route; nil for all routes.
@@ -221,24 +261,32 @@ public final class Pipeline: EventTracking {
     /// - Returns: The number of events that wait again.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
     @discardableResult
-    public func replay(
-        route: String? = nil, where isMatch: (DeadLetter) -> Bool = { _ in true }
-    ) async throws -> Int {
-        try named(route).reduce(0) { try $0 + $1.replay(where: isMatch) }
+    public func replayDeadLetters(
+        route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool = { _ in true }
+    ) async throws(SluiceError) -> Int {
+        var count = 0
+        for route in try named(route) { count += try await DeadLetterAccess(route).replay(where: isMatch) }
+        return count
     }
 
     /// Deletes dead letters for good.
     ///
+    /// ```swift
+    /// try await pipeline.discardDeadLetters { $0.date < lastWeek }
+    /// ```
+    ///
     /// - Parameters:
     ///   - route: The name of a route; nil for all routes.
-    ///   - isMatch: Selects the dead letters. All of them by default.
+    ///   - isMatch: Selects the dead letters.
     /// - Returns: The number of deleted dead letters.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
     @discardableResult
-    public func discard(
-        route: String? = nil, where isMatch: (DeadLetter) -> Bool = { _ in true }
-    ) async throws -> Int {
-        try named(route).reduce(0) { try $0 + $1.discard(where: isMatch) }
+    public func discardDeadLetters(
+        route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool
+    ) async throws(SluiceError) -> Int {
+        var count = 0
+        for route in try named(route) { count += try await DeadLetterAccess(route).discard(where: isMatch) }
+        return count
     }
 
     private func named(_ name: String?) throws(SluiceError) -> [RouteRuntime] {
@@ -252,22 +300,28 @@ public final class Pipeline: EventTracking {
         return named
     }
 
-    /// Changes the flush interval of all routes, and sends the waiting events.
+    /// Changes the triggers of all routes at run time, and sends the waiting events.
     ///
-    /// - Parameter interval: The longest time that an event waits. It is moved into the policy's
-    ///   ``DeliveryPolicy/flushIntervals``.
-    public func setFlushInterval(_ interval: Duration) {
-        for route in routes { route.setFlushInterval(interval) }
+    /// ```swift
+    /// pipeline.setFlush(count: 500, interval: .seconds(60))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - count: The number of waiting events that starts a delivery, at least 1. Nil keeps each route's own.
+    ///   - interval: The longest time that an event waits. It is moved into each policy's
+    ///     ``DeliveryPolicy/flushIntervals``. Nil keeps each route's own.
+    public func setFlush(count: Int? = nil, interval: Duration? = nil) {
+        for route in routes { route.change { $0.setFlush(count: count, interval: interval) } }
     }
 
     /// Stops sending until you call ``resumeDelivery()``. Events are still stored.
     public func pauseDelivery() {
-        for route in routes { route.setPaused(true) }
+        for route in routes { route.change { $0.setPaused(true) } }
     }
 
     /// Sends again after ``pauseDelivery()``.
     public func resumeDelivery() {
-        for route in routes { route.setPaused(false) }
+        for route in routes { route.change { $0.setPaused(false) } }
     }
 
     /// Ends the pipeline: lets the processors finish, accepts no more events, makes the stored ones safe against a loss of
@@ -278,32 +332,49 @@ public final class Pipeline: EventTracking {
     /// tracks in ``Processor/finish()`` are sent too. When this method returns, the state of processors is stored, unless a
     /// diagnostic says that one didn't finish in time.
     ///
-    /// This method returns by the deadline even if a transport hangs, and 100 to 200 ms later if a disk hangs. Before
+    /// This method returns in time even if a transport hangs, and 100 to 200 ms later if a disk hangs. Before
     /// macOS 15 and iOS 18, transports and disks that block as many threads as the device has cores delay it. Later events
     /// are dropped and counted. A second call returns immediately. If a disk hangs, the ledger has the route's own counts
     /// instead of the store's.
     ///
-    /// - Parameter deadline: The longest time to wait, by the continuous clock; at most a year.
+    /// ```swift
+    /// let ledger = await pipeline.shutdown(timeout: .seconds(3))
+    /// print(ledger)
+    /// ```
+    ///
+    /// - Parameter timeout: The longest time to wait, by the continuous clock; at most a year.
     /// - Returns: The final ledger.
     @discardableResult
-    public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
+    public func shutdown(timeout: Duration = .seconds(5)) async -> Ledger {
         if path.isInherited { return ledger }
-        let time = min(max(.zero, deadline), DeliveryPolicy.longest)
+        let time = min(max(.zero, timeout), DeliveryPolicy.longest)
         let end = environment.time.continuousTime() + time
-        let report = path.report
-        await ending.run(path.chains, within: time / 2, environment) { report(.plugin, $0) }
+        let path = path
+        await ending.run(chains.map(\.processors), within: time / 2, environment) { path.report(.plugin, $0) }
         path.close()
         await withTaskGroup(of: Void.self) { group in
-            for route in routes { group.addTask { await route.shutdown(deadline: end) } }
+            for route in routes { group.addTask { await route.shutdown(until: end) } }
         }
-        return ledger
+        places.release()
+        return await ledgerOnOwnThread
     }
 
     /// The counts of all events so far.
+    ///
+    /// ```swift
+    /// print(pipeline.ledger)
+    /// // 120 tracked
+    /// // main: 118 delivered, 2 waiting
+    /// ```
+    ///
+    /// It asks the stores, so it can wait for a disk that hangs. ``flush(timeout:)`` and ``shutdown(timeout:)`` ask them on a
+    /// thread of their own.
     public var ledger: Ledger {
-        var ledger = path.ledger
-        ledger.routes = path.isInherited ? allRoutes.map { RouteLedger(name: $0.name) } : routes.map(\.ledger)
-        return ledger
+        path.ledger(routes.map(\.ledger))
+    }
+
+    private var ledgerOnOwnThread: Ledger {
+        get async { await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.ledger } }
     }
 }
 

@@ -53,7 +53,8 @@ struct BatchProgress: Sendable {
         var result = SendResult()
         let each: [Verdict]
         var areNamed = false
-        switch verdicts {
+        result.status = verdicts.status
+        switch verdicts.kind {
         case .all(let verdict): each = Array(repeating: verdict, count: count)
         case .each(let list) where list.count == count: (each, areNamed) = (list, true)
         case .each(let list):
@@ -63,15 +64,16 @@ struct BatchProgress: Sendable {
         var kept: [EventLine] = []
         var sendAgain = false
         for (line, verdict) in zip(unresolved.prefix(count), each) {
-            switch verdict {
+            let reason = verdict.reason
+            switch verdict.kind {
             case .accepted: result.accepted += 1  // mutant: take-retry-for-acceptance
             case .duplicate:
                 result.accepted += 1
                 result.duplicates += 1
-            case .rejected(let reason):
+            case .rejected:
                 // mutant: offer-refused-event-again
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
-            case .unsendable(let reason):
+            case .unsendable:
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: false))
             case .tooLarge where count == 1:
                 // It was this event that was too large, not the parts before it.
@@ -79,23 +81,23 @@ struct BatchProgress: Sendable {
                 result.rejected.append(
                     .init(line: line, reason: "the event alone is too large for the receiver", isRefusal: true))
             case .tooLarge:
-                result.splitReason = result.splitReason ?? "the request is too large for the receiver"
+                result.splitReason = result.splitReason ?? reason
                 isSearching = false
                 kept.append(line)
-            case .split(let reason) where count == 1:
+            case .split where count == 1:
                 isSearching = true
                 result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
-            case .split(let reason):
+            case .split:
                 result.splitReason = result.splitReason ?? reason
                 isSearching = true
                 kept.append(line)
-            case .hold(let reason):
+            case .hold:
                 (result.effect, result.reason) = (.hold, reason)
                 kept.append(line)
-            case .retry(.zero?, _) where areNamed:
+            case .retry(.zero?) where areNamed:
                 sendAgain = true
                 kept.append(line)
-            case .retry(let after, let reason):
+            case .retry(let after):
                 if areNamed {
                     deferred.append(line)
                     deferral = max(deferral, after ?? .zero)

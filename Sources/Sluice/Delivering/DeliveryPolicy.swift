@@ -8,16 +8,11 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var flushCount: Int
     /// The longest time that an event waits until a delivery starts: 15 s by default. It must lie in ``flushIntervals``.
     public var flushInterval: Duration
-    /// The range of ``flushInterval``: 1 s to a year by default, and at most that. ``Pipeline/setFlushInterval(_:)`` moves
+    /// The range of ``flushInterval``: 1 s to a year by default, and at most that. ``Pipeline/setFlush(count:interval:)`` moves
     /// its argument into this range.
     public var flushIntervals: ClosedRange<Duration>
-    /// Whether ``flushCount`` also starts a delivery while ``flushInterval`` is longer than the shortest of
-    /// ``flushIntervals``: true by default.
-    public var countsAtLongIntervals: Bool
     /// The longest time that a critical event waits: 3 s by default, zero to a year.
     public var criticalInterval: Duration
-    /// Whether a delivery that a critical event starts leaves normal events waiting: false by default.
-    public var sendsCriticalEventsAlone: Bool
     /// The back-off after a failure is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 2ⁿ). Here n is the
     /// number of spent retries: a failure spends one of ten, and a success earns one back. 1 s by default, 1 ms to a year.
     public var backOff: Duration
@@ -42,9 +37,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
         flushCount: Int = 100,
         flushInterval: Duration = .seconds(15),
         flushIntervals: ClosedRange<Duration> = .seconds(1) ... .seconds(31_536_000),
-        countsAtLongIntervals: Bool = true,
         criticalInterval: Duration = .seconds(3),
-        sendsCriticalEventsAlone: Bool = false,
         backOff: Duration = .seconds(1),
         maximumBackOff: Duration = .seconds(300),
         backOffSteps: [ClosedRange<Duration>] = [],
@@ -56,9 +49,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
         self.flushCount = flushCount
         self.flushInterval = flushInterval
         self.flushIntervals = flushIntervals
-        self.countsAtLongIntervals = countsAtLongIntervals
         self.criticalInterval = criticalInterval
-        self.sendsCriticalEventsAlone = sendsCriticalEventsAlone
         self.backOff = backOff
         self.maximumBackOff = maximumBackOff
         self.backOffSteps = backOffSteps

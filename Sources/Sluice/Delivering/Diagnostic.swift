@@ -1,27 +1,38 @@
 /// A message for the host's log. It never contains secrets or the contents of events.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
-    /// The kind of a diagnostic.
-    public enum Kind: String, Sendable, Hashable {
+    /// The kind of a diagnostic. More kinds can be added in a minor version.
+    public struct Kind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name of the kind.
+        public let rawValue: String
+
+        /// Creates a kind, such as one of your own store or plugin.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The name of the kind.
+        public var description: String { rawValue }
+
         /// Events were lost.
-        case dropped
+        public static let dropped = Kind(rawValue: "dropped")
         /// A send attempt failed and will be repeated.
-        case retrying
+        public static let retrying = Kind(rawValue: "retrying")
         /// The receiver refused a request because of its size or of some of its events. Smaller parts follow.
-        case splitting
+        public static let splitting = Kind(rawValue: "splitting")
         /// Delivery is on hold until a probe succeeds.
-        case held
+        public static let held = Kind(rawValue: "held")
         /// Events became dead letters.
-        case rejected
+        public static let rejected = Kind(rawValue: "rejected")
         /// Dead letters were put back, because the receiver has recovered.
-        case replayed
+        public static let replayed = Kind(rawValue: "replayed")
         /// A store failed.
-        case store
+        public static let store = Kind(rawValue: "store")
         /// A plugin failed.
-        case plugin
+        public static let plugin = Kind(rawValue: "plugin")
         /// A ``TrackedEvent`` could not be encoded, and was stored without its properties.
-        case encoding
+        public static let encoding = Kind(rawValue: "encoding")
         /// Information without consequence for events.
-        case note
+        public static let note = Kind(rawValue: "note")
     }
 
     /// How urgent a diagnostic is.
@@ -39,29 +50,29 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
 
     /// The kind of the message.
     public let kind: Kind
-    /// The name of the route; empty for the pipeline as a whole.
-    public let route: String
+    /// The name of the route; nil for the pipeline as a whole.
+    public let route: String?
     /// The message, for people.
     public let message: String
 
     /// Creates a diagnostic.
-    public init(kind: Kind, route: String, message: String) {
+    public init(kind: Kind, route: String?, message: String) {
         self.kind = kind
         self.route = route
         self.message = message
     }
 
-    /// How urgent the message is. It follows from the kind.
+    /// How urgent the message is. It follows from the kind: kinds of your own are errors.
     public var severity: Severity {
         switch kind {
         case .replayed, .note: .info
         case .retrying, .splitting: .warning
-        case .dropped, .held, .rejected, .store, .plugin, .encoding: .error
+        default: .error
         }
     }
 
     /// The kind, the route and the message.
     public var description: String {
-        route.isEmpty ? "\(kind.rawValue): \(message)" : "\(kind.rawValue) [\(route)]: \(message)"
+        route.map { "\(kind.rawValue) [\($0)]: \(message)" } ?? "\(kind.rawValue): \(message)"
     }
 }

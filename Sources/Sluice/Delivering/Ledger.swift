@@ -34,8 +34,11 @@ public struct Ledger: Sendable, Hashable {
 public struct RouteLedger: Sendable, Hashable {
     /// The name of the route.
     public internal(set) var name: String
-    /// Events that reached the route.
-    public internal(set) var received = 0
+    /// Events that still have to be delivered.
+    ///
+    /// The route counts an event when the store has accepted or found it, and stops counting it when it is delivered,
+    /// rejected or lost.
+    public internal(set) var waiting = 0
     /// Events that a processor of the route inserted. They are part of ``received`` and not of ``Ledger/tracked``.
     public internal(set) var inserted = 0
     /// Events that a processor of the route holds.
@@ -56,19 +59,6 @@ public struct RouteLedger: Sendable, Hashable {
     public internal(set) var droppedDeadLetters: [DropReason: Int] = [:]
     /// Events that were lost before or in the store, by reason.
     public internal(set) var dropped: [DropReason: Int] = [:]
-    /// Calls of ``Transport/send(_:)`` that have returned.
-    public internal(set) var sendAttempts = 0
-    /// Attempts that failed or met a receiver that takes nothing. An attempt whose batch is sent on in parts has not failed.
-    public internal(set) var failedAttempts = 0
-    /// The ``failedAttempts`` that put the route on hold.
-    public internal(set) var heldAttempts = 0
-    /// Attempts that the receiver answered by refusing the request because of its size or of some of its events.
-    public internal(set) var splitAttempts = 0
-    /// Why the last attempt failed; nil after an attempt that did not fail.
-    public internal(set) var lastFailure: String?
-    /// The status of the receiver's last response, such as 503 of HTTP. Nil before the first response, or if the transport
-    /// has no status.
-    public internal(set) var lastStatus: Int?
     /// Waiting events according to the store, without those of a batch in flight that are already delivered or rejected. It
     /// equals ``waiting`` while nothing is in flight.
     public internal(set) var stored = 0
@@ -76,10 +66,69 @@ public struct RouteLedger: Sendable, Hashable {
     /// because only reading shows how many they are.
     public internal(set) var unreadBytes = 0
 
-    /// Events that still have to be delivered, computed from the other counts.
-    public var waiting: Int {
-        received + recovered + replayed - delivered - rejected - held - dropped.total
+    /// The attempts to send batches.
+    public internal(set) var attempts = Attempts()
+
+    /// Events that reached the route, computed from the other counts.
+    public var received: Int {
+        waiting + delivered + rejected + held + dropped.total - recovered - replayed
     }
+}
+
+extension RouteLedger {
+    /// The attempts of a route to send batches.
+    public struct Attempts: Sendable, Hashable {
+        /// Calls of ``Transport/send(_:)`` that have returned.
+        public internal(set) var total = 0
+        /// Attempts that failed or met a receiver that takes nothing. An attempt whose batch is sent on in parts has not
+        /// failed.
+        public internal(set) var failed = 0
+        /// The ``failed`` attempts that put the route on hold.
+        public internal(set) var held = 0
+        /// Attempts that the receiver answered by refusing the request because of its size or of some of its events.
+        public internal(set) var split = 0
+        /// Why the last attempt failed; nil after an attempt that did not fail.
+        public internal(set) var lastFailure: String?
+        /// The status of the receiver's last response, such as 503 of HTTP. Nil before the first response, or if the
+        /// transport has no status.
+        public internal(set) var lastStatus: Int?
+
+        mutating func record(_ result: SendResult) {
+            total += 1
+            if result.effect != .progress { failed += 1 }
+            if result.effect == .hold { held += 1 }
+            if result.splitReason != nil { split += 1 }
+            lastFailure = result.reason
+            lastStatus = result.status ?? lastStatus
+        }
+    }
+}
+
+// MARK: Text
+
+extension Ledger: CustomStringConvertible {
+    /// The counts in one line, and one line for each route.
+    public var description: String {
+        (["\(tracked) tracked" + text(dropped, "dropped") + text(held, "held")] + routes.map(\.description))
+            .joined(separator: "\n")
+    }
+}
+
+extension RouteLedger: CustomStringConvertible {
+    /// The name and the counts that aren't zero, in one line.
+    public var description: String {
+        "\(name): \(delivered) delivered, \(waiting) waiting" + text(rejected, "rejected") + text(held, "held")
+            + text(dropped, "dropped") + text(recovered, "recovered") + text(replayed, "replayed")
+            + text(deadLetters, "dead letters")
+            + (attempts.lastFailure.map { "; the last attempt failed: \($0)" } ?? "")
+    }
+}
+
+private func text(_ count: Int, _ name: String) -> String { count == 0 ? "" : ", \(count) \(name)" }
+
+private func text(_ counts: [DropReason: Int], _ name: String) -> String {
+    let reasons = counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key): \($0.value)" }
+    return counts.total == 0 ? "" : ", \(counts.total) \(name) (\(reasons.joined(separator: ", ")))"
 }
 
 extension [DropReason: Int] {

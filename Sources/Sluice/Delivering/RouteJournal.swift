@@ -9,6 +9,20 @@ struct RouteJournal: Sendable {
         ledger = RouteLedger(name: name)
     }
 
+    /// The ledger with the counts of the store. Without a backlog, because the store may hang, it has the route's own counts.
+    ///
+    /// - Parameters:
+    ///   - backlog: the store's backlog, if it is known.
+    ///   - resolved: the events with a verdict that the store still has.
+    func ledger(with backlog: Backlog?, resolved: Int) -> RouteLedger {
+        var ledger = ledger
+        ledger.stored = backlog.map { $0.events - resolved } ?? ledger.waiting
+        ledger.deadLetters =
+            backlog?.deadLetters
+            ?? ledger.deadLetters + ledger.rejected - ledger.replayed - ledger.droppedDeadLetters.total
+        return ledger
+    }
+
     mutating func takeDiagnostics() -> [Diagnostic] {
         defer { diagnostics = [] }
         return diagnostics
@@ -16,6 +30,32 @@ struct RouteJournal: Sendable {
 
     mutating func report(_ kind: Diagnostic.Kind, _ message: String) {
         diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))
+    }
+
+    // MARK: Events
+
+    /// Counts the events that a store has when it is opened, and hasn't reported.
+    mutating func opened(_ backlog: Backlog) {
+        ledger.deadLetters = backlog.deadLetters
+        recovered(max(0, backlog.events - ledger.waiting))
+    }
+
+    /// Counts events that the store has found.
+    mutating func recovered(_ count: Int) {
+        ledger.waiting += count
+        ledger.recovered += count
+    }
+
+    /// Counts dead letters that wait again.
+    mutating func replayed(_ count: Int) {
+        ledger.waiting += count
+        ledger.replayed += count
+    }
+
+    /// Counts waiting events that the host has deleted.
+    mutating func deleted(_ count: Int) {
+        ledger.waiting -= count
+        ledger.dropped.add(count, .deleted)
     }
 
     /// Counts an event that the store did not take, and reports the first one for each reason. Otherwise a full disk would
@@ -29,11 +69,12 @@ struct RouteJournal: Sendable {
     }
 
     /// Counts events that the store lost, and reports the first loss for each reason.
-    mutating func dropped(_ count: Int, _ reason: DropReason) {
+    mutating func lost(_ count: Int, _ reason: DropReason) {
         if ledger.dropped[reason] == nil {
             report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
         }
         ledger.dropped.add(count, reason)
+        ledger.waiting -= count  // mutant: count-lost-event-as-waiting
     }
 
     mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {
@@ -48,11 +89,8 @@ struct RouteJournal: Sendable {
         ledger.delivered += result.accepted
         ledger.duplicates += result.duplicates
         ledger.rejected += result.rejected.count
-        ledger.sendAttempts += 1
-        if result.effect != .progress { ledger.failedAttempts += 1 }
-        if result.effect == .hold { ledger.heldAttempts += 1 }
-        if result.splitReason != nil { ledger.splitAttempts += 1 }
-        ledger.lastFailure = result.reason
+        ledger.waiting -= result.resolved
+        ledger.attempts.record(result)
         if let first = rejected.first {
             report(.rejected, "\(rejected.count) event(s) became dead letters, the first because: \(first.reason)")
         }

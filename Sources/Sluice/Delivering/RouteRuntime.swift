@@ -1,5 +1,4 @@
-/// A ``Route`` at work. The synchronous half takes events to the store. The asynchronous half is in
-/// RouteRuntime+Delivery.swift.
+/// A route at work: a store and a transport with the state that their threads share. Its workers are in ``Worker``.
 final class RouteRuntime: Sendable {
     let name: String
     let store: any Store
@@ -9,46 +8,43 @@ final class RouteRuntime: Sendable {
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
     private let state: Locked<RouteState>
     /// The tasks of the workers; nil when delivery has ended.
-    let tasks = Locked<[Task<Void, Never>]?>([])
+    private let tasks = Locked<[Task<Void, Never>]?>([])
+    /// Wakes the workers at ``RouteState/alarm``. It changes only with the lock of the state held.
+    private let alarm = Locked<Task<Void, Never>?>(nil)
 
     init(
-        _ route: Route, defaultPolicy: DeliveryPolicy, environment: PipelineEnvironment,
-        onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
+        named name: String, _ store: any Store, _ transport: any Transport, policy: DeliveryPolicy,
+        environment: PipelineEnvironment, onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
     ) throws(SluiceError) {
-        guard let store = route.stages.store, let transport = route.stages.transport else {
-            throw SluiceError(.invalidPipeline, "the route \"\(route.name)\" lacks a store or a transport")
-        }
-        let policy = route.delivery ?? defaultPolicy
         try policy.validate()
-        name = route.name
+        self.name = name
         self.store = store
         self.transport = transport
         self.environment = environment
         self.onDiagnostic = onDiagnostic
         workers = policy.maximumBatchesInFlight
-        state = Locked(
-            RouteState(name: route.name, policy: policy, maximumBatchSize: transport.maximumBatchSize))
+        state = Locked(RouteState(name: name, policy: policy, maximumBatchSize: transport.maximumBatchSize))
     }
 
     // MARK: Opening and closing
 
     func open() throws(SluiceError) {
         do throws(SluiceError) {
-            try transport.open(
-                TransportObserver { [name, onDiagnostic] in
-                    onDiagnostic(Diagnostic(kind: .note, route: name, message: $0))
-                })
+            let observer = TransportObserver { [name, onDiagnostic] in
+                onDiagnostic(Diagnostic(kind: .note, route: name, message: $0))
+            }
+            try transport.open(observer, in: environment)
         } catch {
             throw SluiceError(error, from: transport)
         }
         do throws(SluiceError) {
-            try store.open(observer)
+            try store.open(observer, in: environment)
         } catch {
             throw SluiceError(error, from: store)
         }
         // Without this, the store may be another pipeline's, and is not closed.
-        update { $0.opened() }
         let backlog = store.backlog
+        update { $0.opened(backlog) }
         var letters: [DeadLetter] = []
         var failure: SluiceError?
         do throws(SluiceError) {
@@ -60,7 +56,9 @@ final class RouteRuntime: Sendable {
             if let failure { state.journal.report(.store, "the dead letters can't be read: \(failure)") }
             state.schedule.start(with: letters)
             // The events of an earlier process have waited long enough.
-            if !backlog.isEmpty { state.schedule.flushRequested() }
+            if state.journal.ledger.waiting > 0 || state.journal.ledger.unreadBytes > 0 {
+                state.change { $0.flushRequested() }
+            }
         }
     }
 
@@ -69,39 +67,47 @@ final class RouteRuntime: Sendable {
         // about losses wait until no lock is held.
         let (name, state, onDiagnostic) = (name, state, onDiagnostic)
         return StoreObserver(
-            onRecovered: { count in state.withLock { $0.journal.ledger.recovered += count } },
-            onDropped: { count, reason in state.withLock { $0.journal.dropped(count, reason) } },
+            onRecovered: { count in state.withLock { $0.reported { $0.recovered(count) } } },
+            onUnread: { bytes in state.withLock { $0.reported { $0.ledger.unreadBytes = bytes } } },
+            onDropped: { count, reason in state.withLock { $0.reported { $0.lost(count, reason) } } },
             onDeadLettersDropped: { count, reason in state.withLock { $0.journal.droppedDeadLetters(count, reason) } },
             onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) })
     }
 
     func start() {
         tasks.withLock { tasks in
-            for _ in 0..<workers { tasks?.append(startWorker { await self.work() }) }
+            for _ in 0..<workers { tasks?.append(startTask { await Worker(self).work() }) }
+        }
+    }
+
+    /// Starts a worker in place of one that was cancelled, unless delivery has ended.
+    func startWorker(with batch: BatchProgress) {
+        tasks.withLock { tasks in
+            tasks?.append(startTask { await Worker(self).work(holding: batch) })
         }
     }
 
     /// Drains until nothing waits or `deadline` has passed, and closes the store. Returns by then, even if the transport
     /// or the disk hangs.
-    func shutdown(deadline: Duration) async {
+    func shutdown(until deadline: Duration) async {
         // Entered here, because a deadline of zero closes the gate before the worker runs.
-        if state.withLock({ $0.enterGate() }) {
+        if state.withLock({ $0.gate.enter() }) {
             let now = environment.time.continuousTime()
-            startWorker {
+            startTask {
                 // Not longer, so that a slow disk leaves time for sending.
                 self.synchronizeAtGate(until: now + (deadline - now) / 2)
                 self.change { $0.stopRequested(deadline: deadline) }
-                self.update { $0.leaveGate() }
+                self.update { $0.gate.leave() }
             }
         }
         let alarm = Task {
             do {
                 try await environment.time.sleep(until: deadline)
-                startWorker { self.close() }
+                startTask { self.close() }
                 for late in [RouteRuntime.grace, RouteRuntime.grace * 2] {
                     try await environment.time.sleep(until: deadline + late)
                     // Not here: closing the store can block.
-                    startWorker { self.update { $0.abandon() } }
+                    startTask { self.update { $0.abandon() } }
                 }
             } catch {}  // The store was closed before.
         }
@@ -116,7 +122,11 @@ final class RouteRuntime: Sendable {
     /// Ends delivery and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
     func close() {
         // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
-        update { $0.close() }
+        update { state in
+            state.close()
+            // It would keep this route alive until its time.
+            replaceAlarm(nil)
+        }
         cancelTasks(replacedBy: nil)
     }
 
@@ -130,48 +140,29 @@ final class RouteRuntime: Sendable {
 
     // MARK: Events
 
-    /// Changes the counts of events that don't go to the store.
-    func count(_ change: (inout RouteLedger) -> Void) {
-        state.withLock { change(&$0.journal.ledger) }
-    }
-
     /// Stores an event, and counts it.
     ///
-    /// - Parameters:
-    ///   - line: the event.
-    ///   - isNew: whether the event reaches the route now. Otherwise it was counted before.
     /// - Returns: the error of the store, after it was counted; nil if the event was stored.
-    func append(_ line: EventLine, isNew: Bool) -> SluiceError? {
+    func append(_ line: EventLine) -> SluiceError? {
         do throws(SluiceError) {
             try store.append(line)
         } catch {
-            refused(error, isNew: isNew)
+            refused(error)
             return error
         }
-        update { state in
-            if isNew { state.journal.ledger.received += 1 }
-            state.appended(line.priority, at: { environment.time.continuousTime() })
-        }
+        update { $0.appended(line.priority, at: { environment.time.continuousTime() }) }
         return nil
     }
 
     /// Counts an event that was not stored.
-    func refused(_ error: SluiceError, isNew: Bool) {
-        update { state in
-            if isNew { state.journal.ledger.received += 1 }
-            state.journal.refused(error)
-        }
+    func refused(_ error: SluiceError) {
+        update { $0.journal.refused(error) }
     }
 
-    /// Stores events together.
-    ///
-    /// - Parameters:
-    ///   - lines: the events.
-    ///   - areNew: whether the events reach the route now. Otherwise they were counted before.
-    func append(contentsOf lines: [EventLine], areNew: Bool) {
+    /// Stores events together, and counts them.
+    func append(contentsOf lines: [EventLine]) {
         let errors = store.append(contentsOf: lines)
         update { state in
-            if areNew { state.journal.ledger.received += lines.count }
             for (index, line) in lines.enumerated() {
                 if !errors.isEmpty, let error = errors[index] {
                     state.journal.refused(error)
@@ -183,21 +174,29 @@ final class RouteRuntime: Sendable {
         }
     }
 
+    /// Counts events that can't be stored.
+    func dropped(_ count: Int, _ reason: DropReason) {
+        state.withLock { $0.journal.ledger.dropped.add(count, reason) }
+    }
+
     // MARK: Host
 
     func receive(_ signal: Signal) {
-        switch signal {
+        switch signal.kind {
         case .didEnterBackground:
             // The process may be suspended or ended before anything is sent.
             synchronize()
-            flushSoon()
+            change { $0.flushRequested() }
         case .connectivity(let connectivity): change { $0.connectivityChanged(connectivity) }
         case .willTerminate: synchronize()
         case .launched, .willResignActive, .didBecomeActive: break
         }
     }
 
-    func setFlushInterval(_ interval: Duration) { change { $0.setFlushInterval(interval) } }
+    /// Changes the schedule.
+    func change(_ body: (inout DeliverySchedule) -> Void) {
+        update { $0.change(body) }
+    }
 
     func expectSuspension(in time: Duration?) {
         let now = environment.time.continuousTime()
@@ -210,52 +209,43 @@ final class RouteRuntime: Sendable {
         cancelTasks(replacedBy: [])
     }
 
-    func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }
-
-    private func flushSoon() { change { $0.flushRequested() } }
-
-    private func change(_ body: (inout DeliverySchedule) -> Void) {
-        update { $0.change(body) }
-    }
-
-    /// Sends all waiting events, and returns when that is done or an attempt has failed.
-    func flush() async {
-        let backlog = store.backlog
+    /// Sends all waiting events, and returns when that is done, an attempt has failed, or `end` has passed.
+    func flush(until end: Duration? = nil) async {
+        let alarm = end.map { end in
+            Task { [environment] in
+                do {
+                    try await environment.time.sleep(until: end)
+                    self.update { $0.endFlushes(dueAt: end) }
+                } catch {}  // The flush has ended before.
+            }
+        }
         _ = await withCheckedContinuation { continuation in
             update { state in
-                state.wait(
-                    for: .init(event: .flushed(upTo: state.flushTarget(backlog)), continuation: continuation))
+                let event = RouteState.Waiter.Event.flushed(upTo: state.flushTarget)
+                state.wait(for: .init(event: event, deadline: end) { continuation.resume(returning: $0) })
                 state.change { $0.flushRequested() }
             }
         }
+        alarm?.cancel()
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone.
     func deleteAll() async -> Bool {
         await withCheckedContinuation { continuation in
-            update { $0.requestDeletion(.init(event: .deleted, continuation: continuation)) }
+            update { $0.requestDeletion(.init(event: .deleted) { continuation.resume(returning: $0) }) }
         }
     }
 
     var ledger: RouteLedger {
         // A store that is still in use after a shutdown may hang.
-        let current = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
-        let lastStatus = transport.lastStatus
-        return state.withLock { state in
-            var ledger = state.journal.ledger
-            let backlog = current ?? state.lastBacklog
-            ledger.stored = current.map { $0.events - state.unsettled } ?? ledger.waiting
-            ledger.unreadBytes = backlog.unreadBytes
-            ledger.deadLetters = backlog.deadLetters
-            ledger.lastStatus = lastStatus
-            return ledger
-        }
+        let backlog = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
+        return state.withLock { $0.ledger(with: backlog) }
     }
 
     private func synchronize() {
-        guard state.withLock({ $0.enterGate() }) else { return }
+        guard state.withLock({ $0.gate.enter() }) else { return }
         synchronizeAtGate()
-        update { $0.leaveGate() }
+        update { $0.gate.leave() }
     }
 
     private func synchronizeAtGate(until end: Duration? = nil) {
@@ -265,64 +255,68 @@ final class RouteRuntime: Sendable {
                 state.withLock { $0.gate.isOpen } && end.map { time.continuousTime() < $0 } ?? true
             })
         } catch {
-            update { $0.journal.report(.store, "stored events could not be made safe against power loss: \(error)") }
+            report("stored events could not be made safe against power loss: \(error)")
         }
     }
 
-    // MARK: Dead letters
-
-    func deadLetters() throws(SluiceError) -> [DeadLetter] {
-        try useStore { store throws(SluiceError) in try store.deadLetters() }
-    }
-
-    func replay(where isMatch: (DeadLetter) -> Bool) throws(SluiceError) -> Int {
-        try useStore { store throws(SluiceError) in
-            try replay(Set(store.deadLetters().filter(isMatch).map(\.id)))
-        }
-    }
-
-    /// Puts dead letters back. The caller is at the gate.
-    func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        update { $0.replaying(ids.count) }
-        var count = 0
-        defer { update { $0.replayed(count, of: ids.count) } }
-        count = try store.replayDeadLetters(ids)
-        return count
-    }
-
-    func discard(where isMatch: (DeadLetter) -> Bool) throws(SluiceError) -> Int {
-        try useStore { store throws(SluiceError) in
-            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
-            let count = try store.discardDeadLetters(ids)
-            state.withLock { $0.journal.ledger.droppedDeadLetters.add(count, .deleted) }
-            return count
-        }
-    }
-
-    /// Runs `body` while the store can't be closed.
+    /// Runs `body` on a thread of its own while the store can't be closed.
     ///
     /// - Throws: ``SluiceError/Code/shutDown`` if it is closed already, and the errors of `body`.
-    private func useStore<Value>(_ body: (any Store) throws(SluiceError) -> Value) throws(SluiceError) -> Value {
-        guard state.withLock({ $0.enterGate() }) else {
+    func useStore<Value: Sendable>(
+        _ body: @escaping @Sendable (any Store) throws(SluiceError) -> Value
+    ) async throws(SluiceError) -> Value {
+        guard state.withLock({ $0.gate.enter() }) else {
             throw SluiceError(.shutDown, "the pipeline was shut down")
         }
-        defer { update { $0.leaveGate() } }
-        return try body(store)
+        return try await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { () -> Result<Value, SluiceError> in
+            defer { self.update { $0.gate.leave() } }
+            return Result { () throws(SluiceError) in try body(self.store) }
+        }.get()
     }
 
     // MARK: State
 
-    var accesses: Int { state.withLock(\.accesses) }
+    /// Reports a failure of the store.
+    func report(_ failure: String) {
+        update { $0.journal.report(.store, failure) }
+    }
 
     /// Changes the state under the lock, and runs the resulting actions without it.
     @discardableResult
     func update<Value>(_ body: (inout RouteState) -> Value) -> Value {
-        let (value, hasActions) = state.withLock { state in
-            state.accesses += 1
-            return (body(&state), state.hasActions)
-        }
+        let (value, hasActions) = state.withLock { state in (body(&state), state.hasActions) }
         if hasActions { runActions() }
         return value
+    }
+
+    /// Decides a worker's next step, and sets the alarm.
+    func decide<Step>(_ body: (inout RouteState, _ now: Duration) -> Step) -> Step {
+        let now = environment.time.continuousTime()
+        return update { state in
+            let before = state.alarm
+            let step = body(&state, now)
+            if state.alarm != before { replaceAlarm(state.alarm) }
+            return step
+        }
+    }
+
+    private func replaceAlarm(_ time: Duration?) {
+        let next = time.map { time in
+            Task { [environment] in
+                do {
+                    repeat {
+                        try await environment.time.sleep(until: time)
+                    } while environment.time.continuousTime() < time
+                } catch {
+                    return  // Another alarm has replaced this one.
+                }
+                self.update { $0.rang(time) }
+            }
+        }
+        alarm.withLock { alarm in
+            alarm?.cancel()
+            alarm = next
+        }
     }
 
     // Not inlined for the same reason as RouteState.changed().
@@ -330,7 +324,7 @@ final class RouteRuntime: Sendable {
     private func runActions() {
         let actions = state.withLock { $0.takeActions() }
         for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
-        for (waiter, value) in actions.waiters { waiter.continuation.resume(returning: value) }
+        for (waiter, value) in actions.waiters { waiter.resume(value) }
         // Last, because a drive can hang.
         if actions.mustClose {
             store.close()
@@ -340,13 +334,13 @@ final class RouteRuntime: Sendable {
 
     /// Starts a task of delivery. In a simulation it has no thread of its own.
     @discardableResult
-    func startWorker(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task.onOwnThread(hasThreads: environment.hasThreads, body)
     }
 
     func wait(for event: RouteState.Waiter.Event, inputs: Int? = nil) async -> Bool {
         await withCheckedContinuation { continuation in
-            update { $0.wait(for: .init(event: event, continuation: continuation), inputs: inputs) }
+            update { $0.wait(for: .init(event: event) { continuation.resume(returning: $0) }, inputs: inputs) }
         }
     }
 }

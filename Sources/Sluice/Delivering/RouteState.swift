@@ -1,35 +1,10 @@
-/// The state of a route that is shared between threads: schedule, ledger, waiters and gate, under one lock.
+/// The state of a route that is shared between threads: schedule, ledger, batches, waiters and gate, under one lock.
 ///
 /// This is a value without I/O. ``RouteRuntime`` calls the store, the transport and the host's closures without the lock.
+///
+/// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
+/// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
 struct RouteState: Sendable {
-    /// The next step of a worker.
-    enum Step: Sendable {
-        /// Send a part with at most this size. Call ``record(_:_:epoch:at:random:)`` afterwards.
-        case send(BatchSize, epoch: Int)
-        /// Take a batch and send its first part. The worker is at the gate.
-        case take(Request)
-        /// Continue with a batch whose deferral has ended.
-        case resume(BatchProgress, BatchSize, epoch: Int)
-        /// Delete the worker's own batch.
-        case deleteBatch
-        /// Delete everything in the store and these batches. The worker is at the gate.
-        case deleteAll([BatchProgress])
-        case wait(until: Duration?, inputs: Int)
-        case stop
-    }
-
-    /// A worker's request to the store.
-    struct Request: Sendable {
-        let size: BatchSize
-        /// The lowest priority.
-        let priority: Event.Priority
-        let epoch: Int
-        /// The changes of the store when this was decided.
-        let changes: Int
-        /// See ``DeliverySchedule/alarm``.
-        let alarm: Duration?
-    }
-
     /// Actions to run without the lock.
     struct Actions: Sendable {
         let waiters: [(Waiter, Bool)]
@@ -39,80 +14,67 @@ struct RouteState: Sendable {
 
     typealias Waiter = Waiters.Waiter
 
-    /// Counts the acquisitions of the lock, for tests.
-    var accesses = 0
     var schedule: DeliverySchedule
     var journal: RouteJournal
-    private(set) var gate = StoreGate()
-    private(set) var isStopped = false
-    /// Events of all batches that workers took.
-    private var taken = 0
-    /// The value of ``taken`` before each batch that isn't settled, by the batch's id.
-    private var unsettledStarts: [UInt64: Int] = [:]
-    /// Delivered and rejected events that the store still counts.
-    private(set) var unsettled = 0
-    /// Delivered and rejected events of the batches that workers are removing from the store. It may count them or not.
-    private var settling = 0
+    var gate = StoreGate()
+    private var batches = BatchTable()
     private let batchSize: BatchSize
     private let maximumInFlight: Int
-    private var inFlight = 0
-    /// Batches that workers hold.
-    private var held = 0
-    /// Events of all batches that were taken and not settled.
-    private var handedOut = 0
-    /// The critical ones among ``handedOut``.
-    private var handedOutCritical = 0
-    private var deferred = DeferredBatches()
-    /// Those whose deletion is going on. Callers that come later wait for a deletion of their own.
-    private var deleting: [Waiter]?
-    private var isDeletionComplete = true
+    private var deletion = Deletion()
     private var waiters = Waiters()
-    /// Counts the inputs, so that no worker begins to wait after it has missed one.
+    /// Counts the changes, so that no worker begins to wait after it has missed one.
     private(set) var inputs = 0
-    /// Counts the stored events, so that a worker can add those that its backlog may lack.
-    private(set) var appends = 0
-    /// Counts the stored events and the settled batches, so that a worker that finds nothing knows whether others are why.
-    private var changes = 0
-    /// The backlog that a worker has seen last.
-    private(set) var lastBacklog = Backlog(events: 0, bytes: 0)
-    /// Whether the store had nothing to hand out beside the batches that are out.
-    private var isDry = false
-    private var mustClose = false
+    /// When the workers are woken, if nothing wakes them before.
+    private(set) var alarm: Duration?
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
         schedule = DeliverySchedule(policy: policy)
         journal = RouteJournal(name: name)
         maximumInFlight = policy.maximumBatchesInFlight
         batchSize = BatchSize(
-            events: min(policy.batch.events, maximum.events), bytes: min(policy.batch.bytes, maximum.bytes))
+            events: min(policy.batch.events, maximum.events, Passes.unknown / 2), bytes: min(policy.batch.bytes, maximum.bytes))
     }
 
-    var hasActions: Bool { mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }
+    var hasActions: Bool { gate.mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }
 
     mutating func takeActions() -> Actions {
-        defer { mustClose = false }
-        return Actions(
-            waiters: waiters.takeEnded(), diagnostics: journal.takeDiagnostics(), mustClose: mustClose)
+        Actions(
+            waiters: waiters.takeEnded(), diagnostics: journal.takeDiagnostics(), mustClose: gate.takeClosing())
     }
 
     // MARK: Inputs
 
-    /// `isLast` is whether the events that were stored together with it are noted.
+    /// Counts an event that the store has accepted. `isLast` is whether it is the last one of those that were stored together.
     mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
-        appends += 1
-        changes += 1
-        isDry = false
+        journal.ledger.waiting += 1
+        inputs += 1
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
-        let canBeginPass = isLast && lastBacklog.unreadBytes == 0
+        let mayBegin = isLast && journal.ledger.unreadBytes == 0
         // mutant: sleep-through-appends
-        if schedule.appended(priority, canBeginPass: canBeginPass, at: now) { changed() }
+        switch schedule.appended(priority, waiting: takeable, mayBegin: mayBegin, at: now) {
+        case .never: break
+        case .now: changed()
+        case .by(let time): if alarm.map({ time < $0 }) ?? true { changed() }
+        }
     }
 
-    /// Changes the schedule. A flush also ends deferrals for which the receiver named no time.
+    /// Counts a change that the store reports.
+    mutating func reported(_ change: (inout RouteJournal) -> Void) {
+        inputs += 1
+        change(&journal)
+    }
+
+    /// Counts dead letters that were put back, and sends them.
+    mutating func replayed(_ count: Int) {
+        guard count > 0 else { return }
+        journal.replayed(count)
+        change { $0.flushRequested() }
+    }
+
+    /// Changes the schedule, and wakes the workers. A flush also ends the deferrals for which the receiver named no time.
     mutating func change(_ body: (inout DeliverySchedule) -> Void) {
-        let flushes = schedule.flushes
         body(&schedule)
-        if schedule.flushes > flushes { deferred.flush() }
+        if schedule.takeFlush() { batches.flush() }
         changed()
     }
 
@@ -123,6 +85,15 @@ struct RouteState: Sendable {
         inputs += 1
         waiters.end(.changed)
     }
+
+    /// Wakes the workers at the time that they wait for.
+    mutating func rang(_ time: Duration) {
+        if alarm == time { alarm = nil }
+        changed()
+    }
+
+    /// The ledger; see ``RouteJournal/ledger(with:resolved:)``.
+    func ledger(with backlog: Backlog?) -> RouteLedger { journal.ledger(with: backlog, resolved: batches.resolved) }
 
     // MARK: Waiters
 
@@ -140,35 +111,36 @@ struct RouteState: Sendable {
         }
     }
 
-    /// The number of taken events that contain all events which wait now. It can be higher, but not lower: critical events
-    /// that are handed out may be newer than the backlog.
-    func flushTarget(_ backlog: Backlog) -> Int {
-        // The number of events in an unread segment is unknown, so the flush must wait until the store is empty.
-        backlog.unreadBytes > 0 ? .max : taken + waiting(backlog) + handedOutCritical
-    }
+    /// Ends the flushes whose deadline has passed.
+    mutating func endFlushes(dueAt now: Duration) { waiters.endFlushes(dueAt: now) }
 
-    mutating func requestDeletion(_ waiter: Waiter) {
-        wait(for: waiter)
-        changed()
+    /// The number of taken events that contains all events which wait now: a batch more than are counted, for events that
+    /// are stored and not counted yet.
+    var flushTarget: Int {
+        batches.taken + max(0, takeable) + batchSize.events
     }
-
-    private var mustDelete: Bool { waiters.contains(.deleted) }
 
     // MARK: Stopping
+
+    var isStopped: Bool { gate.isEnding }
+
+    /// Opens the gate of a store that has this backlog.
+    mutating func opened(_ backlog: Backlog) {
+        gate.open()
+        journal.opened(backlog)
+    }
 
     /// Ends delivery, and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
     mutating func close() {
         guard !isStopped else { return }
-        isStopped = true
+        gate.close()
         inputs += 1
-        if gate.close() { mustClose = true }
+        alarm = nil
         waiters.endFlushes()
         waiters.end(.changed)
         waiters.end(.deleted, success: false)
         if gate.isClosed { waiters.end(.closed) }
     }
-
-    mutating func opened() { gate.open() }
 
     mutating func didClose() {
         gate.didClose()
@@ -185,136 +157,145 @@ struct RouteState: Sendable {
         waiters.end(.closed)
     }
 
-    mutating func enterGate() -> Bool { gate.enter() }
+    // MARK: Deciding
 
-    mutating func leaveGate() {
-        if gate.leave() { mustClose = true }
+    /// Events that can be taken from the store.
+    private var takeable: Int {
+        journal.ledger.unreadBytes > 0 ? Passes.unknown : journal.ledger.waiting - batches.waiting
     }
 
-    // MARK: Workers
-
-    /// Decides the next step of a worker.
-    ///
-    /// - Parameters:
-    ///   - isHolding: whether the worker holds a batch.
-    ///   - backlog: the store's backlog, read just before without the lock.
-    ///   - seen: the value of ``appends`` before `backlog` was read.
-    ///   - now: the time.
-    /// - Returns: the next step.
-    mutating func nextStep(isHolding: Bool, _ backlog: Backlog, appends seen: Int, at now: Duration) -> Step {
-        lastBacklog = backlog
-        if isStopped { return .stop }
-        if mustDelete || deleting != nil { return deletionStep(isHolding: isHolding) }
-        let hasReady = deferred.hasReady(at: now)
-        var work = DeliverySchedule.Work(
-            waiting: waiting(backlog), isHolding: isHolding || hasReady,
-            hasOther: held > (isHolding ? 1 : 0) || !deferred.isEmpty, othersAreInFlight: inFlight > 0)
-        if isDry, held > 0 {
-            work.waiting = 0
-        } else if work.waiting < .max {
-            // The backlog may lack some or all of the events that were stored after `seen` was read.
-            work.uncertain = appends - seen + settling
-            work.waiting += appends - seen
+    /// Decides the next step of a worker without a batch.
+    mutating func nextBatch(at now: Duration) -> BatchStep {
+        if mustDelete { return deletionStep() }
+        if batches.isTaking, !isStopped { return .wait(inputs: inputs) }
+        switch decision(isHolding: false, hasReady: batches.hasReady(at: now), at: now) {
+        case .wait: return .wait(inputs: inputs)
+        case .stop: return .stop
+        case .send: break
         }
-        switch schedule.decision(at: now, work) {
-        case .stop:
-            close()
-            return .stop
-        case .send where inFlight >= (schedule.isProbing ? 1 : maximumInFlight):
-            return .wait(until: nil, inputs: inputs)
-        case .send:
-            return send(isHolding: isHolding, at: now)
-        case .wait(let until):
-            // A worker that holds a batch decides this itself: every input wakes all workers.
-            if inFlight == 0, held == 0 || isHolding { waiters.endFlushes() }
-            let deferral = isHolding ? nil : deferred.nextEnd(after: now)
-            return .wait(until: [deferral, until].compactMap(\.self).min(), inputs: inputs)
-        }
-    }
-
-    /// Events that the store can hand out, and perhaps those of batches that are being removed.
-    private func waiting(_ backlog: Backlog) -> Int {
-        backlog.unreadBytes > 0 ? .max : max(0, backlog.events - handedOut + settling)
-    }
-
-    private mutating func send(isHolding: Bool, at now: Duration) -> Step {
-        let (size, epoch) = (schedule.limit(batchSize), schedule.epoch)
-        inFlight += 1
-        if isHolding { return .send(size, epoch: epoch) }
-        held += 1
-        if let batch = deferred.takeReady(at: now) { return .resume(batch, size, epoch: epoch) }
+        if let batch = batches.takeReady(at: now) { return .resume(batch, permit) }
         guard gate.enter() else {
             close()
             return .stop
         }
-        return .take(
-            Request(
-                size: size, priority: schedule.priority, epoch: epoch, changes: changes, alarm: schedule.alarm))
+        batches.beginTake()
+        return .take(permit)
     }
 
-    private mutating func handOut(_ batch: BatchProgress) {
-        handedOut += batch.count
-        handedOutCritical += batch.critical
+    /// Decides the next step of a worker with a batch.
+    mutating func nextPart(of batch: Batch.ID, at now: Duration) -> PartStep {
+        if mustDelete { return .delete }
+        switch decision(isHolding: true, hasReady: false, at: now) {
+        case .wait: return .wait(inputs: inputs)
+        case .stop: return .stop
+        case .send:
+            batches.send(batch)
+            return .send(permit)
+        }
     }
 
-    private mutating func takeBack(_ batch: BatchProgress) {
-        handedOut -= batch.count
-        handedOutCritical -= batch.critical
+    private var permit: Permit {
+        Permit(size: schedule.limit(batchSize), epoch: schedule.epoch, inputs: inputs)
     }
+
+    private mutating func decision(
+        isHolding: Bool, hasReady: Bool, at now: Duration
+    ) -> DeliverySchedule.Decision {
+        if isStopped { return .stop }
+        let inFlight = batches.inFlight
+        let work = DeliverySchedule.Work(
+            waiting: takeable, isHolding: isHolding || hasReady,
+            hasOther: batches.count > (isHolding ? 1 : 0), othersAreInFlight: inFlight > 0)
+        let decision = schedule.decision(at: now, work)
+        switch decision {
+        case .stop: close()
+        case .send: return inFlight < (schedule.isProbing ? 1 : maximumInFlight) ? .send : .wait(until: nil)
+        case .wait(let until):
+            // A worker that holds a batch decides this itself: every input wakes all workers.
+            if inFlight == 0, batches.workers == (isHolding ? 1 : 0) || isHolding { waiters.endFlushes() }
+            setAlarm([until, batches.nextReady(after: now)].compactMap(\.self).min(), at: now)
+        }
+        return decision
+    }
+
+    /// Wakes the workers at a time, or before. An earlier alarm stays, because the system keeps a cancelled sleep until its
+    /// time. Nil ends it if nothing waits.
+    private mutating func setAlarm(_ time: Duration?, at now: Duration) {
+        guard let time else {
+            if batches.count == 0 { alarm = nil }
+            return
+        }
+        if let alarm, now < alarm, alarm <= time { return }
+        alarm = time
+    }
+
+    // MARK: Taking
 
     /// Notes the batch that a worker took at the gate.
     ///
-    /// - Returns: whether to send it; false if delivery was stopped meanwhile.
+    /// - Returns: whether to send it; false if delivery was stopped.
     mutating func took(_ batch: Batch) -> Bool {
-        leaveGate()
-        unsettledStarts[batch.id] = taken
-        taken += batch.events.count
+        gate.leave()
         let progress = BatchProgress(batch)
-        handOut(progress)
+        batches.took(progress)
         waiters.delayFlushes(by: progress.critical)
-        schedule.took(batch.events.count, critical: progress.critical)
+        schedule.took(progress.count, critical: progress.critical)
+        inputs += 1
         // There may be room and work for another worker.
         if maximumInFlight > 1 { changed() }
         return !isStopped
     }
 
     /// Notes that a worker doesn't send the part for which it has a permit. It still holds the batch.
-    mutating func returnPermit() {
-        inFlight -= 1
+    mutating func returnPermit(_ batch: Batch.ID) {
+        batches.hold(batch)
         changed()
     }
 
-    /// Notes that a worker at the gate got no batch.
+    /// Notes that the store gave a worker no batch.
     ///
-    /// - Parameters:
-    ///   - backlog: the store's backlog after that.
-    ///   - request: its request. Since then, others can have taken the events, or stored new ones.
-    ///   - hasFailed: whether the store threw.
-    ///   - now: the time.
-    ///   - random: returns random bits.
-    mutating func tookNothing(
-        _ backlog: Backlog, _ request: Request, hasFailed: Bool, at now: Duration, random: () -> UInt64
-    ) {
-        leaveGate()
-        inFlight -= 1
-        held -= 1
+    /// - Returns: the value of ``inputs`` if the worker must call ``compare(_:inputs:at:random:)``: something waits, and no
+    ///   other thread can be the reason that the store has returned nothing. Until then, no other worker takes a batch.
+    mutating func foundNothing(
+        _ permit: Permit, hasFailed: Bool, at now: Duration, random: () -> UInt64
+    ) -> Int? {
+        gate.leave()
+        if !hasFailed {
+            schedule.foundNothing()
+            if takeable > 0, permit.inputs == inputs { return inputs }
+        }
+        batches.foundNothing()
+        if hasFailed { storeFailed(at: now, random: random) }
+        changed()
+        return nil
+    }
+
+    /// Compares the count with the store's backlog, which was read without the lock after ``foundNothing(_:hasFailed:at:random:)``.
+    mutating func compare(_ backlog: Backlog, inputs seen: Int, at now: Duration, random: () -> UInt64) {
+        batches.foundNothing()
         defer { changed() }
-        guard waiting(backlog) > 0, hasFailed || request.changes == changes else { return }
-        if !hasFailed, request.priority > .normal {
-            schedule.endCriticalPass()
-        } else if held > 0 {
-            isDry = true
-        } else {
-            // The store has events that it can't return now. Ask again later, not in a loop.
-            schedule.storeFailed(at: now, random: random)
-            waiters.endFlushes()
+        // The store can have removed a batch that the route still counts.
+        guard inputs == seen, !batches.isSettling else { return }
+        let missing = journal.ledger.waiting + batches.resolved - backlog.events
+        if missing > 0 {
+            journal.lost(missing, .vanished)
+        } else if missing == 0 {
+            // The store has events that it can't return now. Ask later, not in a loop.
+            storeFailed(at: now, random: random)
         }
     }
+
+    private mutating func storeFailed(at now: Duration, random: () -> UInt64) {
+        schedule.storeFailed(at: now, random: random)
+        if batches.workers == 0 { waiters.endFlushes() }
+    }
+
+    // MARK: Results
 
     /// Records the result of a send attempt.
     ///
     /// - Returns: the rejected events for the store, and whether the dead letters of a hold must be put back. The worker is
-    ///   at the gate if there is anything to do with the store; nil if delivery was stopped meanwhile.
+    ///   at the gate if there is anything to do with the store; nil if delivery was stopped.
     mutating func record(
         _ result: SendResult, _ batch: BatchProgress, epoch: Int, at now: Duration, random: () -> UInt64
     ) -> StoreWork? {
@@ -325,107 +306,86 @@ struct RouteState: Sendable {
         var work = StoreWork(result: result, rejected: recorded.rejected, mustReplay: recorded.mustReplay)
         if batch.isResolved {
             work.mustSettle = true
-            settling += batch.resolved
         } else if batch.isDeferred {
             work.deferral = schedule.deferral(batch, at: now, random: random())
         }
         if work.isNeeded {
             _ = gate.enter()
+            batches.settle(batch.id)  // mutant: remove-before-settling
         } else {
             finish(batch, work)
         }
         return work
     }
 
-    /// Ends an attempt whose result the store has, and counts it. A flush that waited for its events returns now.
-    private mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
-        journal.record(work.result, work.rejected)
-        inFlight -= 1
-        unsettled += work.result.resolved
-        if let deferral = work.deferral {
-            // Now, because another worker can resume the batch, and the store must have its rejected events before.
-            held -= 1
-            deferred.add(batch, deferral)  // mutant: forget-deferred-batch
-        }
-        if work.mustSettle {
-            unsettledStarts[batch.id] = nil
-            unsettled -= batch.resolved
-            settling -= batch.resolved
-            takeBack(batch)
-            (held, isDry) = (held - 1, false)
-            changes += 1
-        }
-        waiters.endFlushes(upTo: work.result.endsFlushes ? .max : unsettledStarts.values.min() ?? taken)
-        if maximumInFlight > 1 || mustDelete { changed() }
-    }
-
-    /// The worker's use of the store after an attempt.
-    struct StoreWork: Sendable {
-        let result: SendResult
-        let rejected: [RejectedEvent]
-        let mustReplay: Bool
-        var mustSettle = false
-        /// When the deferred rest of the batch is sent.
-        var deferral: (notBefore: Duration, until: Duration)?
-
-        var isDeferred: Bool { deferral != nil }
-        var isNeeded: Bool { !rejected.isEmpty || mustReplay || mustSettle }
-    }
-
     /// Ends the worker's use of the store after an attempt.
     mutating func settled(_ batch: BatchProgress, _ work: StoreWork) {
         finish(batch, work)
-        leaveGate()
+        gate.leave()
     }
 
-    /// Counts dead letters that are about to be put back. Another worker can deliver one before the store returns.
-    mutating func replaying(_ count: Int) { journal.ledger.replayed += count }
-
-    /// Corrects the count of ``replaying(_:)``, and sends the events.
-    mutating func replayed(_ count: Int, of expected: Int) {
-        journal.ledger.replayed += count - expected
-        guard count > 0 else { return }
-        appends += count
-        changes += 1
-        isDry = false
-        schedule.flushRequested()
-        changed()
+    /// Ends an attempt whose result the store has, and counts it. A flush that waited for its events returns now.
+    private mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
+        journal.record(work.result, work.rejected)
+        batches.resolve(batch.id, work.result.resolved)
+        if work.mustSettle {
+            batches.remove(batch.id)
+        } else if let deferral = work.deferral {
+            // Now, because another worker can resume the batch, and the store must have its rejected events before.
+            batches.deferBatch(batch, deferral)  // mutant: forget-deferred-batch
+        }
+        inputs += 1
+        waiters.endFlushes(upTo: work.result.endsFlushes ? .max : batches.settled)
+        if maximumInFlight > 1 || mustDelete { changed() }
     }
 
     // MARK: Deletion
 
-    private mutating func deletionStep(isHolding: Bool) -> Step {
-        if isHolding { return .deleteBatch }
-        // mutant: delete-in-flight
-        guard held == 0, inFlight == 0, deleting == nil, gate.enter() else { return .wait(until: nil, inputs: inputs) }
-        deleting = waiters.remove(.deleted)
-        return .deleteAll(deferred.removeAll())
+    /// The deletion that goes on, or the part of the next one that workers have done.
+    private struct Deletion {
+        /// Callers of the deletion in progress. Later callers wait for a deletion of their own.
+        var callers: [Waiter]?
+        var isComplete = true
     }
 
-    /// Notes that a batch was deleted. A worker held it if `isHeld`; the store could remove it if `isComplete`.
-    mutating func deleted(_ batch: BatchProgress, isHeld: Bool, isComplete: Bool) {
-        journal.ledger.dropped.add(batch.waiting, .deleted)
-        isDeletionComplete = isDeletionComplete && isComplete
-        unsettledStarts[batch.id] = nil
-        takeBack(batch)
-        unsettled -= batch.resolved
-        if isHeld { held -= 1 }
+    mutating func requestDeletion(_ waiter: Waiter) {
+        wait(for: waiter)
         changed()
     }
 
+    private var mustDelete: Bool { !isStopped && (deletion.callers != nil || waiters.contains(.deleted)) }
+
+    private mutating func deletionStep() -> BatchStep {
+        // mutant: delete-in-flight
+        guard batches.workers == 0, deletion.callers == nil, gate.enter() else { return .wait(inputs: inputs) }
+        deletion.callers = waiters.remove(.deleted)
+        return .deleteAll(batches.deferred.map(\.batch))
+    }
+
+    /// Notes that a batch was deleted. The store could remove it if `isComplete`.
+    mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
+        let count = batches.remove(batch)
+        journal.deleted(count)
+        deletion.isComplete = deletion.isComplete && isComplete
+        changed()
+    }
+
+    /// Notes a batch that was taken in order to delete it.
+    ///
     /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
     mutating func took(toDelete batch: Batch) -> Bool {
-        handOut(BatchProgress(batch))
+        batches.beginTake()
+        batches.took(BatchProgress(batch))
         return gate.isOpen
     }
 
-    /// Ends the deletion that ``Step/deleteAll(_:)`` began.
+    /// Ends the deletion that ``BatchStep/deleteAll(_:)`` began.
     mutating func deletedAll(isComplete: Bool) {
-        let success = isComplete && isDeletionComplete
-        for waiter in deleting ?? [] { waiters.end(waiter, success: success) }
-        (deleting, isDeletionComplete, isDry) = (nil, true, false)
-        waiters.endFlushes()
-        leaveGate()
+        let success = isComplete && deletion.isComplete
+        for waiter in deletion.callers ?? [] { waiters.end(waiter, success: success) }
+        deletion = Deletion()
+        gate.leave()
+        // The workers end the flushes, unless they find events that came in the meantime.
         changed()
     }
 }

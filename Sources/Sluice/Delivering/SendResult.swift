@@ -19,6 +19,8 @@ struct SendResult: Sendable {
     /// Events that the receiver has, including ``duplicates``.
     var accepted = 0
     var duplicates = 0
+    /// See ``Verdicts/status``.
+    var status: Int?
     var rejected: [Rejection] = []
 
     /// One event that becomes a dead letter.

@@ -5,19 +5,25 @@ struct StoreGate: Sendable {
         case unopened, open
         /// The store must be closed when the last use has ended.
         case closing
-        /// Like `closing`, but nobody waits for it any more.
+        /// Like `closing`, but nobody waits for it.
         case abandoned
         case closed
     }
 
     private var state = State.unopened
     private var uses = 0
+    /// Whether a thread closes the store.
+    private var isBeingClosed = false
 
     var isOpen: Bool { state == .open }
-    /// Whether nothing more has to be awaited.
+    /// Whether ``close()`` was called.
+    var isEnding: Bool { state != .unopened && state != .open }
+    /// Whether there is nothing left to wait for.
     var isClosed: Bool { state == .closed || state == .abandoned }
     /// Whether a shutdown has ended while the store was still in use.
     var isAbandoned: Bool { state == .abandoned }
+    /// Whether the store must be closed now: see ``takeClosing()``.
+    var mustClose: Bool { (state == .closing || state == .abandoned) && uses == 0 && !isBeingClosed }
 
     mutating func open() { state = .open }
 
@@ -28,20 +34,14 @@ struct StoreGate: Sendable {
         return true
     }
 
-    /// - Returns: whether the caller must close the store now, without a lock.
-    mutating func leave() -> Bool {
-        uses -= 1
-        return mustClose
-    }
+    mutating func leave() { uses -= 1 }
 
-    /// - Returns: whether the caller must close the store now, without a lock.
-    mutating func close() -> Bool {
+    mutating func close() {
         switch state {
         case .unopened: state = .closed
         case .open: state = .closing
-        case .closing, .abandoned, .closed: return false
+        case .closing, .abandoned, .closed: break
         }
-        return mustClose
     }
 
     /// - Returns: whether the store is still in use after ``close()``.
@@ -51,7 +51,12 @@ struct StoreGate: Sendable {
         return true
     }
 
-    mutating func didClose() { state = .closed }
+    /// - Returns: whether the caller must close the store now, without a lock, and call ``didClose()``. True once.
+    mutating func takeClosing() -> Bool {
+        guard mustClose else { return false }
+        isBeingClosed = true
+        return true
+    }
 
-    private var mustClose: Bool { uses == 0 && (state == .closing || state == .abandoned) }
+    mutating func didClose() { state = .closed }
 }

@@ -11,10 +11,12 @@
 public protocol Transport: Sendable {
     /// Prepares the transport. Called once for each pipeline, before any batch. The default does nothing.
     ///
-    /// - Parameter observer: receives messages for the host's diagnostics, also later.
+    /// - Parameters:
+    ///   - observer: receives messages for the host's diagnostics, also later.
+    ///   - environment: the clocks and random numbers of the pipeline.
     /// - Throws: an error if the transport can't be used, for example because its URL is invalid. The pipeline is then
     ///   not built.
-    func open(_ observer: TransportObserver) throws(SluiceError)
+    func open(_ observer: TransportObserver, in environment: PipelineEnvironment) throws(SluiceError)
 
     /// Sends the events of `batch`, in order.
     ///
@@ -24,18 +26,13 @@ public protocol Transport: Sendable {
 
     /// The largest batch that the receiver takes. The default is no limit.
     var maximumBatchSize: BatchSize { get }
-
-    /// The status of the receiver's last response, such as 503 of HTTP, for ``RouteLedger/lastStatus``. The default is nil.
-    var lastStatus: Int? { get }
 }
 
 extension Transport {
     /// Does nothing.
-    public func open(_ observer: TransportObserver) throws(SluiceError) {}
+    public func open(_ observer: TransportObserver, in environment: PipelineEnvironment) throws(SluiceError) {}
     /// Returns no limit.
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: .max) }
-    /// Returns nil.
-    public var lastStatus: Int? { nil }
 }
 
 /// Accepts every event and sends it nowhere: for previews, and for builds without analytics.
@@ -56,38 +53,3 @@ public struct NullTransport: Transport {
     public func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
 }
 
-/// The result of sending one event.
-public enum Verdict: Sendable, Hashable {
-    /// The receiver took the event.
-    case accepted
-    /// The receiver already had the event.
-    case duplicate
-    /// Send the event again, not before `after` if you pass it, and otherwise after the route's back-off. The reason is
-    /// shown in the diagnostics and the ledger.
-    case retry(after: Duration?, reason: String = "")
-    /// The receiver refused this event for good. It becomes a dead letter immediately.
-    case rejected(String)
-    /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
-    /// without counting as a refusal by the receiver.
-    case unsendable(String)
-    /// The request has too many bytes or events. The batch is sent in smaller parts. An event that is too large on its own
-    /// becomes a dead letter.
-    case tooLarge
-    /// The receiver refused the request because of at least one of its events. The batch is sent in smaller parts to find
-    /// it. An event that is refused on its own becomes a dead letter.
-    case split(String)
-    /// The receiver takes nothing at present, for a reason that isn't in the events, such as a wrong key. All events are
-    /// kept, and the route probes now and then.
-    case hold(String)
-}
-
-/// The verdicts for the events of a batch.
-public enum Verdicts: Sendable, Hashable {
-    /// One verdict for the request as a whole.
-    case all(Verdict)
-    /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events: a
-    /// ``Verdict/retry(after:reason:)`` in the list defers that event, and the other events go on. With `after: .zero` it is
-    /// sent again without a pause, for a receiver that takes a request as a whole after the named events are gone. A list
-    /// of the wrong length counts as a retry of the whole batch.
-    case each([Verdict])
-}

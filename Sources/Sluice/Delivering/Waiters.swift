@@ -12,8 +12,10 @@ struct Waiters: Sendable {
         }
 
         fileprivate(set) var event: Event
-        /// The value says whether the event happened as it should.
-        let continuation: CheckedContinuation<Bool, Never>
+        /// When a flush stops waiting.
+        var deadline: Duration?
+        /// Lets the caller continue. The value says whether the event happened as it should.
+        let resume: @Sendable (Bool) -> Void
     }
 
     private var waiting: [Waiter] = []
@@ -28,12 +30,17 @@ struct Waiters: Sendable {
     mutating func end(_ waiter: Waiter, success: Bool) { ended.append((waiter, success)) }
 
     mutating func end(_ event: Waiter.Event, success: Bool = true) {
-        ended += remove { $0 == event }.map { ($0, success) }
+        ended += remove { $0.event == event }.map { ($0, success) }
     }
 
     mutating func endFlushes(upTo taken: Int = .max) {
-        let flushes = remove { if case .flushed(let target) = $0 { target <= taken } else { false } }
+        let flushes = remove { if case .flushed(let target) = $0.event { target <= taken } else { false } }
         ended += flushes.map { ($0, true) }
+    }
+
+    /// Ends the flushes whose deadline has passed.
+    mutating func endFlushes(dueAt now: Duration) {
+        ended += remove { $0.deadline.map { $0 <= now } ?? false }.map { ($0, false) }
     }
 
     /// Notes that critical events were taken. They can have come after a flush, and overtake its events.
@@ -45,12 +52,12 @@ struct Waiters: Sendable {
     }
 
     /// Removes the waiters for an event, which the caller ends later.
-    mutating func remove(_ event: Waiter.Event) -> [Waiter] { remove { $0 == event } }
+    mutating func remove(_ event: Waiter.Event) -> [Waiter] { remove { $0.event == event } }
 
-    private mutating func remove(_ isMatch: (Waiter.Event) -> Bool) -> [Waiter] {
-        guard waiting.contains(where: { isMatch($0.event) }) else { return [] }
-        defer { waiting.removeAll { isMatch($0.event) } }
-        return waiting.filter { isMatch($0.event) }
+    private mutating func remove(_ isMatch: (Waiter) -> Bool) -> [Waiter] {
+        guard waiting.contains(where: isMatch) else { return [] }
+        defer { waiting.removeAll(where: isMatch) }
+        return waiting.filter(isMatch)
     }
 
     mutating func takeEnded() -> [(Waiter, Bool)] {

@@ -4,8 +4,6 @@ final class EventGroup: @unchecked Sendable {
     /// The lines for one route, one after the other.
     private struct Lines {
         let route: RouteRuntime
-        /// Whether the events reach the route now. Otherwise they were counted before.
-        let areNew: Bool
         var bytes: [UInt8] = []
         var ends: [(index: Int, priority: Event.Priority)] = []
 
@@ -39,10 +37,10 @@ final class EventGroup: @unchecked Sendable {
     /// Takes a line.
     ///
     /// - Returns: false if the caller must store the line itself.
-    func take(_ line: EventLine, for route: RouteRuntime, isNew: Bool) -> Bool {
+    func take(_ line: EventLine, for route: RouteRuntime) -> Bool {
         guard suspensions == 0 else { return false }
         let index = routes.firstIndex { $0.route === route } ?? routes.endIndex
-        if index == routes.endIndex { routes.append(Lines(route: route, areNew: isNew)) }
+        if index == routes.endIndex { routes.append(Lines(route: route)) }
         // Copied, so that the next event can be encoded in the same buffer.
         routes[index].bytes.append(contentsOf: line.bytes)
         routes[index].ends.append((routes[index].bytes.count, line.priority))
@@ -56,9 +54,9 @@ final class EventGroup: @unchecked Sendable {
         // Moved away first: a store can call a closure of the host, which can track events.
         bytes = 0
         for index in routes.indices where !routes[index].ends.isEmpty {
-            var full = Lines(route: routes[index].route, areNew: routes[index].areNew)
+            var full = Lines(route: routes[index].route)
             swap(&full, &routes[index])
-            full.route.append(contentsOf: full.all, areNew: full.areNew)
+            full.route.append(contentsOf: full.all)
             // A new buffer of this size would cost more than a tenth of an event.
             guard routes[index].ends.isEmpty else { continue }
             full.bytes.removeAll(keepingCapacity: true)

@@ -36,7 +36,7 @@ extension EventTrace: CustomStringConvertible {
 
 extension Disposition {
     fileprivate func text(kept: String) -> String {
-        switch self {
+        switch kind {
         case .keep: kept
         case .drop(let reason): "dropped (\(reason.rawValue))"
         case .hold: "held"

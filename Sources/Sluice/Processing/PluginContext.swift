@@ -1,5 +1,4 @@
-/// A plugin's connection to the pipelines that it is part of: to make events, to read the clocks, and to report
-/// failures.
+/// A plugin's connection to its place in a pipeline: to make events, to read the clocks, and to report failures.
 ///
 /// Declare one as a property of your processor. The pipeline connects it when it is built:
 ///
@@ -15,19 +14,19 @@
 /// }
 /// ```
 ///
-/// One context serves all pipelines that the plugin is part of. It doesn't keep them alive. Don't call it with a lock
-/// held that `process` takes: events come back through your plugin.
+/// A plugin stands at one place: in the processors that all routes share, or in one route. Its events never leave that
+/// chain. The context doesn't keep the pipeline alive. Don't call it with a lock held that `process` takes: events come
+/// back through your plugin.
 public final class PluginContext: Sendable {
-    /// A position of the plugin in a pipeline.
+    /// The position of the plugin.
     private struct Place {
-        weak var path: EventPath?
-        let chain: UInt32
+        weak var chain: Chain?
         let index: Int
+        let plugin: String
     }
 
     private struct State {
-        var places: [Place] = []
-        var plugin = ""
+        var place: Place?
         var environment = PipelineEnvironment()
         /// Messages from before there was a pipeline.
         var unreported: [String] = []
@@ -36,30 +35,26 @@ public final class PluginContext: Sendable {
     private static let maximumUnreported = 10
 
     private let state = Locked(State())
-    private let creator = CreatingProcess()
 
     /// Creates a context that is not connected to a pipeline yet.
     public init() {}
 
-    func bind(to path: EventPath, _ chain: UInt32, _ index: Int, named plugin: String) {
+    func bind(to chain: Chain, _ index: Int, named plugin: String) {
         let unreported = state.withLock { state in
-            if state.plugin.isEmpty {
-                state.plugin = plugin
-                state.environment = path.environment
-            }
-            state.places.removeAll { $0.path == nil }
-            state.places.append(Place(path: path, chain: chain, index: index))
+            state.place = Place(chain: chain, index: index, plugin: plugin)
+            state.environment = chain.environment
             defer { state.unreported = [] }
             return state.unreported
         }
-        for message in unreported { path.report(.plugin, "\(plugin): \(message)") }
+        for message in unreported { chain.report("\(plugin): \(message)") }
     }
 
     // MARK: Events
 
-    /// Tracks an event as a host would: it passes all processors, in every pipeline that the plugin is part of.
+    /// Tracks an event that passes all processors of the plugin's chain: those that all routes share and then all routes, or
+    /// those of the plugin's route.
     ///
-    /// Don't call this from ``Processor/process(_:)``: the new event passes that processor again and would recurse. Use
+    /// Don't call this from ``Processor/process(_:)``: the new event passes that processor too and would recurse. Use
     /// ``insert(_:_:priority:before:configure:)-(_,Properties,_,_,_)`` there.
     ///
     /// - Parameters:
@@ -67,36 +62,19 @@ public final class PluginContext: Sendable {
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
     ///   - configure: Changes the event before the first processor sees it.
-    /// - Returns: Whether at least one route has stored the event.
+    /// - Returns: Whether at least one route has stored the event. False without a pipeline.
     @discardableResult
     public func track(
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        track(name, properties, priority: priority, exceptWhere: nil, configure: configure)
-    }
-
-    /// Tracks an event in every pipeline except that of `event`.
-    @discardableResult
-    package func track(
-        _ name: String, _ properties: Properties, priority: Event.Priority = .normal, exceptWhere event: Event?,
-        configure: (inout Event) -> Void = { _ in }
-    ) -> Bool {
-        let excluded = event.flatMap { isInherited ? nil : place(of: $0)?.path }
-        var isStored = false
-        for path in paths where path !== excluded {
-            let isStoredThere = path.storingOneByOne {
-                path.track(name, properties, priority, id: nil, configure).isStored
-            }
-            if isStoredThere { isStored = true }
-        }
-        return isStored
+        // mutant: enter-another-chain
+        atPlace { chain, _ in chain.track(name, properties, priority, id: nil, configure).isStored }
     }
 
     /// Inserts a new event before the one that your processor is processing.
     ///
-    /// The new event has its own id and the current time. It passes the stages below your processor, in the pipeline
-    /// or route that `event` is passing, and nothing above. It gets the user's ids from `event`.
+    /// The new event has its own id and the current time. It passes the stages below your processor, and nothing above. It gets the user's ids from `event`.
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -110,33 +88,45 @@ public final class PluginContext: Sendable {
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal, before event: Event,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        guard !isInherited, let (path, index) = place(of: event) else { return false }
-        return path.storingOneByOne {
-            path.insert(name, properties, priority, before: event, below: index, configure)
-        }
+        atPlace { chain, index in chain.insert(name, properties, priority, before: event, below: index, configure) }
     }
 
-    /// Lets an event continue that your processor has held back with ``Disposition/hold``.
+    /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
     ///
-    /// It passes the stages below your processor, in the pipeline or route that it came from, with its own id and time.
+    /// ```swift
+    /// func process(_ event: inout Event) -> Disposition {
+    ///     guard !isReady else { return .keep }
+    ///     held.withLock { $0.append(event) }
+    ///     return context.hold(event)
+    /// }
+    /// ```
+    ///
+    /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held.
+    ///
+    /// - Parameter event: The event that ``Processor/process(_:)`` was given.
+    /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
+    public func hold(_ event: Event) -> Disposition { .hold }
+
+    /// Lets an event continue that your processor has held back with ``hold(_:)``.
+    ///
+    /// It passes the stages below your processor, with its own id and time.
     /// Forward each held event once. You can do that from any thread, and from ``Processor/process(_:)`` too.
     ///
     /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
     @discardableResult
     public func forward(_ event: Event) -> Bool {
-        guard !isInherited, let (path, index) = place(of: event) else { return false }
-        return path.storingOneByOne { path.forward(event, below: index) }
+        atPlace { chain, index in chain.forward(event, below: index) }
     }
 
-    /// Ends an event that your processor has held back with ``Disposition/hold``.
+    /// Ends an event that your processor has held back with ``hold(_:)``.
     ///
     /// - Parameters:
     ///   - event: The held event.
     ///   - reason: The reason that the ledger counts.
-    public func drop(_ event: Event, _ reason: DropReason) {
-        guard !isInherited, let (path, index) = place(of: event) else { return }
-        path.drop(event, reason, by: index)
+    public func drop(_ event: Event, because reason: DropReason) {
+        guard let place = state.withLock(\.place), let chain = place.chain else { return }
+        chain.drop(event, reason, by: place.index)
     }
 
     // MARK: Surroundings
@@ -148,62 +138,28 @@ public final class PluginContext: Sendable {
     ///
     /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
-        if isInherited { return }
-        let (paths, plugin) = state.withLock { state in
-            if state.plugin.isEmpty, state.unreported.count < PluginContext.maximumUnreported {
+        let place = state.withLock { state in
+            if state.place == nil, state.unreported.count < PluginContext.maximumUnreported {
                 state.unreported.append(message)
             }
-            return (state.places.compactMap(\.path), state.plugin)
+            return state.place
         }
-        for path in unique(paths) { path.report(.plugin, "\(plugin): \(message)") }
+        if let place { place.chain?.report("\(place.plugin): \(message)") }
     }
 
-    /// The clocks of the first pipeline that the plugin became part of; before that, the system's.
-    public var time: any TimeSource {
-        isInherited ? PipelineEnvironment.systemTime : state.withLock { $0.environment.time }
-    }
+    /// The clocks of the plugin's pipeline; the system's before it is built.
+    public var time: any TimeSource { state.withLock { $0.environment.time } }
 
     /// The source of random numbers of that pipeline: 64 uniformly distributed bits a call.
-    public var random: @Sendable () -> UInt64 {
-        isInherited ? PipelineEnvironment.systemRandom : state.withLock { $0.environment.random }
-    }
+    public var random: @Sendable () -> UInt64 { state.withLock { $0.environment.random } }
 
     /// Creates the id of an event that the plugin tracks later.
     package func newEventID(at time: Timestamp) -> EventID { .timed(time, random) }
 
-    /// Whether this process is the child of a `fork`, and the plugin was created in its parent. Check this in each verb, before
-    /// you take a lock: another thread of the parent may have held it at the time of the fork.
-    package var isInherited: Bool { creator.isParent }
-
-    /// Call this in each verb that throws.
-    ///
-    /// - Throws: ``SluiceError/Code/shutDown`` if the plugin ``isInherited``.
-    package func checkProcess() throws(SluiceError) {
-        if isInherited {
-            throw SluiceError(
-                .shutDown, "it belongs to the parent of this process: create plugins after a fork")
-        }
-    }
-
-    // MARK: Places
-
-    private var paths: [EventPath] {
-        func living(_ state: inout State) -> [EventPath] { state.places.compactMap(\.path) }
-        // A child of a fork doesn't wait. If the lock was held at the time of the fork, the event is dropped uncounted.
-        return unique(isInherited ? state.withLockIfFree(living) ?? [] : state.withLock(living))
-    }
-
-    /// A plugin can stand in several routes of one pipeline.
-    private func unique(_ paths: [EventPath]) -> [EventPath] {
-        guard paths.count > 1 else { return paths }
-        return paths.enumerated().filter { index, path in !paths[..<index].contains { $0 === path } }.map(\.element)
-    }
-
-    private func place(of event: Event) -> (path: EventPath, index: Int)? {
-        state.withLock { state in
-            guard let place = state.places.first(where: { $0.chain == event.chain }) else { return nil }
-            return place.path.map { ($0, place.index) }
-        }
+    /// Runs `body` with the plugin's place. Its events are stored one by one.
+    private func atPlace(_ body: (Chain, _ index: Int) -> Bool) -> Bool {
+        guard let place = state.withLock(\.place), let chain = place.chain else { return false }
+        return chain.storingOneByOne { body(chain, place.index) }
     }
 }
 

@@ -52,7 +52,7 @@ public protocol Processor: Sendable {
     /// - Parameter signal: The signal, on the thread that the host reports it on.
     func emit(for signal: Signal)
 
-    /// Tracks the processor's last events and writes its state. ``Pipeline/shutdown(deadline:)`` calls it once, before it
+    /// Tracks the processor's last events and writes its state. ``Pipeline/shutdown(timeout:)`` calls it once, before it
     /// closes the pipeline and sends the waiting events.
     ///
     /// ```swift
@@ -112,12 +112,26 @@ extension Processor {
 }
 
 /// The answer of a processor: whether an event continues.
-public enum Disposition: Sendable, Hashable {
+public struct Disposition: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        case keep, hold
+        case drop(DropReason)
+    }
+
+    package let kind: Kind
+
     /// The event continues to the next stage.
-    case keep
+    public static let keep = Disposition(kind: .keep)
+
     /// The event ends here, and the ledger counts the reason.
-    case drop(DropReason)
-    /// The event waits: the processor has kept a copy, and later passes it to ``PluginContext/forward(_:)`` or
-    /// ``PluginContext/drop(_:_:)``. Until then the ledger counts it as ``Ledger/held``.
-    case hold
+    public static func drop(_ reason: DropReason) -> Disposition { Disposition(kind: .drop(reason)) }
+
+    /// The event waits: see ``PluginContext/hold(_:)``.
+    package static let hold = Disposition(kind: .hold)
+
+    /// The reason if the event ends; otherwise nil.
+    public var dropReason: DropReason? { if case .drop(let reason) = kind { reason } else { nil } }
+
+    /// Whether a processor holds the event.
+    public var isHold: Bool { kind == .hold }
 }

@@ -18,10 +18,8 @@ final class Stage: Sendable {
     }
 
     func process(_ event: inout Event) -> Disposition {
-        switch processor.process(&event) {
-        case .keep: next?.process(&event) ?? .keep
-        case let end: end
-        }
+        let disposition = processor.process(&event)
+        return disposition.kind == .keep ? next?.process(&event) ?? .keep : disposition
     }
 
     /// Returns the stage below the one at an index; nil below the last one.

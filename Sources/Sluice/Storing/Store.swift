@@ -1,14 +1,15 @@
 /// Keeps encoded events until a transport has delivered them.
 ///
 /// ## Conforming
-/// - Write ``append(_:)``, ``nextBatch(_:atLeast:)``, ``settle(_:)`` and ``backlog`` first. Every other requirement has a default
-///   for a store in memory without dead letters. Implement ``open(_:)`` and ``close()`` too if two pipelines must not share
+/// - Write ``append(_:)``, ``nextBatch(_:)``, ``settle(_:)`` and ``backlog`` first. Every other requirement has a default
+///   for a store in memory without dead letters. Implement ``open(_:in:)`` and ``close()`` too if two pipelines must not share
 ///   the store.
-/// - ``open(_:)`` is called once before anything else, and ``close()`` last. In between, ``append(_:)`` is called from any
+/// - ``open(_:in:)`` is called once before anything else, and ``close()`` last. In between, ``append(_:)`` is called from any
 ///   number of threads. The other methods can be called from any thread, too: by up to three workers of a route, and by
 ///   the host for dead letters.
-/// - Return from ``nextBatch(_:atLeast:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
-///   priority. If an accepted event is lost, report it to the ``StoreObserver``.
+/// - Return from ``nextBatch(_:)`` exactly the bytes that ``append(_:)`` accepted, in the order of acceptance within a
+///   priority. If an accepted event is lost, report it to the ``StoreObserver`` before
+///   another call can see that it is gone.
 /// - Keep a batch with its taker until ``settle(_:)``: don't return it again and don't evict it. If the store is closed
 ///   before, the events of the batch still wait.
 /// - Document which failures an accepted event survives.
@@ -16,11 +17,13 @@
 public protocol Store: Sendable {
     /// Opens the store for one pipeline.
     ///
-    /// - Parameter observer: the receiver of all later reports about recovered and lost events. It can be called from any
-    ///   thread and with the store's own lock held.
+    /// - Parameters:
+    ///   - observer: the receiver of all later reports about recovered and lost events. It can be called from any thread and
+    ///     with the store's own lock held.
+    ///   - environment: the clocks and random numbers of the pipeline.
     /// - Throws: ``SluiceError/Code/storageUnavailable`` if the events can't be kept, and
     ///   ``SluiceError/Code/invalidPipeline`` if the store is already in use. The pipeline is then not built.
-    func open(_ observer: StoreObserver) throws(SluiceError)
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError)
 
     /// Stores one event. When this method returns, the event is as safe as the store's durability promises.
     ///
@@ -36,15 +39,13 @@ public protocol Store: Sendable {
 
     /// Returns the next events to send: the highest priority first, and the oldest first within a priority.
     ///
-    /// - Parameters:
-    ///   - size: the requested size. A store that deletes in larger units may exceed it. The pipeline then sends the batch in
-    ///     parts and settles it as a whole.
-    ///   - priority: the lowest priority to return: critical while only critical events are due.
-    /// - Returns: a batch with at least one event, all of one priority. Nil if every such event is already handed out.
+    /// - Parameter size: the requested size. A store that deletes in larger units may exceed it. The pipeline then sends the
+    ///   batch in parts and settles it as a whole.
+    /// - Returns: a batch with at least one event, all of one priority. Nil if every event is already handed out.
     /// - Throws: an error if the events can't be read now. The pipeline tries again later.
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch?
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch?
 
-    /// Keeps dead letters of a batch that is handed out, each with an id of the store. ``nextBatch(_:atLeast:)`` must not return
+    /// Keeps dead letters of a batch that is handed out, each with an id of the store. ``nextBatch(_:)`` must not return
     /// them again, even after a restart. They count in ``backlog`` until the batch is settled.
     ///
     /// Dead letters share the store's capacity and are evicted before any waiting event. If the store can't write them,
@@ -91,7 +92,7 @@ public protocol Store: Sendable {
 
 extension Store {
     /// Does nothing.
-    public func open(_ observer: StoreObserver) throws(SluiceError) {}
+    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {}
     /// Calls ``append(_:)`` for each event.
     public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
         var errors: [Int: SluiceError] = [:]
@@ -117,9 +118,6 @@ extension Store {
     /// Does nothing.
     public func close() {}
 
-    /// Returns the next events to send, of any priority.
-    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? { try nextBatch(size, atLeast: .normal) }
-
     /// Calls ``synchronize(while:)`` without a limit in time.
     ///
     /// - Throws: an error if accepted events may still be lost.
@@ -130,23 +128,20 @@ extension Store {
 public struct Backlog: Sendable, Hashable {
     /// Waiting events that this process has counted.
     public var events: Int
-    /// Bytes of the waiting events, including ``unreadBytes``.
+    /// Bytes of the waiting events, including those that have not been counted yet: see ``StoreObserver/unread(_:)``.
     public var bytes: Int
-    /// Bytes from an earlier process whose events have not been counted yet.
-    public var unreadBytes: Int
     /// Dead letters, including those of earlier processes. They are not part of ``events`` and ``bytes``.
     public var deadLetters: Int
 
     /// Creates a backlog.
-    public init(events: Int, bytes: Int, unreadBytes: Int = 0, deadLetters: Int = 0) {
+    public init(events: Int, bytes: Int, deadLetters: Int = 0) {
         self.events = events
         self.bytes = bytes
-        self.unreadBytes = unreadBytes
         self.deadLetters = deadLetters
     }
 
     /// Whether no event waits. Dead letters don't wait.
-    public var isEmpty: Bool { events == 0 && unreadBytes == 0 }
+    public var isEmpty: Bool { events == 0 && bytes == 0 }
 }
 
 /// The requested size of a batch.

@@ -34,13 +34,13 @@ struct AmplitudeFormat: WireFormat {
         case 200...299:
             return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
         case 400:
-            if isKeyInvalid(response) { return .all(.hold("Amplitude refuses the API key")) }
+            if isKeyInvalid(response) { return .all(.hold(reason: "Amplitude refuses the API key")) }
             let keys = [
                 "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
                 "silenced_events",
             ]
             guard let refused = indices(keys, in: response, below: count) else { break }
-            return .each((0..<count).map { refused.contains($0) ? .rejected("Amplitude refused the event") : rest })
+            return .each((0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
         case 429:
             switch throttling(of: batch, by: response) {
             case let all where all.allSatisfy({ $0 == .none }): break

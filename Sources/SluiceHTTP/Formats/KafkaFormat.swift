@@ -40,10 +40,10 @@ struct KafkaFormat: WireFormat {
         if results.count == count, count == 1 || !arePartitions { return .results(results) }
         guard arePartitions else { return .all(later) }
         if results.allSatisfy({ $0 == .accepted }) { return .all(.accepted) }
-        return .all(results.contains(Self.refusal) ? .split("Kafka refused a record") : later)
+        return .all(results.contains(Self.refusal) ? .split(reason: "Kafka refused a record") : later)
     }
 
-    private static let refusal = Verdict.rejected("Kafka refused the record")
+    private static let refusal = Verdict.rejected(reason: "Kafka refused the record")
 
     private static func verdict(of result: PropertyValue, later: Verdict) -> Verdict {
         guard let result = result.asObject else { return later }

@@ -55,7 +55,7 @@ struct MixpanelFormat: WireFormat {
         // `/engage` and `/groups` return a status of 1 or 0.
         case 200...299 where records?.isEmpty ?? true:
             if object?["code"] == 200 || [1, "OK"].contains(object?["status"]) { return .all(.accepted) }
-            return .all(object?["status"] == 0 ? .split("Mixpanel refused the profiles") : .retry(after: nil))
+            return .all(object?["status"] == 0 ? .split(reason: "Mixpanel refused the profiles") : .retry(after: nil))
         case 200...299, 400:
             let events = recordedEvents(of: batch)
             let indices = records.map { $0.compactMap { $0.asObject?["index"] } } ?? []
@@ -70,7 +70,7 @@ struct MixpanelFormat: WireFormat {
             let isAccepted = count == events.count - failedRecords.count
             let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
             return .each(
-                batch.events.indices.map { failed.contains($0) ? .rejected("Mixpanel refused the event") : rest })
+                batch.events.indices.map { failed.contains($0) ? .rejected(reason: "Mixpanel refused the event") : rest })
         default: return .all(response.verdict)
         }
     }

@@ -36,7 +36,7 @@ struct PostHogFormat: WireFormat {
         }
         // Other products, such as recordings, have quotas too.
         if object["quota_limited"]?.asArray?.contains("events") == true {
-            return .all(.hold("PostHog drops events, since the project's quota is used up"))
+            return .all(.hold(reason: "PostHog drops events, since the project's quota is used up"))
         }
         return .all(.accepted)
     }

@@ -134,7 +134,7 @@ struct Damage {
                     onRecovered: { count in counts.withLock { $0.recovered += count } },
                     onDropped: { count, reason in
                         counts.withLock { $0.dropped += reason == .corrupt ? count : .min / 2 }
-                    }, onNote: { _ in }))
+                    }, onNote: { _ in }), in: PipelineEnvironment())
             while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 note(batch.events, in: &outcome)
                 try store.settle(batch.id)
@@ -200,7 +200,7 @@ struct SegmentSample {
         var size = 0
         let store = JSONLStore(at: directory)
         do throws(SluiceError) {
-            try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+            try store.open()
             while deadLetters.map({ lines.count < $0 }) ?? (size < 65_536) {
                 let numbered = NumberedEvent(writer: writer, number: lines.count, maximumFiller: 600)
                 let event = Event(

@@ -53,7 +53,7 @@ struct DeadLetterDamage {
                     onRecovered: { _ in }, onDropped: { _, _ in },
                     onDeadLettersDropped: { count, reason in
                         counted.withLock { $0 += reason == .corrupt ? count : .min / 2 }
-                    }, onNote: { _ in }))
+                    }, onNote: { _ in }), in: PipelineEnvironment())
             _ = try store.replayDeadLetters(Set(try store.deadLetters().map(\.id)))
             while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 for line in batch.events {

@@ -92,7 +92,7 @@ import Testing
         let gate = Gate()
         let bench = try Bench(processor: Farewell("only") { await gate.wait() })
         let pipeline = bench.pipeline
-        async let ledger = pipeline.shutdown(deadline: .seconds(4))
+        async let ledger = pipeline.shutdown(timeout: .seconds(4))
         await bench.time.waitForSleeper(within: .seconds(2)...(.seconds(2)))
         #expect(try bench.transport.accepted().isEmpty)
         bench.time.advance(by: .seconds(2))
@@ -123,7 +123,7 @@ import Testing
                 free
             }
         }
-        async let ledger = pipeline.shutdown(deadline: .seconds(4))
+        async let ledger = pipeline.shutdown(timeout: .seconds(4))
         await time.waitForSleeper(within: .seconds(2)...(.seconds(2)))
         await sharedIsDone.wait()
         await freeIsDone.wait()
@@ -138,7 +138,7 @@ import Testing
     func zeroDeadlineWaitsForNone() async throws {
         let gate = Gate()
         let bench = try Bench(processor: Farewell("only") { await gate.wait() })
-        await bench.pipeline.shutdown(deadline: .zero)
+        await bench.pipeline.shutdown(timeout: .zero)
         #expect(bench.diagnostics.allSatisfy { $0.kind != .plugin })
         gate.open()
     }

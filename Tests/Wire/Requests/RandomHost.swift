@@ -151,7 +151,7 @@ struct RecorderStore: Store {
     let recorder: Recorder
 
     func append(_ line: EventLine) { recorder.store(line) }
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) -> Batch? { nil }
+    func nextBatch(_ size: BatchSize) -> Batch? { nil }
     func settle(_ batch: Batch.ID) {}
     var backlog: Backlog { Backlog(events: 0, bytes: 0) }
 }

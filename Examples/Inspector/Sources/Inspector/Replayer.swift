@@ -110,10 +110,9 @@ struct Replayer: Sendable {
         let store = try makeStore()
         let report = report
         try store.open(
-            StoreObserver(onRecovered: { _ in }, onDropped: { report("\($0) events are lost: \($1.rawValue)") }) {
-                note in
-                report(note)
-            })
+            StoreObserver(
+                onRecovered: { _ in }, onDropped: { report("\($0) events are lost: \($1.rawValue)") },
+                onNote: { report($0) }), in: PipelineEnvironment())
         defer { store.close() }
         let selected = try store.deadLetters().filter { isMatch($0.reason, $0.line.id, $0.date) }
         let letters = selected.filter(isReadable)
@@ -126,18 +125,18 @@ struct Replayer: Sendable {
             while !unsent.isEmpty {
                 let batch = Dictionary(uniqueKeysWithValues: unsent.prefix(Replayer.policy.batch.events))
                 unsent = unsent.dropFirst(batch.count)
-                try await pipeline.replay { batch[$0.id] != nil }
+                try await pipeline.replayDeadLetters { batch[$0.id] != nil }
                 let pass = await pipeline.flush()
                 // A letter that is rejected again has a new number.
                 let refused = Set(try await pipeline.deadLetters().filter { $0.id > lastUnsent }.compactMap(\.line.id))
                 result.rejected += refused.count
                 guard pass.isComplete else { break }
-                try await pipeline.discard { $0.id > lastUnsent }
+                try await pipeline.discardDeadLetters { $0.id > lastUnsent }
                 let delivered = batch.values.filter { letter in letter.line.id.map { !refused.contains($0) } ?? false }
                 result.delivered += try store.discardDeadLetters(Set(delivered.map(\.id)))
             }
         }
-        await pipeline.shutdown(deadline: .zero)
+        await pipeline.shutdown(timeout: .zero)
         return (result, Set(selected.compactMap(\.line.id)))
     }
 
@@ -211,6 +210,6 @@ struct FolderInUse: Error, CustomStringConvertible {
     let process: String
 
     var description: String {
-        "a running process uses \(folder) (its directory is \(process)): stop it first, or let it call pipeline.replay()"
+        "a running process uses \(folder) (its directory is \(process)): stop it first, or let it call pipeline.replayDeadLetters()"
     }
 }

@@ -260,7 +260,7 @@ struct ReadingTests {
         let folder = try TestFolder()
         let rotate = LineEncryption(encrypt: { $0.map { $0 ^ 0x5A } }, decrypt: { $0.map { $0 ^ 0x5A } })
         let store = JSONLStore(at: folder.path, encryption: rotate)
-        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        try store.open()
         try store.append(EventLine(.sample(1)))
         let batch = try #require(try store.nextBatch(BatchSize(events: 1, bytes: 1)))
         store.reject([DeadLetter(line: batch.events[0], reason: "secret", date: now)], in: batch.id)
