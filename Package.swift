@@ -4,7 +4,7 @@ import PackageDescription
 /// The core and every plugin: each a folder under Sources, each a product of its own.
 let libraries: [Target] = [
     .target(name: "SluiceEvents"),
-    .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem"]),
+    .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem", "SluiceDelivery"]),
     .target(name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceLibC"]),
     .target(name: "SluiceIdentity", dependencies: ["Sluice"]),
     .target(name: "SluiceAdvertising", dependencies: ["SluiceIdentity"]),
@@ -26,6 +26,7 @@ let libraries: [Target] = [
 let internals: [Target] = [
     .target(name: "SluiceLibC"),
     .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"]),
+    .target(name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem"]),
     .target(name: "CSluiceJSONL"),
     .target(name: "CSluiceCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
 ]
@@ -91,7 +92,8 @@ let tests: [Target] = [
     .testTarget(
         name: "SluiceTests",
         dependencies: [
-            "Sluice", "SluiceEvents", "SluiceSystem", "SluiceMemory", "SluiceStdout", "SluiceTesting", "TestSupport",
+            "Sluice", "SluiceEvents", "SluiceSystem", "SluiceDelivery", "SluiceMemory", "SluiceStdout", "SluiceTesting",
+            "TestSupport",
         ]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting", "TestSupport"]),

@@ -14,7 +14,10 @@ let package = Package(
         .target(name: "SluiceLibC", path: "Sources/SluiceLibC"),
         .target(name: "SluiceEvents", path: "Sources/SluiceEvents"),
         .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"], path: "Sources/SluiceSystem"),
-        .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem"], path: "Sources/Sluice"),
+        .target(
+            name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem"], path: "Sources/SluiceDelivery"),
+        .target(
+            name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem", "SluiceDelivery"], path: "Sources/Sluice"),
         .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
         .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"], path: "Sources/SluiceTesting"),
         .target(

@@ -311,17 +311,17 @@ public final class Pipeline: EventTracking {
     ///   - interval: The longest time that an event waits. It is moved into each policy's
     ///     ``DeliveryPolicy/flushIntervals``. Nil keeps each route's own.
     public func setFlush(count: Int? = nil, interval: Duration? = nil) {
-        for route in routes { route.change { $0.setFlush(count: count, interval: interval) } }
+        for route in routes { route.setFlush(count: count, interval: interval) }
     }
 
     /// Stops sending until you call ``resumeDelivery()``. Events are still stored.
     public func pauseDelivery() {
-        for route in routes { route.change { $0.setPaused(true) } }
+        for route in routes { route.setPaused(true) }
     }
 
     /// Sends again after ``pauseDelivery()``.
     public func resumeDelivery() {
-        for route in routes { route.change { $0.setPaused(false) } }
+        for route in routes { route.setPaused(false) }
     }
 
     /// Ends the pipeline: lets the processors finish, accepts no more events, makes the stored ones safe against a loss of

@@ -163,18 +163,6 @@ public final class PluginContext: Sendable {
     }
 }
 
-extension SluiceError {
-    /// An error that a plugin has thrown while a pipeline is built, with the name of its type.
-    init(_ error: any Error, from plugin: Any) {
-        let name = "\(type(of: plugin))"
-        if let error = error as? SluiceError {
-            self.init(error.code, "\(name): \(error.message)", cause: error.cause)
-        } else {
-            self.init(.invalidPipeline, "\(name) cannot be used: \(error)", cause: error)
-        }
-    }
-}
-
 // MARK: Literals with variables
 
 extension PluginContext {

@@ -56,3 +56,15 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
         return "\(code.rawValue): \(message)\(suffix)"
     }
 }
+
+extension SluiceError {
+    /// An error that a plugin has thrown while a pipeline was built, with the name of its type.
+    package init(_ error: any Error, from plugin: Any) {
+        let name = "\(type(of: plugin))"
+        if let error = error as? SluiceError {
+            self.init(error.code, "\(name): \(error.message)", cause: error.cause)
+        } else {
+            self.init(.invalidPipeline, "\(name) cannot be used: \(error)", cause: error)
+        }
+    }
+}

@@ -5,7 +5,7 @@ import Testing
 /// The core must run in a process without Foundation.
 @Suite struct MinimalCoreTests {
     /// The core, from the lowest floor to the highest. Each sees only those below it.
-    private static let floors = ["SluiceEvents", "SluiceSystem", "Sluice"]
+    private static let floors = ["SluiceEvents", "SluiceSystem", "SluiceDelivery", "Sluice"]
 
     @Test("the floors of the core, built alone, link the standard library and the C library, but not Foundation")
     func coreLinksNoFoundation() async throws {

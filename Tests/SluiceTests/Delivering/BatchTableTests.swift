@@ -1,3 +1,4 @@
+@testable import SluiceDelivery
 import Testing
 
 @testable import Sluice

@@ -1,3 +1,4 @@
+@testable import SluiceDelivery
 import SluiceTesting
 import Testing
 

@@ -1,3 +1,4 @@
+@testable import SluiceDelivery
 import SluiceMemory
 import SluiceTesting
 import Testing
@@ -167,7 +168,7 @@ import Testing
     func cutDeletionIsIncomplete() async throws {
         let rig = try Rig(at: .nextBatch) { rig in rig.route.close() }
         try rig.append()
-        rig.route.change { $0.setPaused(true) }
+        rig.route.setPaused(true)
         rig.route.start()
         #expect(await rig.route.deleteAll() == false)
         #expect(rig.store.backlog.events == 1)

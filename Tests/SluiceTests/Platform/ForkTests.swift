@@ -178,7 +178,7 @@ import Testing
                         _ = try ForkTests.pipeline(counter)
                         return false
                     } catch let error as SluiceError {
-                        return isStored && parents.isDisjoint(with: ids) && error.message.hasPrefix("Counter: ")
+                        return isStored && parents.isDisjoint(with: ids) && error.message.hasPrefix("one Counter stands in another pipeline")
                     }
                 }
                 #expect(isRight)

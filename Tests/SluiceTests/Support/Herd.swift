@@ -1,3 +1,4 @@
+@testable import SluiceDelivery
 import Sluice
 import SluiceTesting
 import Testing

@@ -1,3 +1,4 @@
+@testable import SluiceDelivery
 @testable import Sluice
 
 /// A route over a ``ModelStore``, whose workers and host take one atomic step at a time. A step uses the state once, as under

@@ -1,6 +1,6 @@
 /// A route at work: a store and a transport with the state that their threads share. Its workers are in ``Worker``.
-final class RouteRuntime: Sendable {
-    let name: String
+package final class RouteRuntime: Sendable {
+    package let name: String
     let store: any Store
     let transport: any Transport
     let environment: PipelineEnvironment
@@ -12,7 +12,7 @@ final class RouteRuntime: Sendable {
     /// Wakes the workers at ``RouteState/alarm``. It changes only with the lock of the state held.
     private let alarm = Locked<Task<Void, Never>?>(nil)
 
-    init(
+    package init(
         named name: String, _ store: any Store, _ transport: any Transport, policy: DeliveryPolicy,
         environment: PipelineEnvironment, onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
     ) throws(SluiceError) {
@@ -28,7 +28,7 @@ final class RouteRuntime: Sendable {
 
     // MARK: Opening and closing
 
-    func open() throws(SluiceError) {
+    package func open() throws(SluiceError) {
         do throws(SluiceError) {
             let observer = TransportObserver { [name, onDiagnostic] in
                 onDiagnostic(Diagnostic(kind: .note, route: name, message: $0))
@@ -74,7 +74,7 @@ final class RouteRuntime: Sendable {
             onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) })
     }
 
-    func start() {
+    package func start() {
         tasks.withLock { tasks in
             for _ in 0..<workers { tasks?.append(startTask { await Worker(self).work() }) }
         }
@@ -89,7 +89,7 @@ final class RouteRuntime: Sendable {
 
     /// Drains until nothing waits or `deadline` has passed, and closes the store. Returns by then, even if the transport
     /// or the disk hangs.
-    func shutdown(until deadline: Duration) async {
+    package func shutdown(until deadline: Duration) async {
         // Entered here, because a deadline of zero closes the gate before the worker runs.
         if state.withLock({ $0.gate.enter() }) {
             let now = environment.time.continuousTime()
@@ -120,7 +120,7 @@ final class RouteRuntime: Sendable {
     private static let grace = Duration.milliseconds(100)
 
     /// Ends delivery and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
-    func close() {
+    package func close() {
         // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
         update { state in
             state.close()
@@ -143,7 +143,7 @@ final class RouteRuntime: Sendable {
     /// Stores an event, and counts it.
     ///
     /// - Returns: the error of the store, after it was counted; nil if the event was stored.
-    func append(_ line: EventLine) -> SluiceError? {
+    package func append(_ line: EventLine) -> SluiceError? {
         do throws(SluiceError) {
             try store.append(line)
         } catch {
@@ -155,12 +155,12 @@ final class RouteRuntime: Sendable {
     }
 
     /// Counts an event that was not stored.
-    func refused(_ error: SluiceError) {
+    package func refused(_ error: SluiceError) {
         update { $0.journal.refused(error) }
     }
 
     /// Stores events together, and counts them.
-    func append(contentsOf lines: [EventLine]) {
+    package func append(contentsOf lines: [EventLine]) {
         let errors = store.append(contentsOf: lines)
         update { state in
             for (index, line) in lines.enumerated() {
@@ -175,13 +175,13 @@ final class RouteRuntime: Sendable {
     }
 
     /// Counts events that can't be stored.
-    func dropped(_ count: Int, _ reason: DropReason) {
+    package func dropped(_ count: Int, _ reason: DropReason) {
         state.withLock { $0.journal.ledger.dropped.add(count, reason) }
     }
 
     // MARK: Host
 
-    func receive(_ signal: Signal) {
+    package func receive(_ signal: Signal) {
         switch signal.kind {
         case .didEnterBackground:
             // The process may be suspended or ended before anything is sent.
@@ -193,24 +193,28 @@ final class RouteRuntime: Sendable {
         }
     }
 
-    /// Changes the schedule.
-    func change(_ body: (inout DeliverySchedule) -> Void) {
+    /// Sends batches of other sizes, or at other intervals. Nil changes nothing.
+    package func setFlush(count: Int?, interval: Duration?) { change { $0.setFlush(count: count, interval: interval) } }
+
+    package func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }
+
+    private func change(_ body: (inout DeliverySchedule) -> Void) {
         update { $0.change(body) }
     }
 
-    func expectSuspension(in time: Duration?) {
+    package func expectSuspension(in time: Duration?) {
         let now = environment.time.continuousTime()
         change { $0.expectSuspension(in: time, at: now) }
     }
 
     /// Cancels the requests in flight. Their batches stay in the store, and are sent again by other workers.
-    func cancelSends() {
+    package func cancelSends() {
         change { $0.cancelledSends() }
         cancelTasks(replacedBy: [])
     }
 
     /// Sends all waiting events, and returns when that is done, an attempt has failed, or `end` has passed.
-    func flush(until end: Duration? = nil) async {
+    package func flush(until end: Duration? = nil) async {
         let alarm = end.map { end in
             Task { [environment] in
                 do {
@@ -230,13 +234,13 @@ final class RouteRuntime: Sendable {
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone.
-    func deleteAll() async -> Bool {
+    package func deleteAll() async -> Bool {
         await withCheckedContinuation { continuation in
             update { $0.requestDeletion(.init(event: .deleted) { continuation.resume(returning: $0) }) }
         }
     }
 
-    var ledger: RouteLedger {
+    package var ledger: RouteLedger {
         // A store that is still in use after a shutdown may hang.
         let backlog = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
         return state.withLock { $0.ledger(with: backlog) }

@@ -62,7 +62,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public static let standard = DeliveryPolicy()
 
     /// Clocks trap on sums that only absurd durations reach, so no duration may be longer than a year.
-    static let longest = Duration.seconds(31_536_000)
+    package static let longest = Duration.seconds(31_536_000)
 
     /// `interval`, moved into ``flushIntervals``.
     func allowed(_ interval: Duration) -> Duration {

@@ -4,15 +4,17 @@
 /// route. For a route, `received + recovered + replayed = delivered + rejected + dropped + held + waiting` always holds.
 public struct Ledger: Sendable, Hashable {
     /// Calls of `track`, by the host and by plugins.
-    public internal(set) var tracked = 0
+    public package(set) var tracked = 0
     /// Events that were dropped before they reached a route, by reason.
-    public internal(set) var dropped: [DropReason: Int] = [:]
+    public package(set) var dropped: [DropReason: Int] = [:]
     /// Events that a processor above the routes holds, such as `Consent` before the user has answered.
-    public internal(set) var held = 0
+    public package(set) var held = 0
     /// Events that were truncated or otherwise sanitized, by kind.
-    public internal(set) var sanitized: [Sanitization: Int] = [:]
+    public package(set) var sanitized: [Sanitization: Int] = [:]
     /// The routes in the order of their lines. A pipeline without `Route` has one, called `main`.
-    public internal(set) var routes: [RouteLedger] = []
+    public package(set) var routes: [RouteLedger] = []
+
+    package init() {}
 
     /// Returns the route with that name.
     public subscript(route name: String) -> RouteLedger? {
@@ -33,41 +35,41 @@ public struct Ledger: Sendable, Hashable {
 /// The counts of one route in a ``Ledger``.
 public struct RouteLedger: Sendable, Hashable {
     /// The name of the route.
-    public internal(set) var name: String
+    public package(set) var name: String
     /// Events that still have to be delivered.
     ///
     /// The route counts an event when the store has accepted or found it, and stops counting it when it is delivered,
     /// rejected or lost.
-    public internal(set) var waiting = 0
+    public package(set) var waiting = 0
     /// Events that a processor of the route inserted. They are part of ``received`` and not of ``Ledger/tracked``.
-    public internal(set) var inserted = 0
+    public package(set) var inserted = 0
     /// Events that a processor of the route holds.
-    public internal(set) var held = 0
+    public package(set) var held = 0
     /// Events of earlier processes that the store found.
-    public internal(set) var recovered = 0
+    public package(set) var recovered = 0
     /// Events that the receiver has, including ``duplicates``.
-    public internal(set) var delivered = 0
+    public package(set) var delivered = 0
     /// Events that the receiver already had when they were sent.
-    public internal(set) var duplicates = 0
+    public package(set) var duplicates = 0
     /// Events that became dead letters in this process.
-    public internal(set) var rejected = 0
+    public package(set) var rejected = 0
     /// Dead letters that were turned back into waiting events, by the host or after the receiver recovered.
-    public internal(set) var replayed = 0
+    public package(set) var replayed = 0
     /// Dead letters in the store, including those of earlier processes.
-    public internal(set) var deadLetters = 0
+    public package(set) var deadLetters = 0
     /// Dead letters that are gone, by reason: evicted by the store or discarded by the host.
-    public internal(set) var droppedDeadLetters: [DropReason: Int] = [:]
+    public package(set) var droppedDeadLetters: [DropReason: Int] = [:]
     /// Events that were lost before or in the store, by reason.
-    public internal(set) var dropped: [DropReason: Int] = [:]
+    public package(set) var dropped: [DropReason: Int] = [:]
     /// Waiting events according to the store, without those of a batch in flight that are already delivered or rejected. It
     /// equals ``waiting`` while nothing is in flight.
-    public internal(set) var stored = 0
+    public package(set) var stored = 0
     /// The size of waiting events of earlier processes that the store has not read yet. They are not part of ``waiting``,
     /// because only reading shows how many they are.
-    public internal(set) var unreadBytes = 0
+    public package(set) var unreadBytes = 0
 
     /// The attempts to send batches.
-    public internal(set) var attempts = Attempts()
+    public package(set) var attempts = Attempts()
 
     /// Events that reached the route, computed from the other counts.
     public var received: Int {
@@ -79,19 +81,19 @@ extension RouteLedger {
     /// The attempts of a route to send batches.
     public struct Attempts: Sendable, Hashable {
         /// Calls of ``Transport/send(_:)`` that have returned.
-        public internal(set) var total = 0
+        public package(set) var total = 0
         /// Attempts that failed or met a receiver that takes nothing. An attempt whose batch is sent on in parts has not
         /// failed.
-        public internal(set) var failed = 0
+        public package(set) var failed = 0
         /// The ``failed`` attempts that put the route on hold.
-        public internal(set) var held = 0
+        public package(set) var held = 0
         /// Attempts that the receiver answered by refusing the request because of its size or of some of its events.
-        public internal(set) var split = 0
+        public package(set) var split = 0
         /// Why the last attempt failed; nil after an attempt that did not fail.
-        public internal(set) var lastFailure: String?
+        public package(set) var lastFailure: String?
         /// The status of the receiver's last response, such as 503 of HTTP. Nil before the first response, or if the
         /// transport has no status.
-        public internal(set) var lastStatus: Int?
+        public package(set) var lastStatus: Int?
 
         mutating func record(_ result: SendResult) {
             total += 1
@@ -135,7 +137,7 @@ extension [DropReason: Int] {
     /// The sum over all reasons.
     public var total: Int { values.reduce(0, +) }
 
-    mutating func add(_ count: Int, _ reason: DropReason) {
+    package mutating func add(_ count: Int, _ reason: DropReason) {
         self[reason, default: 0] += count
     }
 }

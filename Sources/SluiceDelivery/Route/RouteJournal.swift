@@ -106,7 +106,7 @@ struct RouteJournal: Sendable {
 
 extension DropReason {
     /// The reason that the ledger counts for an event which could not be encoded or stored.
-    init(_ error: SluiceError) {
+    package init(_ error: SluiceError) {
         self =
             switch error.code {
             case .eventTooLarge: .tooLarge

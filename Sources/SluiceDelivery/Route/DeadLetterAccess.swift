@@ -1,23 +1,23 @@
 /// Lists, replays and discards the dead letters of a route.
-struct DeadLetterAccess {
+package struct DeadLetterAccess {
     private let route: RouteRuntime
 
-    init(_ route: RouteRuntime) {
+    package init(_ route: RouteRuntime) {
         self.route = route
     }
 
-    func all() async throws(SluiceError) -> [DeadLetter] {
+    package func all() async throws(SluiceError) -> [DeadLetter] {
         try await route.useStore { store throws(SluiceError) in try store.deadLetters() }
     }
 
-    func replay(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
+    package func replay(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
         try await route.useStore { [route] store throws(SluiceError) in
             let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
             return try DeadLetterAccess(route).replay(ids)
         }
     }
 
-    func discard(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
+    package func discard(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
         try await route.useStore { [route] store throws(SluiceError) in
             let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
             let count = try store.discardDeadLetters(ids)
