@@ -17,8 +17,8 @@
 public final class Pipeline: EventTracking {
     private let path: EventPath
     private let ending = ProcessorEnding()
-    /// The chain that all routes share, then those of the routes.
-    private let chains: [Chain]
+    /// The chain that all routes share.
+    private let chain: Chain
     private let places: ProcessorPlaces
     private let allRoutes: [RouteRuntime]
     private let environment: PipelineEnvironment
@@ -62,19 +62,19 @@ public final class Pipeline: EventTracking {
             routes: routes.count, maximumEventBytes: maximumEventBytes, environment: environment,
             onDiagnostic: onDiagnostic, onTrace: onTrace)
         places = try ProcessorPlaces(plan)
-        chains = plan.chains(to: routes, in: path)
+        chain = plan.chain(to: routes, in: path)
         allRoutes = routes
         self.path = path
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
-        for chain in chains { try chain.prepare() }
+        for chain in chain.all { try chain.prepare() }
         for route in routes { route.start() }
     }
 
     deinit {
         if path.isInherited {
             // Releasing processors and stores can take their locks, so they stay as they are until the process ends.
-            for chain in chains { _ = Unmanaged.passRetained(chain) }
+            for chain in chain.all { _ = Unmanaged.passRetained(chain) }
             return
         }
         for route in routes { route.close() }
@@ -112,7 +112,7 @@ public final class Pipeline: EventTracking {
         id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
     ) -> EventID {
-        chains[0].track(name, properties, priority, id: id, configure).id
+        chain.track(name, properties, priority, id: id, configure).id
     }
 
     /// Stores the events that `body` tracks together. Use it for many events at once, such as records of the past: a
@@ -160,7 +160,7 @@ public final class Pipeline: EventTracking {
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
         guard path.isOpen else { return }
-        let processors = chains.flatMap(\.processors)
+        let processors = chain.all.flatMap(\.processors)
         path.storingOneByOne {
             if signal.isLeaving {
                 for processor in processors.reversed() { processor.emit(for: signal) }
@@ -350,7 +350,7 @@ public final class Pipeline: EventTracking {
         let time = min(max(.zero, timeout), DeliveryPolicy.longest)
         let end = environment.time.continuousTime() + time
         let path = path
-        await ending.run(chains.map(\.processors), within: time / 2, environment) { path.report(.plugin, $0) }
+        await ending.run(chain.all.map(\.processors), within: time / 2, environment) { path.report(.plugin, $0) }
         path.close()
         await withTaskGroup(of: Void.self) { group in
             for route in routes { group.addTask { await route.shutdown(until: end) } }

@@ -37,13 +37,13 @@ public struct _PipelinePlan {
         }
     }
 
-    /// Returns the chain that all routes share, and those of the routes.
-    func chains(to runtimes: [RouteRuntime], in path: EventPath) -> [Chain] {
-        var chains: [Chain] = []
+    /// Returns the chain that all routes share, which leads to those of the routes.
+    func chain(to runtimes: [RouteRuntime], in path: EventPath) -> Chain {
+        var next: Chain?
         for (index, (route, runtime)) in zip(routes, runtimes).enumerated().reversed() {
-            chains.insert(Chain(route.stages.processors, to: runtime, index, next: chains.first, in: path), at: 0)
+            next = Chain(route.stages.processors, to: runtime, index, next: next, in: path)
         }
-        return [Chain(processors, to: chains[0], in: path)] + chains
+        return Chain(processors, to: next, in: path)
     }
 
     /// Nil for a value: only objects have an identity.

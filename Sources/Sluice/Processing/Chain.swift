@@ -3,12 +3,6 @@
 /// A pipeline has a chain for the processors that all routes share, and one for each route. A plugin's place is its chain and
 /// its index there.
 final class Chain: Sendable {
-    private enum End: Sendable {
-        /// The chain of the first route. The others follow it.
-        case routes(Chain)
-        case store(RouteRuntime)
-    }
-
     private let path: EventPath
     /// The place of this chain's counts in the path.
     private let number: Int
@@ -17,19 +11,20 @@ final class Chain: Sendable {
     /// All processors, in order.
     let processors: [any Processor]
     private let stages: Stage?
-    private let end: End
-    /// The chain of the next route. A linked list for the same reason as ``Stage``.
-    let next: Chain?
+    /// The route with the store at this chain's end; nil for the chain that all routes share.
+    private let end: RouteRuntime?
+    /// The chain of the next route, or of the first one. A linked list for the same reason as ``Stage``.
+    private let next: Chain?
 
     /// Creates the chain that all routes share.
-    init(_ processors: [any Processor], to first: Chain, in path: EventPath) {
+    init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
         self.path = path
         number = 0
         route = nil
         self.processors = processors
         stages = Stage(processors)
-        end = .routes(first)
-        next = nil
+        end = nil
+        next = first
     }
 
     /// Creates the chain of the route with this index.
@@ -39,11 +34,14 @@ final class Chain: Sendable {
         route = runtime.name
         self.processors = processors
         stages = Stage(processors)
-        end = .store(runtime)
+        end = runtime
         self.next = next
     }
 
     var environment: PipelineEnvironment { path.environment }
+
+    /// This chain and the next ones: from the chain that all routes share, all chains of the pipeline.
+    var all: [Chain] { [self] + (next?.all ?? []) }
 
     // MARK: Entering
 
@@ -56,11 +54,10 @@ final class Chain: Sendable {
         _ configure: (inout Event) -> Void
     ) -> (id: EventID, isStored: Bool) {
         if path.isInherited { return (path.leaveToParent(id), false) }
-        let time = path.environment.time.wallTime()
-        let (isOpen, id, group) = path.enter(number, id: id, at: time)
-        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-        if isOpen { configure(&event) }
-        let isStored = proceed(&event, through: stages, isOpen, group, path.beginTrace(event, in: route))
+        let entry = path.enter(number, id: id)
+        var event = Event(id: entry.id, name: name, time: entry.time, priority: priority, properties: properties)
+        if entry.isOpen { configure(&event) }
+        let isStored = proceed(&event, through: stages, entry.isOpen, entry.group, path.beginTrace(event, in: route))
         return (event.id, isStored)
     }
 
@@ -69,13 +66,12 @@ final class Chain: Sendable {
         _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
         _ configure: (inout Event) -> Void
     ) -> Bool {
-        let time = path.environment.time.wallTime()
-        let (isOpen, id, _) = path.enter(number, id: nil, at: time)
+        let entry = path.enter(number, id: nil)
         var new = Event(
-            id: id, name: name, time: time, priority: priority, distinctID: event.distinctID,
+            id: entry.id, name: name, time: entry.time, priority: priority, distinctID: event.distinctID,
             anonymousID: event.anonymousID, loginID: event.loginID, properties: properties)
         configure(&new)
-        return proceed(&new, below: index, isOpen)
+        return proceed(&new, below: index, entry.isOpen)
     }
 
     /// Lets an event continue below the stage that held it.
@@ -136,10 +132,8 @@ final class Chain: Sendable {
             path.count(causes, of: event, number)
         }
         guard !event.name.isEmpty else { return drop(.emptyName, passage.trace) }
-        switch end {
-        case .routes(let first): return first.branch(event, &passage)
-        case .store(let route): return store(event, in: route, sharesLine: false, &passage)
-        }
+        guard let end else { return next?.branch(event, &passage) ?? false }
+        return store(event, in: end, sharesLine: false, &passage)
     }
 
     @inline(__always)
@@ -155,13 +149,13 @@ final class Chain: Sendable {
             passage.trace?.enter(route, own)
             var ownPassage = Passage(group: passage.group, trace: passage.trace)
             isStored = pass(&own, through: stages, &ownPassage)
-        } else if case .store(let route) = end {
-            isStored = store(event, in: route, sharesLine: next != nil, &passage)
+        } else if let end {
+            isStored = store(event, in: end, sharesLine: next != nil, &passage)
         } else {
             isStored = false
         }
-        guard let next else { return isStored }
-        return next.branch(event, &passage) || isStored
+        // In this order: each route gets the event.
+        return next?.branch(event, &passage) ?? false || isStored
     }
 
     /// Stores an event in a route, or in the group of its thread.

@@ -65,16 +65,25 @@ final class EventPath: Sendable {
 
     // MARK: Counting
 
-    /// Counts an event that enters a chain.
-    ///
-    /// - Returns: whether the pipeline is open, the event's id, which is `id` unless that is nil, and the group that the
-    ///   event belongs to.
-    func enter(
-        _ chain: Int, id: EventID?, at time: Timestamp
-    ) -> (isOpen: Bool, id: EventID, group: EventGroup?) {
-        state.withLock { state in
+    /// What an event gets when it enters a chain.
+    struct Entry {
+        let time: Timestamp
+        let id: EventID
+        /// Whether the pipeline accepts events.
+        let isOpen: Bool
+        /// The group of the thread that tracks the event.
+        let group: EventGroup?
+    }
+
+    /// Counts an event that enters a chain, and gives it the time and an id, unless it has one.
+    // Inlined: as a call it costs 1.2 % of `track`.
+    @inline(__always)
+    func enter(_ chain: Int, id: EventID?) -> Entry {
+        let time = environment.time.wallTime()
+        return state.withLock { state in
             state.counts[chain].entered += 1
-            return (state.isOpen, id ?? state.ids.next(at: time, in: environment), state.group)
+            return Entry(
+                time: time, id: id ?? state.ids.next(at: time, in: environment), isOpen: state.isOpen, group: state.group)
         }
     }
 

@@ -19,34 +19,37 @@
 /// back through your plugin.
 public final class PluginContext: Sendable {
     /// The position of the plugin.
-    private struct Place {
-        weak var chain: Chain?
+    private final class Place: Sendable {
+        // nonisolated(unsafe): a weak reference is safe to read from any thread, and this one is never replaced.
+        nonisolated(unsafe) weak private(set) var chain: Chain?
         let index: Int
         let plugin: String
-    }
+        let environment: PipelineEnvironment
 
-    private struct State {
-        var place: Place?
-        var environment = PipelineEnvironment()
-        /// Messages from before there was a pipeline.
-        var unreported: [String] = []
+        init(_ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment) {
+            self.chain = chain
+            self.index = index
+            self.plugin = plugin
+            self.environment = environment
+        }
     }
 
     private static let maximumUnreported = 10
 
-    private let state = Locked(State())
+    private let place = Published(Place(nil, 0, "", PipelineEnvironment()))
+    /// Messages from before there was a pipeline; nil when there is one.
+    private let unreported = Locked<[String]?>([])
 
     /// Creates a context that is not connected to a pipeline yet.
     public init() {}
 
     func bind(to chain: Chain, _ index: Int, named plugin: String) {
-        let unreported = state.withLock { state in
-            state.place = Place(chain: chain, index: index, plugin: plugin)
-            state.environment = chain.environment
-            defer { state.unreported = [] }
-            return state.unreported
+        place.replace(with: Place(chain, index, plugin, chain.environment))
+        let messages = unreported.withLock { unreported in
+            defer { unreported = nil }
+            return unreported ?? []
         }
-        for message in unreported { chain.report("\(plugin): \(message)") }
+        for message in messages { chain.report("\(plugin): \(message)") }
     }
 
     // MARK: Events
@@ -125,7 +128,8 @@ public final class PluginContext: Sendable {
     ///   - event: The held event.
     ///   - reason: The reason that the ledger counts.
     public func drop(_ event: Event, because reason: DropReason) {
-        guard let place = state.withLock(\.place), let chain = place.chain else { return }
+        let place = place.value
+        guard let chain = place.chain else { return }
         chain.drop(event, reason, by: place.index)
     }
 
@@ -138,27 +142,29 @@ public final class PluginContext: Sendable {
     ///
     /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
-        let place = state.withLock { state in
-            if state.place == nil, state.unreported.count < PluginContext.maximumUnreported {
-                state.unreported.append(message)
-            }
-            return state.place
+        let mustWait = unreported.withLock { unreported in
+            guard let count = unreported?.count else { return false }
+            if count < PluginContext.maximumUnreported { unreported?.append(message) }
+            return true
         }
-        if let place { place.chain?.report("\(place.plugin): \(message)") }
+        if mustWait { return }
+        let place = place.value
+        place.chain?.report("\(place.plugin): \(message)")
     }
 
     /// The clocks of the plugin's pipeline; the system's before it is built.
-    public var time: any TimeSource { state.withLock { $0.environment.time } }
+    public var time: any TimeSource { place.value.environment.time }
 
     /// The source of random numbers of that pipeline: 64 uniformly distributed bits a call.
-    public var random: @Sendable () -> UInt64 { state.withLock { $0.environment.random } }
+    public var random: @Sendable () -> UInt64 { place.value.environment.random }
 
     /// Creates the id of an event that the plugin tracks later.
     package func newEventID(at time: Timestamp) -> EventID { .timed(time, random) }
 
     /// Runs `body` with the plugin's place. Its events are stored one by one.
     private func atPlace(_ body: (Chain, _ index: Int) -> Bool) -> Bool {
-        guard let place = state.withLock(\.place), let chain = place.chain else { return false }
+        let place = place.value
+        guard let chain = place.chain else { return false }
         return chain.storingOneByOne { body(chain, place.index) }
     }
 }

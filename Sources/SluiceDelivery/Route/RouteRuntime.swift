@@ -9,8 +9,8 @@ package final class RouteRuntime: Sendable {
     private let state: Locked<RouteState>
     /// The tasks of the workers; nil when delivery has ended.
     private let tasks = Locked<[Task<Void, Never>]?>([])
-    /// Wakes the workers at ``RouteState/alarm``. It changes only with the lock of the state held.
-    private let alarm = Locked<Task<Void, Never>?>(nil)
+    /// Wakes the workers at ``Waiters/alarm``. It changes only with the lock of the state held.
+    private let alarm: Alarm
 
     package init(
         named name: String, _ store: any Store, _ transport: any Transport, policy: DeliveryPolicy,
@@ -21,6 +21,7 @@ package final class RouteRuntime: Sendable {
         self.store = store
         self.transport = transport
         self.environment = environment
+        alarm = Alarm(environment.time)
         self.onDiagnostic = onDiagnostic
         workers = policy.maximumBatchesInFlight
         state = Locked(RouteState(name: name, policy: policy, maximumBatchSize: transport.maximumBatchSize))
@@ -75,13 +76,11 @@ package final class RouteRuntime: Sendable {
     }
 
     package func start() {
-        tasks.withLock { tasks in
-            for _ in 0..<workers { tasks?.append(startTask { await Worker(self).work() }) }
-        }
+        for _ in 0..<workers { startWorker() }
     }
 
-    /// Starts a worker in place of one that was cancelled, unless delivery has ended.
-    func startWorker(with batch: BatchProgress) {
+    /// Starts a worker unless delivery has ended. It begins with the batch of one that was cancelled.
+    func startWorker(holding batch: BatchProgress? = nil) {
         tasks.withLock { tasks in
             tasks?.append(startTask { await Worker(self).work(holding: batch) })
         }
@@ -125,7 +124,7 @@ package final class RouteRuntime: Sendable {
         update { state in
             state.close()
             // It would keep this route alive until its time.
-            replaceAlarm(nil)
+            alarm.set(nil)
         }
         cancelTasks(replacedBy: nil)
     }
@@ -174,11 +173,6 @@ package final class RouteRuntime: Sendable {
         }
     }
 
-    /// Counts events that can't be stored.
-    package func dropped(_ count: Int, _ reason: DropReason) {
-        state.withLock { $0.journal.ledger.dropped.add(count, reason) }
-    }
-
     // MARK: Host
 
     package func receive(_ signal: Signal) {
@@ -215,14 +209,8 @@ package final class RouteRuntime: Sendable {
 
     /// Sends all waiting events, and returns when that is done, an attempt has failed, or `end` has passed.
     package func flush(until end: Duration? = nil) async {
-        let alarm = end.map { end in
-            Task { [environment] in
-                do {
-                    try await environment.time.sleep(until: end)
-                    self.update { $0.endFlushes(dueAt: end) }
-                } catch {}  // The flush has ended before.
-            }
-        }
+        let alarm = Alarm(environment.time)
+        if let end { alarm.set(end) { self.update { $0.waiters.endFlushes(dueAt: end) } } }
         _ = await withCheckedContinuation { continuation in
             update { state in
                 let event = RouteState.Waiter.Event.flushed(upTo: state.flushTarget)
@@ -230,13 +218,16 @@ package final class RouteRuntime: Sendable {
                 state.change { $0.flushRequested() }
             }
         }
-        alarm?.cancel()
+        alarm.set(nil)
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone.
     package func deleteAll() async -> Bool {
         await withCheckedContinuation { continuation in
-            update { $0.requestDeletion(.init(event: .deleted) { continuation.resume(returning: $0) }) }
+            update { state in
+                state.wait(for: .init(event: .deleted) { continuation.resume(returning: $0) })
+                state.waiters.changed()
+            }
         }
     }
 
@@ -281,9 +272,7 @@ package final class RouteRuntime: Sendable {
     // MARK: State
 
     /// Reports a failure of the store.
-    func report(_ failure: String) {
-        update { $0.journal.report(.store, failure) }
-    }
+    func report(_ failure: String) { update { $0.journal.report(.store, failure) } }
 
     /// Changes the state under the lock, and runs the resulting actions without it.
     @discardableResult
@@ -297,33 +286,17 @@ package final class RouteRuntime: Sendable {
     func decide<Step>(_ body: (inout RouteState, _ now: Duration) -> Step) -> Step {
         let now = environment.time.continuousTime()
         return update { state in
-            let before = state.alarm
+            let before = state.waiters.alarm
             let step = body(&state, now)
-            if state.alarm != before { replaceAlarm(state.alarm) }
+            if state.waiters.alarm != before {
+                let time = state.waiters.alarm
+                alarm.set(time) { if let time { self.update { $0.waiters.rang(time) } } }
+            }
             return step
         }
     }
 
-    private func replaceAlarm(_ time: Duration?) {
-        let next = time.map { time in
-            Task { [environment] in
-                do {
-                    repeat {
-                        try await environment.time.sleep(until: time)
-                    } while environment.time.continuousTime() < time
-                } catch {
-                    return  // Another alarm has replaced this one.
-                }
-                self.update { $0.rang(time) }
-            }
-        }
-        alarm.withLock { alarm in
-            alarm?.cancel()
-            alarm = next
-        }
-    }
-
-    // Not inlined for the same reason as RouteState.changed().
+    // Not inlined for the same reason as Waiters.changed().
     @inline(never)
     private func runActions() {
         let actions = state.withLock { $0.takeActions() }

@@ -5,13 +5,6 @@
 /// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
 /// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
 struct RouteState: Sendable {
-    /// Actions to run without the lock.
-    struct Actions: Sendable {
-        let waiters: [(Waiter, Bool)]
-        let diagnostics: [Diagnostic]
-        let mustClose: Bool
-    }
-
     typealias Waiter = Waiters.Waiter
 
     var schedule: DeliverySchedule
@@ -20,12 +13,9 @@ struct RouteState: Sendable {
     private var batches = BatchTable()
     private let batchSize: BatchSize
     private let maximumInFlight: Int
-    private var deletion = Deletion()
-    private var waiters = Waiters()
-    /// Counts the changes, so that no worker begins to wait after it has missed one.
-    private(set) var inputs = 0
-    /// When the workers are woken, if nothing wakes them before.
-    private(set) var alarm: Duration?
+    /// Whether the deletion that goes on has removed everything so far.
+    private var isDeletionComplete = true
+    var waiters = Waiters()
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
         schedule = DeliverySchedule(policy: policy)
@@ -47,20 +37,20 @@ struct RouteState: Sendable {
     /// Counts an event that the store has accepted. `isLast` is whether it is the last one of those that were stored together.
     mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
         journal.ledger.waiting += 1
-        inputs += 1
+        waiters.noted()
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let mayBegin = isLast && journal.ledger.unreadBytes == 0
         // mutant: sleep-through-appends
         switch schedule.appended(priority, waiting: takeable, mayBegin: mayBegin, at: now) {
         case .never: break
-        case .now: changed()
-        case .by(let time): if alarm.map({ time < $0 }) ?? true { changed() }
+        case .now: waiters.changed()
+        case .by(let time): if waiters.alarm.map({ time < $0 }) ?? true { waiters.changed() }
         }
     }
 
     /// Counts a change that the store reports.
     mutating func reported(_ change: (inout RouteJournal) -> Void) {
-        inputs += 1
+        waiters.noted()
         change(&journal)
     }
 
@@ -75,21 +65,7 @@ struct RouteState: Sendable {
     mutating func change(_ body: (inout DeliverySchedule) -> Void) {
         body(&schedule)
         if schedule.takeFlush() { batches.flush() }
-        changed()
-    }
-
-    /// Wakes the workers.
-    // Not inlined: otherwise every `track` would reserve stack space for waiters, although it rarely wakes one.
-    @inline(never)
-    mutating func changed() {
-        inputs += 1
-        waiters.end(.changed)
-    }
-
-    /// Wakes the workers at the time that they wait for.
-    mutating func rang(_ time: Duration) {
-        if alarm == time { alarm = nil }
-        changed()
+        waiters.changed()
     }
 
     /// The ledger; see ``RouteJournal/ledger(with:resolved:)``.
@@ -97,22 +73,8 @@ struct RouteState: Sendable {
 
     // MARK: Waiters
 
-    mutating func wait(for waiter: Waiter, inputs seen: Int? = nil) {
-        let isOver =
-            switch waiter.event {
-            case .changed: isStopped || inputs != seen
-            case .flushed, .deleted: isStopped
-            case .closed: gate.isClosed
-            }
-        if isOver {
-            waiters.end(waiter, success: waiter.event != .deleted)
-        } else {
-            waiters.add(waiter)
-        }
-    }
-
-    /// Ends the flushes whose deadline has passed.
-    mutating func endFlushes(dueAt now: Duration) { waiters.endFlushes(dueAt: now) }
+    /// Begins a wait; see ``Waiters/wait(_:inputs:_:)``.
+    mutating func wait(for waiter: Waiter, inputs seen: Int? = nil) { waiters.wait(waiter, inputs: seen, gate) }
 
     /// The number of taken events that contains all events which wait now: a batch more than are counted, for events that
     /// are stored and not counted yet.
@@ -134,11 +96,7 @@ struct RouteState: Sendable {
     mutating func close() {
         guard !isStopped else { return }
         gate.close()
-        inputs += 1
-        alarm = nil
-        waiters.endFlushes()
-        waiters.end(.changed)
-        waiters.end(.deleted, success: false)
+        waiters.stop()
         if gate.isClosed { waiters.end(.closed) }
     }
 
@@ -166,10 +124,15 @@ struct RouteState: Sendable {
 
     /// Decides the next step of a worker without a batch.
     mutating func nextBatch(at now: Duration) -> BatchStep {
-        if mustDelete { return deletionStep() }
-        if batches.isTaking, !isStopped { return .wait(inputs: inputs) }
+        if mustDelete {
+            // mutant: delete-in-flight
+            guard batches.workers == 0, !waiters.isDeleting, gate.enter() else { return .wait(inputs: waiters.inputs) }
+            waiters.beginDeletion()
+            return .deleteAll(batches.deferred.map(\.batch))
+        }
+        if batches.isTaking, !isStopped { return .wait(inputs: waiters.inputs) }
         switch decision(isHolding: false, hasReady: batches.hasReady(at: now), at: now) {
-        case .wait: return .wait(inputs: inputs)
+        case .wait: return .wait(inputs: waiters.inputs)
         case .stop: return .stop
         case .send: break
         }
@@ -186,7 +149,7 @@ struct RouteState: Sendable {
     mutating func nextPart(of batch: Batch.ID, at now: Duration) -> PartStep {
         if mustDelete { return .delete }
         switch decision(isHolding: true, hasReady: false, at: now) {
-        case .wait: return .wait(inputs: inputs)
+        case .wait: return .wait(inputs: waiters.inputs)
         case .stop: return .stop
         case .send:
             batches.send(batch)
@@ -195,7 +158,7 @@ struct RouteState: Sendable {
     }
 
     private var permit: Permit {
-        Permit(size: schedule.limit(batchSize), epoch: schedule.epoch, inputs: inputs)
+        Permit(size: schedule.limit(batchSize), epoch: schedule.epoch, inputs: waiters.inputs)
     }
 
     private mutating func decision(
@@ -213,20 +176,10 @@ struct RouteState: Sendable {
         case .wait(let until):
             // A worker that holds a batch decides this itself: every input wakes all workers.
             if inFlight == 0, batches.workers == (isHolding ? 1 : 0) || isHolding { waiters.endFlushes() }
-            setAlarm([until, batches.nextReady(after: now)].compactMap(\.self).min(), at: now)
+            let time = [until, batches.nextReady(after: now)].compactMap(\.self).min()
+            waiters.setAlarm(time, isIdle: batches.count == 0, at: now)
         }
         return decision
-    }
-
-    /// Wakes the workers at a time, or before. An earlier alarm stays, because the system keeps a cancelled sleep until its
-    /// time. Nil ends it if nothing waits.
-    private mutating func setAlarm(_ time: Duration?, at now: Duration) {
-        guard let time else {
-            if batches.count == 0 { alarm = nil }
-            return
-        }
-        if let alarm, now < alarm, alarm <= time { return }
-        alarm = time
     }
 
     // MARK: Taking
@@ -240,16 +193,16 @@ struct RouteState: Sendable {
         batches.took(progress)
         waiters.delayFlushes(by: progress.critical)
         schedule.took(progress.count, critical: progress.critical)
-        inputs += 1
+        waiters.noted()
         // There may be room and work for another worker.
-        if maximumInFlight > 1 { changed() }
+        if maximumInFlight > 1 { waiters.changed() }
         return !isStopped
     }
 
     /// Notes that a worker doesn't send the part for which it has a permit. It still holds the batch.
     mutating func returnPermit(_ batch: Batch.ID) {
         batches.hold(batch)
-        changed()
+        waiters.changed()
     }
 
     /// Notes that the store gave a worker no batch.
@@ -262,20 +215,20 @@ struct RouteState: Sendable {
         gate.leave()
         if !hasFailed {
             schedule.foundNothing()
-            if takeable > 0, permit.inputs == inputs { return inputs }
+            if takeable > 0, permit.inputs == waiters.inputs { return waiters.inputs }
         }
         batches.foundNothing()
         if hasFailed { storeFailed(at: now, random: random) }
-        changed()
+        waiters.changed()
         return nil
     }
 
     /// Compares the count with the store's backlog, which was read without the lock after ``foundNothing(_:hasFailed:at:random:)``.
     mutating func compare(_ backlog: Backlog, inputs seen: Int, at now: Duration, random: () -> UInt64) {
         batches.foundNothing()
-        defer { changed() }
+        defer { waiters.changed() }
         // The store can have removed a batch that the route still counts.
-        guard inputs == seen, !batches.isSettling else { return }
+        guard waiters.inputs == seen, !batches.isSettling else { return }
         let missing = journal.ledger.waiting + batches.resolved - backlog.events
         if missing > 0 {
             journal.lost(missing, .vanished)
@@ -303,12 +256,9 @@ struct RouteState: Sendable {
         guard !isStopped else { return nil }
         var result = result
         let recorded = schedule.record(&result, epoch: epoch, at: now, random: random)
-        var work = StoreWork(result: result, rejected: recorded.rejected, mustReplay: recorded.mustReplay)
-        if batch.isResolved {
-            work.mustSettle = true
-        } else if batch.isDeferred {
-            work.deferral = schedule.deferral(batch, at: now, random: random())
-        }
+        var work = StoreWork(
+            result: result, rejected: recorded.rejected, mustReplay: recorded.mustReplay, mustSettle: batch.isResolved)
+        if batch.isDeferred { work.deferral = schedule.deferral(batch, at: now, random: random()) }
         if work.isNeeded {
             _ = gate.enter()
             batches.settle(batch.id)  // mutant: remove-before-settling
@@ -318,14 +268,9 @@ struct RouteState: Sendable {
         return work
     }
 
-    /// Ends the worker's use of the store after an attempt.
-    mutating func settled(_ batch: BatchProgress, _ work: StoreWork) {
-        finish(batch, work)
-        gate.leave()
-    }
-
     /// Ends an attempt whose result the store has, and counts it. A flush that waited for its events returns now.
-    private mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
+    mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
+        if work.isNeeded { gate.leave() }
         journal.record(work.result, work.rejected)
         batches.resolve(batch.id, work.result.resolved)
         if work.mustSettle {
@@ -334,40 +279,21 @@ struct RouteState: Sendable {
             // Now, because another worker can resume the batch, and the store must have its rejected events before.
             batches.deferBatch(batch, deferral)  // mutant: forget-deferred-batch
         }
-        inputs += 1
+        waiters.noted()
         waiters.endFlushes(upTo: work.result.endsFlushes ? .max : batches.settled)
-        if maximumInFlight > 1 || mustDelete { changed() }
+        if maximumInFlight > 1 || mustDelete { waiters.changed() }
     }
 
     // MARK: Deletion
 
-    /// The deletion that goes on, or the part of the next one that workers have done.
-    private struct Deletion {
-        /// Callers of the deletion in progress. Later callers wait for a deletion of their own.
-        var callers: [Waiter]?
-        var isComplete = true
-    }
-
-    mutating func requestDeletion(_ waiter: Waiter) {
-        wait(for: waiter)
-        changed()
-    }
-
-    private var mustDelete: Bool { !isStopped && (deletion.callers != nil || waiters.contains(.deleted)) }
-
-    private mutating func deletionStep() -> BatchStep {
-        // mutant: delete-in-flight
-        guard batches.workers == 0, deletion.callers == nil, gate.enter() else { return .wait(inputs: inputs) }
-        deletion.callers = waiters.remove(.deleted)
-        return .deleteAll(batches.deferred.map(\.batch))
-    }
+    private var mustDelete: Bool { !isStopped && waiters.wantDeletion }
 
     /// Notes that a batch was deleted. The store could remove it if `isComplete`.
     mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
         let count = batches.remove(batch)
         journal.deleted(count)
-        deletion.isComplete = deletion.isComplete && isComplete
-        changed()
+        if !isComplete { isDeletionComplete = false }
+        waiters.changed()
     }
 
     /// Notes a batch that was taken in order to delete it.
@@ -381,11 +307,10 @@ struct RouteState: Sendable {
 
     /// Ends the deletion that ``BatchStep/deleteAll(_:)`` began.
     mutating func deletedAll(isComplete: Bool) {
-        let success = isComplete && deletion.isComplete
-        for waiter in deletion.callers ?? [] { waiters.end(waiter, success: success) }
-        deletion = Deletion()
+        waiters.endDeletion(success: isComplete && isDeletionComplete)
+        isDeletionComplete = true
         gate.leave()
         // The workers end the flushes, unless they find events that came in the meantime.
-        changed()
+        waiters.changed()
     }
 }

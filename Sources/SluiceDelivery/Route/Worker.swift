@@ -47,7 +47,7 @@ struct Worker {
     /// own, because the process may be about to be suspended.
     private func replaceWorker(holding batch: BatchProgress) {
         route.update { $0.returnPermit(batch.id) }
-        route.startWorker(with: batch)
+        route.startWorker(holding: batch)
     }
 
     private func send(_ part: Batch) async -> Verdicts {
@@ -73,7 +73,7 @@ struct Worker {
         }
         if work.mustSettle { _ = remove(batch.id) }
         if work.mustReplay { DeadLetterAccess(route).replayHeld() }
-        route.update { $0.settled(batch, work) }
+        route.update { $0.finish(batch, work) }
     }
 
     // MARK: Waiting

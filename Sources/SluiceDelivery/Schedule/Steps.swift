@@ -3,7 +3,7 @@ struct Permit: Sendable {
     let size: BatchSize
     /// See ``BackOff/epoch``.
     let epoch: Int
-    /// The value of ``RouteState/inputs`` when this was decided.
+    /// The value of ``Waiters/inputs`` when this was decided.
     let inputs: Int
 }
 
@@ -15,7 +15,7 @@ enum BatchStep: Sendable {
     case resume(BatchProgress, Permit)
     /// Delete everything in the store and these batches. The worker is at the gate.
     case deleteAll([BatchProgress])
-    /// Wait until ``RouteState/inputs`` has another value.
+    /// Wait until ``Waiters/inputs`` has another value.
     case wait(inputs: Int)
     case stop
 }
@@ -25,7 +25,7 @@ enum PartStep: Sendable {
     /// Send a part, and record the result.
     case send(Permit)
     case delete
-    /// Wait until ``RouteState/inputs`` has another value.
+    /// Wait until ``Waiters/inputs`` has another value.
     case wait(inputs: Int)
     case stop
 }
@@ -38,10 +38,18 @@ struct StoreWork: Sendable {
     /// Whether the dead letters of a hold must be put back.
     let mustReplay: Bool
     /// Whether the batch is resolved and must be removed.
-    var mustSettle = false
+    let mustSettle: Bool
     /// When the rest of the batch is sent, if the receiver has deferred all of it.
     var deferral: (notBefore: Duration, until: Duration)?
 
     var isDeferred: Bool { deferral != nil }
+    /// Whether the worker must use the store.
     var isNeeded: Bool { !rejected.isEmpty || mustReplay || mustSettle }
+}
+
+/// What a change of ``RouteState`` makes necessary: run it without the lock.
+struct Actions: Sendable {
+    let waiters: [(Waiters.Waiter, Bool)]
+    let diagnostics: [Diagnostic]
+    let mustClose: Bool
 }

@@ -105,11 +105,11 @@ import Testing
         let deferral = Verdicts.each([.retry(after: .seconds(3_600)), .accepted])
         route.run(0, answer: { _ in deferral }, until: \.isFree)
         for _ in 0..<10 { for worker in 0...1 { route.step(worker) } }
-        #expect(route.state.alarm.map { $0 >= .seconds(3_600) } == true)
+        #expect(route.state.waiters.alarm.map { $0 >= .seconds(3_600) } == true)
         route.passTime(until: .seconds(1))
         route.track(lines(3...3))
         for _ in 0..<10 { for worker in 0...1 { route.step(worker) } }
-        #expect(route.state.alarm == .seconds(61))
+        #expect(route.state.waiters.alarm == .seconds(61))
         #expect(route.fault == nil)
     }
 
@@ -253,7 +253,7 @@ import Testing
         }
         route.run(0, answer: { _ in .all(.retry(after: .seconds(60))) }, until: \.isAsleep)
         route.passTime(until: .seconds(5))
-        route.change { $0.changed() }
+        route.change { $0.waiters.changed() }
         route.run(0, until: \.isStopped)
         #expect(route.fault == nil)
     }

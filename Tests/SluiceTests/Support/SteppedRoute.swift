@@ -110,7 +110,8 @@ struct SteppedRoute {
     }
 
     mutating func delete(_ onEnd: @escaping @Sendable (Bool) -> Void = { _ in }) {
-        state.requestDeletion(.init(event: .deleted, resume: onEnd))
+        state.wait(for: .init(event: .deleted, resume: onEnd))
+        state.waiters.changed()
         endStep()
     }
 
@@ -130,7 +131,7 @@ struct SteppedRoute {
     ///
     /// - Returns: false without an alarm.
     mutating func passTime() -> Bool {
-        guard let alarm = state.alarm else { return false }
+        guard let alarm = state.waiters.alarm else { return false }
         if alarm <= now { fail("the alarm rings without time passing") }
         passTime(until: alarm)
         return true
@@ -139,7 +140,7 @@ struct SteppedRoute {
     /// Passes time, and rings the alarm if its time has come.
     mutating func passTime(until time: Duration) {
         now = max(now, time)
-        if let alarm = state.alarm, alarm <= now { state.rang(alarm) }
+        if let alarm = state.waiters.alarm, alarm <= now { state.waiters.rang(alarm) }
         endStep()
     }
 
@@ -181,7 +182,7 @@ struct SteppedRoute {
             if work.mustSettle, !store.settle(batch.id) { fail("a batch is settled twice") }
             workers[index] = .usedStore(batch, work, resolved: resolved)
         case .usedStore(let batch, let work, let resolved):
-            state.settled(batch, work)
+            state.finish(batch, work)
             unrecorded -= resolved
             workers[index] = work.mustSettle || work.isDeferred ? .free : .holding(batch)
         case .deleting, .deleted, .deletingAll, .tookToDelete, .deletedAll: stepDeletion(index)
