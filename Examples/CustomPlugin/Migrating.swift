@@ -126,12 +126,14 @@ enum Migrating {
     static func appCenter(folder: String, query: String, results: [String], user: String) async throws {
         let identity = Identity(persistedIn: .file(folder + "/state"))
         let settings = CollectionSettings(persistedIn: .file(folder + "/state"))
-        let pipeline = try Pipeline(delivery: .appCenter) {
+        let pipeline = try Pipeline {
             identity
             Limits(.appCenter)
             settings
-            JSONLStore(at: folder + "/events")
-            HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+            Route.appCenter { name in
+                JSONLStore(at: folder + "/" + name)
+                HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+            }
         }
         pipeline.track("Search", ["query": query, "results": results.count])
         pipeline.track("Purchase", ["sku": "A-7"], priority: .critical)
