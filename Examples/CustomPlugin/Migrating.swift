@@ -22,7 +22,7 @@ enum Migrating {
         }
         pipeline.track("Search", ["query": query, "results": results.count])
         try identity.login(user, ["plan": plan])
-        try identity.join("company", "acme", ["seats": seats])
+        try identity.join(group: "acme", ofType: "company", ["seats": seats])
         screens.show("Product", ["sku": "A-7"])
         await pipeline.flush()
         try identity.reset()
@@ -47,7 +47,7 @@ enum Migrating {
         pipeline.track("Search", ["query": query, "results": results.count])
         try identity.login(user, ["plan": plan])
         auto.register(["tier": tier])
-        try identity.join("company", "acme", ["seats": seats])
+        try identity.join(group: "acme", ofType: "company", ["seats": seats])
         screens.show("Product", ["sku": "A-7"])
         await pipeline.flush()
         try settings.setEnabled(false)
@@ -68,7 +68,7 @@ enum Migrating {
         try identity.login(user)
         identity.profile.set(["plan": plan])
         try identity.profile.increment(["logins": 1])
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company")
         await pipeline.flush()
         try identity.reset()
     }
@@ -93,7 +93,7 @@ enum Migrating {
         try identity.login(user)
         identity.profile.set(["plan": plan])
         try identity.profile.increment(["logins": 1])
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company")
         await pipeline.flush()
         try identity.reset()
     }

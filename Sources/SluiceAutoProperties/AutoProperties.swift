@@ -29,7 +29,7 @@ public final class AutoProperties: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let system: SystemReader
     private let state: Locked<SuperProperties>

@@ -56,7 +56,7 @@ public final class Links: Processor {
         "session_id", "sessionid", "sid", "sig", "signature", "state", "ticket", "token",
     ]
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let secrets: Set<String>
     private let kept: PersistedState<Campaigns>

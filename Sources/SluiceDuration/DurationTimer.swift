@@ -32,12 +32,12 @@ public import Sluice
 /// Running timers are paused when the app enters the background or is launched into it, and continue when it becomes
 /// active. A timer that you have paused stays paused; one that you start or resume in the background runs.
 ///
-/// You can call all methods from any thread. A timer in several pipelines tracks its event in each of them.
+/// You can call all methods from any thread.
 public final class DurationTimer: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let measure: DurationMeasure
     private let maximumAge: Duration?

@@ -14,7 +14,7 @@ public import Sluice
 /// List it above all other stages, so they never see a dropped event. Use ``Consent`` for the user's own answer; you
 /// can use both. To store events without sending them, call `pipeline.pauseDelivery()`, which lasts for one launch.
 ///
-/// You can use one object in several pipelines and call it from any thread. Building the pipeline throws if the
+/// Each pipeline needs an object of its own. You can call it from any thread. Building the pipeline throws if the
 /// settings can't be read. Damaged settings are reported, and all events are dropped until you call ``setEnabled(_:)``.
 public final class CollectionSettings: Processor {
     /// True, because a pipeline has at most one.

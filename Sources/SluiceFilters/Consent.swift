@@ -15,7 +15,7 @@ public import Sluice
 /// `whilePending: .hold`, and list it below all other stages. Held events keep their ids, their times and the
 /// properties that the stages above have added. They wait in memory only, never on disk.
 ///
-/// You can use one object in several pipelines and call it from any thread. The answer applies to later events and to
+/// Each pipeline needs an object of its own. You can call it from any thread. The answer applies to later events and to
 /// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for
 /// example, doesn't change it.
 ///

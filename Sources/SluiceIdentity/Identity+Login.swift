@@ -52,12 +52,16 @@ extension Identity {
     /// Adds a further id of the user to every event, in the object `$identities`, and tracks `$BindID`. Another id of
     /// the same kind replaces it.
     ///
+    /// ```swift
+    /// try identity.bind("crm_id", to: "7781")
+    /// ```
+    ///
     /// - Parameters:
     ///   - kind: The kind of id, such as `crm_id`; 1 to 255 characters, like the id. At most 32 at a time.
     ///   - id: A value that doesn't change. Pass a hash rather than a telephone number.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
     ///   a 33rd kind, and an error of the place where the identity is kept; the identity is then as it was.
-    public func bind(_ kind: String, _ id: String) throws(SluiceError) {
+    public func bind(_ kind: String, to id: String) throws(SluiceError) {
         try UserIDs.validate(kind, "kind of id")
         try UserIDs.validate(id, "id to bind")
         let isNew = try change { (ids) throws(SluiceError) in
@@ -83,14 +87,20 @@ extension Identity {
     /// Adds the user to a group, such as a company: every event gets it in the object `$groups`. Another group of the
     /// same type replaces it.
     ///
+    /// ```swift
+    /// try identity.join(group: "acme", ofType: "company", ["seats": 12])
+    /// ```
+    ///
     /// - Parameters:
-    ///   - type: The type of group, such as `company`; 1 to 255 characters, like the id. At most 32 at a time.
-    ///   - id: The group's id.
+    ///   - id: The group's id, such as `acme`; 1 to 255 characters, like the type.
+    ///   - type: The type of group, such as `company`. At most 32 at a time.
     ///   - properties: Properties of the group itself. If there are any, or the group is another one than before, this
     ///     tracks `$GroupIdentify`.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
     ///   a 33rd type, and an error of the place where the identity is kept; the identity is then as it was.
-    public func join(_ type: String, _ id: String, _ properties: PropertyLiteral = [:]) throws(SluiceError) {
+    public func join(
+        group id: String, ofType type: String, _ properties: PropertyLiteral = [:]
+    ) throws(SluiceError) {
         let properties = properties.properties
         try UserIDs.validate(type, "type of group")
         try UserIDs.validate(id, "group id")

@@ -14,16 +14,16 @@ public import Sluice
 ///     HTTPTransport(to: collector)
 /// }
 /// try identity.login("customer-42")
-/// try identity.join("company", "acme")
+/// try identity.join(group: "acme", ofType: "company")
 /// identity.profile.set(["plan": "pro"])
 /// ```
 ///
 /// An event that you track with an id of its own keeps it: nothing of this identity is mixed in. Only a missing
 /// distinct id is derived from the event's own two.
 ///
-/// One `Identity` can be part of several pipelines, and you can call its verbs from any thread. A verb returns when the
-/// change is on disk; if it throws, the identity is as it was. Events of a verb, such as `$SignUp`, go to all pipelines
-/// that the identity is part of.
+/// You can call its verbs from any thread. A verb returns when the change is on disk; if it throws, the identity is as it
+/// was. Events of a verb, such as `$SignUp`, go to the pipeline that the identity is part of. Give each pipeline an identity
+/// of its own, with the same `Persistence`: they share the ids.
 ///
 /// Several processes, such as an app and its extensions, can share a `.file` directory, and several instances in one
 /// process can too. A file lock makes each change start from the latest state, so no change is lost. `track` and the
@@ -46,7 +46,7 @@ public final class Identity: Processor {
         var passedSignUp: EventID?
     }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let ids: IdentityState
     private let state = Locked(State())
@@ -78,10 +78,10 @@ public final class Identity: Processor {
     /// The login id, or the anonymous id before a login.
     public var distinctID: String? { current?.distinctID }
 
-    /// Further ids of the user by their kinds. See ``bind(_:_:)``.
+    /// Further ids of the user by their kinds. See ``bind(_:to:)``.
     public var boundIDs: Properties { current?.boundIDs ?? [:] }
 
-    /// The ids of the user's groups by their types. See ``join(_:_:_:)``.
+    /// The ids of the user's groups by their types. See ``join(group:ofType:_:)``.
     public var groups: Properties { current?.groups ?? [:] }
 
     /// The ids. A new anonymous id is on disk before this returns it.

@@ -33,7 +33,7 @@ public final class LifecycleEvents: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let utcOffset: @Sendable (Timestamp) -> Int?
     private let heartbeat: Heartbeat

@@ -57,7 +57,7 @@ public final class Sessions: Processor {
         var isLoaded = false
     }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let mode: Mode
     private let maximumLength: Duration

@@ -370,7 +370,7 @@ struct EverydayCodeTests {
 
         try host.identity.login("kim", ["sku": sku])
         #expect(host.last()?["sku"] == "A-7")
-        try host.identity.join("company", "acme", ["size": amount])
+        try host.identity.join(group: "acme", ofType: "company", ["size": amount])
         #expect(host.last("$group_set") == ["size": 2])
         try host.identity.setItem("book", "b1", ["pages": amount])
         #expect(host.last("$item") == ["pages": 2])

@@ -72,8 +72,8 @@ import Testing
     func resetNeverReusesDeviceID() throws {
         let identity = launch([AnonymousIDSource { "device" }])
         try identity.login("a")
-        try identity.bind("crm_id", "7")
-        try identity.join("company", "acme")
+        try identity.bind("crm_id", to: "7")
+        try identity.join(group: "acme", ofType: "company")
         try identity.reset()
         #expect(identity.anonymousID != "device" && identity.anonymousID != nil)
         #expect(identity.loginID == nil && identity.boundIDs.isEmpty && identity.groups.isEmpty)

@@ -104,9 +104,9 @@ struct IdentityTests {
         for verb in [identity.setAnonymousID, identity.alias] {
             #expect(throws: SluiceError.self) { try verb(id) }
         }
-        #expect(throws: SluiceError.self) { try identity.bind(id, "b") }
-        #expect(throws: SluiceError.self) { try identity.bind("kind", id) }
-        #expect(throws: SluiceError.self) { try identity.join("type", id) }
+        #expect(throws: SluiceError.self) { try identity.bind(id, to: "b") }
+        #expect(throws: SluiceError.self) { try identity.bind("kind", to: id) }
+        #expect(throws: SluiceError.self) { try identity.join(group: id, ofType: "type") }
     }
 
     @Test("a second identity in one pipeline is an error")

@@ -378,7 +378,7 @@ public final class Pipeline: EventTracking {
     }
 }
 
-/// The result of ``Pipeline/flush()``, of all routes together.
+/// The result of ``Pipeline/flush(timeout:)``, of all routes together.
 public struct FlushReport: Sendable, Hashable {
     /// Events that receivers accepted during the flush.
     public let delivered: Int

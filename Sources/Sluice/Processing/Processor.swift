@@ -31,7 +31,7 @@ public protocol Processor: Sendable {
     /// ``PluginContext`` for a processor that needs one, and Void for all others.
     associatedtype Context = Void
 
-    /// The processor's connection to the pipelines that it is part of. Declare `let context = PluginContext()` if you
+    /// The processor's connection to its pipeline. Declare `let context = PluginContext()` if you
     /// need it.
     var context: Context { get }
 

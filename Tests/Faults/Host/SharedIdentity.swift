@@ -38,7 +38,7 @@ struct SharedIdentity {
         case ("ids", 1): return "\(identity.anonymousID ?? "none") \(identity.loginID ?? "none")"
         case ("bind", 3):
             // Kinds with a prefix, as fast as possible.
-            for index in 0..<(Int(words[2]) ?? 0) { try identity.bind("\(words[1])\(index)", "\(index)") }
+            for index in 0..<(Int(words[2]) ?? 0) { try identity.bind("\(words[1])\(index)", to: "\(index)") }
         case ("event", 2):
             // The time of the event decides whether the file is read.
             return event(at: Int64(words[1]) ?? 0)

@@ -150,7 +150,7 @@ struct VerbTests {
 
     @Test("a group with properties")
     func group() async throws {
-        let event = try await Self.loggedIn { identity, _ in try identity.join("company", "acme", ["plan": "pro"]) }
+        let event = try await Self.loggedIn { identity, _ in try identity.join(group: "acme", ofType: "company", ["plan": "pro"]) }
         try Self.expect(
             event, at: "postHog",
             Self.postHog(
@@ -173,7 +173,7 @@ struct VerbTests {
     @Test("an event of a user in a group")
     func eventInGroup() async throws {
         let event = try await Self.loggedIn { identity, pipeline in
-            try identity.join("company", "acme")
+            try identity.join(group: "acme", ofType: "company")
             pipeline.track("Bought", ["sku": "A-7"])
         }
         try Self.expect(
@@ -286,7 +286,7 @@ struct VerbTests {
         try Self.expect(item, at: "amplitude", Self.amplitude("$ItemSet", #""event_properties":{\#(properties)}"#))
         try Self.expect(item, at: "mixpanel", Self.mixpanel("$ItemSet", "," + properties))
         let bound = try await Self.loggedIn { identity, pipeline in
-            try identity.bind("crm", "7")
+            try identity.bind("crm", to: "7")
             pipeline.track("Bought")
         }
         let ids = #""$identities":{"crm":"7"}"#
