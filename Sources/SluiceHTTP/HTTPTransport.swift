@@ -63,7 +63,9 @@ public final class HTTPTransport: Transport {
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
     ///   kept.
-    public func open(_ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()) throws(SluiceError) {
+    public func open(
+        _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws(SluiceError) {
         try HTTPURL.check(url)
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)

@@ -29,7 +29,8 @@ extension Route {
     /// - Throws: Errors thrown by the block.
     @PipelineBuilder
     public static func appCenter(
-        interval: Duration = .seconds(6), @PipelineBuilder _ stages: (_ name: String) throws -> StoreAndTransportFragment
+        interval: Duration = .seconds(6),
+        @PipelineBuilder _ stages: (_ name: String) throws -> StoreAndTransportFragment
     ) rethrows -> RouteFragment {
         try Route("normal", delivery: normal(interval)) {
             OnlyPriority(.normal)
@@ -49,7 +50,7 @@ extension Route {
     }
 }
 
-/// Lets the events of one priority pass.
+/// Drops the events of all other priorities.
 private struct OnlyPriority: Processor {
     private let priority: Event.Priority
 

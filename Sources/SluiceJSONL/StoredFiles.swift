@@ -4,7 +4,7 @@ internal import Sluice
 struct StoredFiles {
     let configuration: Configuration
     let files: any FileSystem
-    var observer = StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in })
+    var observer = StoreObserver()
     /// Messages to report when the lock is free: the host's code may call the store.
     var notes: [String] = []
     var directories: Directories
@@ -219,10 +219,13 @@ struct StoredFiles {
         dropped(segment, .vanished)
         subtractFromUsage(segment)
     }
+}
 
+extension FileSystem {
+    /// Whether there is certainly no file.
     func isMissing(_ path: String) -> Bool {
         do throws(FileError) {
-            return try files.statusIfPresent(of: path) == nil
+            return try statusIfPresent(of: path) == nil
         } catch {
             return false
         }

@@ -35,7 +35,9 @@ public struct StdoutTransport: Transport {
     ///
     /// - Parameter observer: Gets no messages.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the descriptor isn't open for writing.
-    public func open(_ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()) throws(SluiceError) {
+    public func open(
+        _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws(SluiceError) {
         _ = try output.opened()
     }
 

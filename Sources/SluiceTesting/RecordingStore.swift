@@ -43,7 +43,9 @@ public final class RecordingStore: Store {
     }
 
     /// Opens the store for one pipeline or route.
-    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) { try base.open(observer, in: environment) }
+    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
+    }
     /// Returns the next batch.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try base.nextBatch(size)

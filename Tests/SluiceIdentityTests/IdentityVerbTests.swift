@@ -92,7 +92,8 @@ import Testing
     func verbsRefuseInvalidIDs(id: String) async throws {
         let verbs: [() throws -> Void] = [
             { try identity.alias(id) }, { try identity.bind(id, to: "a") }, { try identity.bind("a", to: id) },
-            { try identity.join(group: "a", ofType: id) }, { try identity.join(group: id, ofType: "a") }, { try identity.setItem(id, "a", [:]) },
+            { try identity.join(group: "a", ofType: id) }, { try identity.join(group: id, ofType: "a") },
+            { try identity.setItem(id, "a", [:]) },
             { try identity.deleteItem("a", id) },
         ]
         for verb in verbs {

@@ -175,7 +175,9 @@ struct StdoutTransportTests {
             let symbol = try #require(dlsym(nil, "epoll_create1"))
             let queue = unsafeBitCast(symbol, to: (@convention(c) (CInt) -> CInt).self)(0)
             defer { close(queue) }
-            let error = #expect(throws: SluiceError.self) { try StdoutTransport(descriptor: queue).open(in: PipelineEnvironment()) }
+            let error = #expect(throws: SluiceError.self) {
+                try StdoutTransport(descriptor: queue).open(in: PipelineEnvironment())
+            }
             #expect(error?.code == .invalidArgument)
         }
     #endif

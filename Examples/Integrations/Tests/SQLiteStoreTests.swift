@@ -64,7 +64,8 @@ struct SQLiteStoreTests {
         let dropped = Mutex(0)
         try store.open(
             StoreObserver(
-                onRecovered: { _ in }, onDropped: { count, _ in dropped.withLock { $0 += count } }, onNote: { _ in }), in: PipelineEnvironment())
+                onRecovered: { _ in }, onDropped: { count, _ in dropped.withLock { $0 += count } }, onNote: { _ in }),
+            in: PipelineEnvironment())
         try store.append(line(10))
         for number in 11..<13 { try store.append(line(number)) }
         _ = try store.nextBatch(BatchSize(events: 2, bytes: .max))

@@ -20,7 +20,7 @@ public final class Pipeline: EventTracking {
     /// The chain that all routes share.
     private let chain: Chain
     private let places: ProcessorPlaces
-    private let allRoutes: [RouteRuntime]
+    private let routes: Routes
     private let environment: PipelineEnvironment
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
@@ -32,12 +32,8 @@ public final class Pipeline: EventTracking {
     ///   - environment: The sources of time and random numbers.
     ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline
     ///     from it.
-    ///   - onTrace: Called with the path of each event, for development and tests: see ``EventTrace``, which contains
-    ///     the event's values. Nil by default, and then free. It is called on the thread that tracks the event, without
-    ///     a lock and before `track` returns, so several threads can call it at the same time. An event that a stage
-    ///     inserts is reported before the event that the stage processes. Events that this closure tracks, itself or in
-    ///     a `Task` that it starts, pass all stages, but aren't traced by any pipeline. Don't track from it in other
-    ///     ways, such as a detached task or a queue: each trace would cause another one without end.
+    ///   - onTrace: Called with the path of each event, for development and tests: see ``EventTrace`` for the threads and the
+    ///     order. Nil by default, and then free.
     ///   - stages: Processors, a store and a transport; or processors and routes.
     /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs
     ///   twice, or a stage can't be used; and errors of the block itself. Opened stores are closed again.
@@ -63,7 +59,7 @@ public final class Pipeline: EventTracking {
             onDiagnostic: onDiagnostic, onTrace: onTrace)
         places = try ProcessorPlaces(plan)
         chain = plan.chain(to: routes, in: path)
-        allRoutes = routes
+        self.routes = Routes(routes, path)
         self.path = path
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
@@ -77,13 +73,10 @@ public final class Pipeline: EventTracking {
             for chain in chain.all { _ = Unmanaged.passRetained(chain) }
             return
         }
-        for route in routes { route.close() }
+        routes.each { $0.close() }
         // Before the processors are released: another object can get the address of one that is gone.
         places.release()
     }
-
-    /// The routes; none in the child of a `fork`, which leaves them to its parent.
-    private var routes: [RouteRuntime] { path.isInherited ? [] : allRoutes }
 
     // MARK: Tracking
 
@@ -97,10 +90,9 @@ public final class Pipeline: EventTracking {
     ///   - name: The event's name.
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
-    ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Sluice accepts
-    ///     any 128 bits, and doesn't check whether an id was used before. Receivers deduplicate by the id: an event
-    ///     with the id of another one is stored and sent, and a receiver can then drop it as a duplicate. An id that
-    ///     isn't a UUID of version 7 doesn't sort by time.
+    ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Any 128 bits are
+    ///     accepted. Receivers deduplicate by the id: they can drop an event with the id of another one. An id that isn't
+    ///     a UUID of version 7 doesn't sort by time.
     ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for
     ///     example for an event from a record of the past.
     /// - Returns: The event's id, also if the event was dropped.
@@ -153,24 +145,15 @@ public final class Pipeline: EventTracking {
     /// Reports a lifecycle or network change to all processors, then to delivery, which sends waiting events when the
     /// app enters the background and when the network is back. Call it from one thread at a time.
     ///
-    /// Signals are delivered in two passes. On entering (`launched`, `didBecomeActive`, a network is available), first
-    /// every processor updates its state, in the order of the lines, and then they track their events in that order. On
-    /// leaving (all others), they first track their events in the reverse order, and then update their states.
+    /// On entering (`launched`, `didBecomeActive`, a network is available), first every processor updates its state, in the
+    /// order of the lines, and then they track their events in that order. On leaving (all others), they first track their
+    /// events in the reverse order, and then update their states.
     ///
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
         guard path.isOpen else { return }
-        let processors = chain.all.flatMap(\.processors)
-        path.storingOneByOne {
-            if signal.isLeaving {
-                for processor in processors.reversed() { processor.emit(for: signal) }
-                for processor in processors { processor.update(for: signal) }
-            } else {
-                for processor in processors { processor.update(for: signal) }
-                for processor in processors { processor.emit(for: signal) }
-            }
-        }
-        for route in routes { route.receive(signal) }
+        path.storingOneByOne { signal.deliver(to: chain.all.flatMap(\.processors)) }
+        routes.each { $0.receive(signal) }
     }
 
     /// Starts no batch shortly before the system suspends the process: with less than 30 s left, or less than a third
@@ -179,14 +162,14 @@ public final class Pipeline: EventTracking {
     /// - Parameter time: The time that is left; nil if the process won't be suspended. Delivery then repeats cancelled
     ///   requests.
     package func expectSuspension(in time: Duration?) {
-        for route in routes { route.expectSuspension(in: time) }
+        routes.each { $0.expectSuspension(in: time) }
     }
 
     /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent again. For
     /// platform adapters.
     package func suspendDelivery() {
         expectSuspension(in: .zero)
-        for route in routes { route.cancelSends() }
+        routes.each { $0.cancelSends() }
     }
 
     // MARK: Delivery
@@ -206,12 +189,10 @@ public final class Pipeline: EventTracking {
     @discardableResult
     public func flush(timeout: Duration? = nil) async -> FlushReport {
         if path.isInherited { return FlushReport(from: ledger, to: ledger) }
-        let before = await ledgerOnOwnThread
+        let before = await ledgerOnOwnThread()
         let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
-        await withTaskGroup(of: Void.self) { group in
-            for route in routes { group.addTask { await route.flush(until: end) } }
-        }
-        return FlushReport(from: before, to: await ledgerOnOwnThread)
+        await routes.atOnce { await $0.flush(until: end) }
+        return FlushReport(from: before, to: await ledgerOnOwnThread())
     }
 
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``.
@@ -223,11 +204,7 @@ public final class Pipeline: EventTracking {
     ///   store could not read or remove something, which the diagnostics report. Call it in the next launch then.
     @discardableResult
     public func deleteWaitingEvents() async -> Bool {
-        if path.isInherited { return false }
-        return await withTaskGroup(of: Bool.self) { group in
-            for route in routes { group.addTask { await route.deleteAll() } }
-            return await group.reduce(true) { $0 && $1 }
-        }
+        await routes.deleteAll()
     }
 
     // MARK: Dead letters
@@ -245,7 +222,7 @@ public final class Pipeline: EventTracking {
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read.
     public func deadLetters(route: String? = nil) async throws(SluiceError) -> [DeadLetter] {
         var letters: [DeadLetter] = []
-        for route in try named(route) { letters += try await DeadLetterAccess(route).all() }
+        for route in try routes.named(route) { letters += try await DeadLetterAccess(route).all() }
         return letters
     }
 
@@ -265,7 +242,7 @@ public final class Pipeline: EventTracking {
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool = { _ in true }
     ) async throws(SluiceError) -> Int {
         var count = 0
-        for route in try named(route) { count += try await DeadLetterAccess(route).replay(where: isMatch) }
+        for route in try routes.named(route) { count += try await DeadLetterAccess(route).replay(where: isMatch) }
         return count
     }
 
@@ -285,19 +262,8 @@ public final class Pipeline: EventTracking {
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool
     ) async throws(SluiceError) -> Int {
         var count = 0
-        for route in try named(route) { count += try await DeadLetterAccess(route).discard(where: isMatch) }
+        for route in try routes.named(route) { count += try await DeadLetterAccess(route).discard(where: isMatch) }
         return count
-    }
-
-    private func named(_ name: String?) throws(SluiceError) -> [RouteRuntime] {
-        if path.isInherited {
-            throw SluiceError(
-                .shutDown, "the pipeline belongs to the parent of this process: build pipelines after a fork")
-        }
-        guard let name else { return routes }
-        let named = routes.filter { $0.name == name }
-        guard !named.isEmpty else { throw SluiceError(.invalidArgument, "there is no route named \"\(name)\"") }
-        return named
     }
 
     /// Changes the triggers of all routes at run time, and sends the waiting events.
@@ -311,31 +277,30 @@ public final class Pipeline: EventTracking {
     ///   - interval: The longest time that an event waits. It is moved into each policy's
     ///     ``DeliveryPolicy/flushIntervals``. Nil keeps each route's own.
     public func setFlush(count: Int? = nil, interval: Duration? = nil) {
-        for route in routes { route.setFlush(count: count, interval: interval) }
+        routes.each { $0.setFlush(count: count, interval: interval) }
     }
 
     /// Stops sending until you call ``resumeDelivery()``. Events are still stored.
     public func pauseDelivery() {
-        for route in routes { route.setPaused(true) }
+        routes.each { $0.setPaused(true) }
     }
 
     /// Sends again after ``pauseDelivery()``.
     public func resumeDelivery() {
-        for route in routes { route.setPaused(false) }
+        routes.each { $0.setPaused(false) }
     }
 
-    /// Ends the pipeline: lets the processors finish, accepts no more events, makes the stored ones safe against a loss of
-    /// power, sends them until the deadline, and closes the stores. The next process delivers the events that are left in
-    /// a store on disk.
+    /// Ends the pipeline: lets the processors finish for at most half of the time, accepts no more events, makes the stored
+    /// ones safe against a loss of power for at most half of the rest, sends them, and closes the stores. The next process
+    /// delivers the events that are left in a store on disk.
     ///
-    /// Processors have at most half of the time, and the loss of power at most half of the rest. Events that a processor
-    /// tracks in ``Processor/finish()`` are sent too. When this method returns, the state of processors is stored, unless a
-    /// diagnostic says that one didn't finish in time.
+    /// Events that a processor tracks in ``Processor/finish()`` are sent too. When this method returns, the state of
+    /// processors is stored, unless a diagnostic says that one didn't finish in time. Later events are dropped and counted.
+    /// A second call returns immediately.
     ///
-    /// This method returns in time even if a transport hangs, and 100 to 200 ms later if a disk hangs. Before
-    /// macOS 15 and iOS 18, transports and disks that block as many threads as the device has cores delay it. Later events
-    /// are dropped and counted. A second call returns immediately. If a disk hangs, the ledger has the route's own counts
-    /// instead of the store's.
+    /// This method returns in time even if a transport hangs, and 100 to 200 ms later if a disk hangs; the ledger then has
+    /// the route's own counts instead of the store's. Before macOS 15 and iOS 18, transports and disks that block as many
+    /// threads as the device has cores delay it.
     ///
     /// ```swift
     /// let ledger = await pipeline.shutdown(timeout: .seconds(3))
@@ -349,14 +314,13 @@ public final class Pipeline: EventTracking {
         if path.isInherited { return ledger }
         let time = min(max(.zero, timeout), DeliveryPolicy.longest)
         let end = environment.time.continuousTime() + time
-        let path = path
-        await ending.run(chain.all.map(\.processors), within: time / 2, environment) { path.report(.plugin, $0) }
-        path.close()
-        await withTaskGroup(of: Void.self) { group in
-            for route in routes { group.addTask { await route.shutdown(until: end) } }
+        await ending.run(chain.all.map(\.processors), within: time / 2, environment) { [path] in
+            path.report(.plugin, $0)
         }
+        path.close()
+        await routes.atOnce { await $0.shutdown(until: end) }
         places.release()
-        return await ledgerOnOwnThread
+        return await ledgerOnOwnThread()
     }
 
     /// The counts of all events so far.
@@ -367,14 +331,11 @@ public final class Pipeline: EventTracking {
     /// // main: 118 delivered, 2 waiting
     /// ```
     ///
-    /// It asks the stores, so it can wait for a disk that hangs. ``flush(timeout:)`` and ``shutdown(timeout:)`` ask them on a
-    /// thread of their own.
-    public var ledger: Ledger {
-        path.ledger(routes.map(\.ledger))
-    }
+    /// It asks the stores, so it can wait for a disk that hangs.
+    public var ledger: Ledger { routes.ledger }
 
-    private var ledgerOnOwnThread: Ledger {
-        get async { await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.ledger } }
+    private func ledgerOnOwnThread() async -> Ledger {
+        await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.ledger }
     }
 }
 

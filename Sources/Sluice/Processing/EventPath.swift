@@ -83,7 +83,8 @@ final class EventPath: Sendable {
         return state.withLock { state in
             state.counts[chain].entered += 1
             return Entry(
-                time: time, id: id ?? state.ids.next(at: time, in: environment), isOpen: state.isOpen, group: state.group)
+                time: time, id: id ?? state.ids.next(at: time, in: environment), isOpen: state.isOpen,
+                group: state.group)
         }
     }
 

@@ -14,6 +14,11 @@
 /// tests. Don't write traces to a log that other people read.
 ///
 /// A trace ends at the stores. ``Pipeline/ledger`` and the dead letters show the delivery.
+///
+/// The closure is called on the thread that tracks the event, without a lock and before `track` returns, so several threads
+/// can call it at the same time. An event that a stage inserts is reported before the event that the stage processes. Events
+/// that the closure tracks, itself or in a `Task` that it starts, pass all stages, but aren't traced by any pipeline. Don't
+/// track from it in other ways, such as a detached task or a queue: each trace would cause another one without end.
 public struct EventTrace: Sendable {
     /// The event as the first stage received it.
     public let event: Event

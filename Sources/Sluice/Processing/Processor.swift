@@ -140,3 +140,16 @@ public struct Disposition: Sendable, Hashable {
     /// Whether a processor holds the event.
     public var isHold: Bool { kind == .hold }
 }
+
+extension Signal {
+    /// Gives this signal to processors, in two passes: see ``Pipeline/signal(_:)``.
+    func deliver(to processors: [any Processor]) {
+        if isLeaving {
+            for processor in processors.reversed() { processor.emit(for: self) }
+            for processor in processors { processor.update(for: self) }
+        } else {
+            for processor in processors { processor.update(for: self) }
+            for processor in processors { processor.emit(for: self) }
+        }
+    }
+}

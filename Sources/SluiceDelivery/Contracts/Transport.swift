@@ -52,4 +52,3 @@ public struct NullTransport: Transport {
     /// Accepts all events.
     public func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
 }
-

@@ -192,9 +192,7 @@ package final class RouteRuntime: Sendable {
 
     package func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }
 
-    private func change(_ body: (inout DeliverySchedule) -> Void) {
-        update { $0.change(body) }
-    }
+    private func change(_ body: (inout DeliverySchedule) -> Void) { update { $0.change(body) } }
 
     package func expectSuspension(in time: Duration?) {
         let now = environment.time.continuousTime()
@@ -263,7 +261,8 @@ package final class RouteRuntime: Sendable {
         guard state.withLock({ $0.gate.enter() }) else {
             throw SluiceError(.shutDown, "the pipeline was shut down")
         }
-        return try await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { () -> Result<Value, SluiceError> in
+        return try await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
+            () -> Result<Value, SluiceError> in
             defer { self.update { $0.gate.leave() } }
             return Result { () throws(SluiceError) in try body(self.store) }
         }.get()

@@ -22,7 +22,8 @@ struct RouteState: Sendable {
         journal = RouteJournal(name: name)
         maximumInFlight = policy.maximumBatchesInFlight
         batchSize = BatchSize(
-            events: min(policy.batch.events, maximum.events, Passes.unknown / 2), bytes: min(policy.batch.bytes, maximum.bytes))
+            events: min(policy.batch.events, maximum.events, Passes.unknown / 2),
+            bytes: min(policy.batch.bytes, maximum.bytes))
     }
 
     var hasActions: Bool { gate.mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }

@@ -40,7 +40,8 @@ struct AmplitudeFormat: WireFormat {
                 "silenced_events",
             ]
             guard let refused = indices(keys, in: response, below: count) else { break }
-            return .each((0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
+            return .each(
+                (0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
         case 429:
             switch throttling(of: batch, by: response) {
             case let all where all.allSatisfy({ $0 == .none }): break

@@ -70,7 +70,9 @@ struct MixpanelFormat: WireFormat {
             let isAccepted = count == events.count - failedRecords.count
             let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
             return .each(
-                batch.events.indices.map { failed.contains($0) ? .rejected(reason: "Mixpanel refused the event") : rest })
+                batch.events.indices.map {
+                    failed.contains($0) ? .rejected(reason: "Mixpanel refused the event") : rest
+                })
         default: return .all(response.verdict)
         }
     }

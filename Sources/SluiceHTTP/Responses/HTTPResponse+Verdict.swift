@@ -25,7 +25,8 @@ extension HTTPResponse {
         case 413: .tooLarge()
         case 401, 403, 407: .hold(reason: "the server refused the credentials (HTTP \(status)); check them")
         case 404, 410: .hold(reason: "the server doesn't know the URL (HTTP \(status)); check it")
-        case 400...499: .hold(reason: "the server doesn't accept such requests (HTTP \(status)); check the URL and the format")
+        case 400...499:
+            .hold(reason: "the server doesn't accept such requests (HTTP \(status)); check the URL and the format")
         default: .retry(after: nil)
         }
     }

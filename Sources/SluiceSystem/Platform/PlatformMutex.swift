@@ -1,4 +1,5 @@
 import SluiceLibC
+
 #if !canImport(Darwin)
     import Synchronization
 #endif

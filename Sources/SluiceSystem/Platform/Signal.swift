@@ -36,7 +36,9 @@ public struct Signal: Sendable, Hashable {
     public static let willTerminate = Signal(kind: .willTerminate)
 
     /// The network has changed.
-    public static func connectivity(_ connectivity: Connectivity) -> Signal { Signal(kind: .connectivity(connectivity)) }
+    public static func connectivity(_ connectivity: Connectivity) -> Signal {
+        Signal(kind: .connectivity(connectivity))
+    }
 
     /// The way in which the process was started; nil for other signals than ``launched(_:)``.
     public var launch: Launch? { if case .launched(let launch) = kind { launch } else { nil } }

@@ -150,7 +150,9 @@ struct VerbTests {
 
     @Test("a group with properties")
     func group() async throws {
-        let event = try await Self.loggedIn { identity, _ in try identity.join(group: "acme", ofType: "company", ["plan": "pro"]) }
+        let event = try await Self.loggedIn { identity, _ in
+            try identity.join(group: "acme", ofType: "company", ["plan": "pro"])
+        }
         try Self.expect(
             event, at: "postHog",
             Self.postHog(

@@ -1,7 +1,7 @@
-@testable import SluiceDelivery
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// The rules of retries and holds: tables of attempts and the phase after them.
 @Suite struct BackOffTests {

@@ -1,8 +1,8 @@
-@testable import SluiceDelivery
 import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// The events of one batch, verdict by verdict.
 @Suite struct BatchProgressTests {
@@ -74,7 +74,8 @@ import Testing
     @Test("a rejected and an unsendable event leave the batch, and only the first is a refusal")
     func rejectedAndUnsendableLeave() {
         var progress = BatchProgressTests.progress(3)
-        let result = progress.apply(.each([.rejected(reason: "bad"), .unsendable(reason: "large"), .accepted]), toFirst: 3)
+        let result = progress.apply(
+            .each([.rejected(reason: "bad"), .unsendable(reason: "large"), .accepted]), toFirst: 3)
         #expect(result.rejected.map(\.reason) == ["bad", "large"])
         #expect(result.rejected.map(\.isRefusal) == [true, false])
         #expect(progress.isResolved)
@@ -95,7 +96,8 @@ import Testing
     func namedRetriesAreDeferred() {
         var progress = BatchProgressTests.progress(5)
         let result = progress.apply(
-            .each([.accepted, .retry(after: .seconds(2)), .rejected(reason: "bad"), .retry(after: .seconds(7))]), toFirst: 4)
+            .each([.accepted, .retry(after: .seconds(2)), .rejected(reason: "bad"), .retry(after: .seconds(7))]),
+            toFirst: 4)
         #expect(result.effect == .progress)
         #expect(result.reason == nil)
         #expect(BatchProgressTests.numbers(progress.unresolved) == [4])
@@ -134,7 +136,10 @@ import Testing
 
     @Test("a hold is stronger than a retry")
     func holdIsStrongerThanRetry() {
-        for verdicts in [[Verdict.retry(after: .seconds(9)), .hold(reason: "closed")], [.hold(reason: "closed"), .retry(after: nil)]] {
+        for verdicts in [
+            [Verdict.retry(after: .seconds(9)), .hold(reason: "closed")],
+            [.hold(reason: "closed"), .retry(after: nil)],
+        ] {
             var progress = BatchProgressTests.progress(2)
             let result = progress.apply(.each(verdicts), toFirst: 2)
             #expect(result.effect == .hold)
@@ -211,7 +216,8 @@ import Testing
             let part = progress.nextPart(BatchSize(events: below(6), bytes: .max))
             #expect(!part.events.isEmpty)
             let verdicts: [Verdict] = [
-                .accepted, .duplicate, .retry(after: nil), .retry(after: .zero), .rejected(reason: "r"), .unsendable(reason: "u"),
+                .accepted, .duplicate, .retry(after: nil), .retry(after: .zero), .rejected(reason: "r"),
+                .unsendable(reason: "u"),
                 .tooLarge(), .split(reason: "s"), .hold(reason: "h"),
             ]
             let each = part.events.map { _ in verdicts[below(verdicts.count)] }

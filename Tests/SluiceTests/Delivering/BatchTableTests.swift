@@ -1,7 +1,7 @@
-@testable import SluiceDelivery
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// The batches that are out: operations and the counts after them.
 @Suite struct BatchTableTests {

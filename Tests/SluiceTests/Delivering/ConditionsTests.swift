@@ -1,7 +1,7 @@
-@testable import SluiceDelivery
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// The host's conditions: tables of inputs and the answer after them.
 @Suite struct ConditionsTests {

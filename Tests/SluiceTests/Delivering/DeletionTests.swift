@@ -57,7 +57,8 @@ import Testing
 
     @Test("deferred events are deleted with the waiting events, dead letters are not")
     func deletesDeferredEventsAndNoDeadLetters() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.each([.rejected(reason: "no"), .retry(after: nil), .accepted]))]))
+        let bench = try Bench(
+            ScriptedTransport([.answer(.each([.rejected(reason: "no"), .retry(after: nil), .accepted]))]))
         bench.track(3)
         await bench.pipeline.flush()
         await bench.pipeline.deleteWaitingEvents()

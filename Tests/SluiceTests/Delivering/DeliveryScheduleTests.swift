@@ -1,7 +1,7 @@
-@testable import SluiceDelivery
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Inputs and decisions of the pure part, as tables.
 @Suite struct DeliveryScheduleTests {

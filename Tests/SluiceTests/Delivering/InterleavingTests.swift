@@ -1,9 +1,9 @@
-@testable import SluiceDelivery
 import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// The workers of a route and two threads of a host, whose steps between two uses of the lock come in a random order.
 @Suite struct InterleavingTests {

@@ -1,7 +1,7 @@
-@testable import SluiceDelivery
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// When a route sends: tables of inputs and the decision after them.
 @Suite struct PassesTests {

@@ -1,8 +1,8 @@
-@testable import SluiceDelivery
 import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 @Suite struct RefusalsTests {
     private static func line(_ number: Int) -> EventLine {

@@ -1,9 +1,9 @@
-@testable import SluiceDelivery
 import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Every sequence of answers up to a depth, for stores of some batches and one or two workers: no event is lost, sent again
 /// after a final verdict, or kept from being offered.

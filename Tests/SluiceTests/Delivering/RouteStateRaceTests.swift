@@ -1,8 +1,8 @@
-@testable import SluiceDelivery
 import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Orders of steps of two workers and a host that had a wrong result once. ``InterleavingTests`` looks for more.
 @Suite struct RouteStateRaceTests {

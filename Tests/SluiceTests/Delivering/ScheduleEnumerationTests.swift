@@ -1,9 +1,9 @@
-@testable import SluiceDelivery
 import SluiceTesting
 import TestSupport
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Every sequence of inputs up to a depth, checked against rules for all sequences.
 @Suite struct ScheduleEnumerationTests {

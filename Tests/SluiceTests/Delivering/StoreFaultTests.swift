@@ -1,9 +1,9 @@
-@testable import SluiceDelivery
 import SluiceMemory
 import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Stores that fail, and the end of their use.
 @Suite struct StoreFaultTests {

@@ -1,7 +1,7 @@
-@testable import SluiceDelivery
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 @Suite struct StoreGateTests {
     /// The macro can't call mutating methods.

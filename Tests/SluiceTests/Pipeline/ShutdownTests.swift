@@ -81,7 +81,8 @@ import Testing
     func shutdownSynchronizesBeforeSending() async throws {
         let store = FaultyStore(WatchedStore())
         let bench = try Bench(
-            ScriptedTransport { _, _ in .answer(.all(store.count(of: .synchronize) == 1 ? .accepted : .hold(reason: "early")))
+            ScriptedTransport { _, _ in
+                .answer(.all(store.count(of: .synchronize) == 1 ? .accepted : .hold(reason: "early")))
             },
             store: store)
         bench.track(1)

@@ -33,7 +33,9 @@ import Testing
             return base.append(contentsOf: lines)
         }
 
-        func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) { try base.open(observer, in: environment) }
+        func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+            try base.open(observer, in: environment)
+        }
         func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
             try base.nextBatch(size)
         }

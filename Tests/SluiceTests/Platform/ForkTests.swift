@@ -178,7 +178,8 @@ import Testing
                         _ = try ForkTests.pipeline(counter)
                         return false
                     } catch let error as SluiceError {
-                        return isStored && parents.isDisjoint(with: ids) && error.message.hasPrefix("one Counter stands in another pipeline")
+                        return isStored && parents.isDisjoint(with: ids)
+                            && error.message.hasPrefix("one Counter stands in another pipeline")
                     }
                 }
                 #expect(isRight)

@@ -1,5 +1,5 @@
-@testable import SluiceDelivery
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// A route over a ``ModelStore``, whose workers and host take one atomic step at a time. A step uses the state once, as under
 /// its lock, or the store once. ``Worker`` and ``RouteRuntime`` take the same steps on threads.

@@ -7,7 +7,9 @@ protocol StoreWrapper: Store {
 }
 
 extension StoreWrapper {
-    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) { try base.open(observer, in: environment) }
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
+    }
     func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try base.nextBatch(size)
