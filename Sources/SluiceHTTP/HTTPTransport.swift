@@ -58,8 +58,10 @@ public final class HTTPTransport: Transport {
 
     /// Validates the arguments, loads the client, and reads the skew of the clocks that an earlier launch has learned.
     ///
-    /// - Parameter observer: Gets a message if bodies should be compressed but the system has no zlib, and if the skew is
-    ///   damaged or can't be kept.
+    /// - Parameters:
+    ///   - observer: Gets a message if bodies should be compressed but the system has no zlib, and if the skew is damaged or
+    ///     can't be kept.
+    ///   - environment: Isn't used: the client has clocks of its own.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
     ///   kept.

@@ -33,7 +33,9 @@ public struct StdoutTransport: Transport {
     /// Events go to the file that the descriptor refers to now, even if you close the descriptor or redirect it later.
     /// If its number is reused for another file, nothing is written to that file.
     ///
-    /// - Parameter observer: Gets no messages.
+    /// - Parameters:
+    ///   - observer: Gets no messages.
+    ///   - environment: Isn't used.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the descriptor isn't open for writing.
     public func open(
         _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()

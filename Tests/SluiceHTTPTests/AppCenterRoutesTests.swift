@@ -100,7 +100,10 @@ struct AppCenterRoutesTests {
     @Test("retries wait 5 to 10 s, 2.5 to 5 min, and then 10 to 20 min, and the other route goes on")
     func retriesHaveSteps() async throws {
         let channels = try Channels(normal: ScriptedTransport(then: .answer(.all(.retry(after: nil)))))
+        // Paused, so that no worker sleeps until the interval of the first event has passed.
+        channels.pipeline.pauseDelivery()
         channels.track(50)
+        channels.pipeline.resumeDelivery()
         await channels.normal.waitForSends(1)
         var seconds = 0.0
         // The middle of each range.

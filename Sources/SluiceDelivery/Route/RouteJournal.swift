@@ -9,11 +9,12 @@ struct RouteJournal: Sendable {
         ledger = RouteLedger(name: name)
     }
 
-    /// The ledger with the counts of the store. Without a backlog, because the store may hang, it has the route's own counts.
+    /// Without a backlog, because the store may hang, the ledger has the route's own counts.
     ///
     /// - Parameters:
     ///   - backlog: the store's backlog, if it is known.
     ///   - resolved: the events with a verdict that the store still has.
+    /// - Returns: the ledger with the counts of the store.
     func ledger(with backlog: Backlog?, resolved: Int) -> RouteLedger {
         var ledger = ledger
         ledger.stored = backlog.map { $0.events - resolved } ?? ledger.waiting

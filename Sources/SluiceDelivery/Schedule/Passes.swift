@@ -114,12 +114,13 @@ struct Passes: Sendable {
     /// When the next pass begins.
     var next: Duration? { due }
 
-    /// Whether events may be taken from the store now. Begins and ends passes.
+    /// Begins and ends passes.
     ///
     /// - Parameters:
     ///   - waiting: the events that can be taken.
     ///   - mustSend: whether a back-off has ended, or the route drains.
     ///   - now: the time.
+    /// - Returns: whether events may be taken from the store now.
     mutating func maySend(_ waiting: Int, mustSend: Bool, at now: Duration) -> Bool {
         // The pass can count more events than wait, because the store evicts some.
         switch pass {
