@@ -151,6 +151,7 @@ import UIKit
     @Test("a released adapter reports nothing, and keeps no pipeline alive")
     func releasedAdapterReportsNothing() async throws {
         weak var gone: Pipeline?
+        let signals = Signals()
         do {
             let pipeline = try Pipeline {
                 signals
