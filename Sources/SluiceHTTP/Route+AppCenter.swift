@@ -7,7 +7,6 @@ extension Route {
     ///
     /// ```swift
     /// let pipeline = try Pipeline {
-    ///     Limits(.appCenter)
     ///     Route.appCenter(interval: .seconds(60)) { name in
     ///         JSONLStore(at: "\(queueDirectory)/\(name)")
     ///         HTTPTransport(to: collector)

@@ -9,7 +9,7 @@ public struct TransportObserver: Sendable {
         self.onNote = onNote
     }
 
-    /// Passes a message to the host's diagnostics, as ``Diagnostic/Kind-swift.enum/note``. Call this from any thread, with no
+    /// Passes a message to the host's diagnostics, as ``Diagnostic/Kind/note``. Call this from any thread, with no
     /// lock held.
     ///
     /// - Parameter message: The problem and how to solve it, without secrets and contents of events.

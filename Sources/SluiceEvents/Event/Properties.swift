@@ -147,7 +147,7 @@ public struct Properties: Sendable {
         bounds.sanitizations = sanitizations
     }
 
-    /// Adds the properties of a literal with variables, as ``merge(_:)-(Properties)`` does.
+    /// Adds the properties of a literal with variables, as ``merge(_:)`` does.
     @_disfavoredOverload
     public mutating func merge(_ others: PropertyLiteral) {
         merge(others.properties)

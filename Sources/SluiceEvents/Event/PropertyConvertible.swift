@@ -25,7 +25,7 @@ public protocol PropertyConvertible {
 /// timers.end("Search", .init(common + ["query": query]))
 /// ```
 ///
-/// The methods of ``Pipeline`` that take ``Properties`` have an overload for this type, which Swift chooses as soon as a value
+/// The methods of `Pipeline` that take ``Properties`` have an overload for this type, which Swift chooses as soon as a value
 /// of the literal isn't a literal. Outside of such a method, write `Properties(["query": query])`.
 ///
 /// An optional that is nil becomes ``PropertyValue/null``. If you give a name twice, the later value is used, and the event

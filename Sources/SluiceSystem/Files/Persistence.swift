@@ -17,7 +17,7 @@
 /// | is missing | begins as at a first launch |
 /// | is damaged | keeps it aside, under its own name with `.corrupt` at the end, reports that to the diagnostics, and begins as at a first launch, or with the safe choice that its documentation names |
 /// | can't be read now | throws while the pipeline is built, and never overwrites it. Build the pipeline later, for example after the first unlock of a device |
-/// | has a version that the program can't read | the same, with ``SluiceEvents/SluiceError/Code/otherVersion`` |
+/// | has a version that the program can't read | the same, with ``SluiceError/Code/otherVersion`` |
 ///
 /// Until it can be read, a plugin keeps changes in memory, and combines them with the stored state afterwards. If a write
 /// fails, the plugin reports that or its method throws, and the next write includes the change.
@@ -65,7 +65,7 @@ public struct Persistence: Sendable {
     /// Keeps state in a place of your own, such as a database.
     ///
     /// The closures are called on any thread, one at a time for each plugin, and without a lock. They may read the plugin;
-    /// a change of its state throws ``SluiceEvents/SluiceError/Code/invalidArgument``, or is reported.
+    /// a change of its state throws ``SluiceError/Code/invalidArgument``, or is reported.
     ///
     /// - Parameters:
     ///   - name: The name of the place in error messages.
