@@ -249,7 +249,7 @@ public final class Pipeline: EventTracking {
     /// Deletes dead letters for good.
     ///
     /// ```swift
-    /// try await pipeline.discardDeadLetters { $0.date < lastWeek }
+    /// try await pipeline.discardDeadLetters { $0.reason.contains("HTTP 410") }
     /// ```
     ///
     /// - Parameters:
