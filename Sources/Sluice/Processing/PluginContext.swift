@@ -96,15 +96,8 @@ public final class PluginContext: Sendable {
 
     /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
     ///
-    /// ```swift
-    /// func process(_ event: inout Event) -> Disposition {
-    ///     guard !isReady else { return .keep }
-    ///     held.withLock { $0.append(event) }
-    ///     return context.hold(event)
-    /// }
-    /// ```
-    ///
-    /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held.
+    /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held. The page
+    /// "Writing a processor" has a whole example.
     ///
     /// - Parameter event: The event that ``Processor/process(_:)`` was given.
     /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
