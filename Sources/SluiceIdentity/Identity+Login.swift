@@ -53,6 +53,7 @@ extension Identity {
     /// the same kind replaces it.
     ///
     /// ```swift
+    /// let identity = Identity(persistedIn: .file(stateDirectory))
     /// try identity.bind("crm_id", to: "7781")
     /// ```
     ///

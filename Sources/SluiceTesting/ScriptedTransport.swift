@@ -57,7 +57,7 @@ public final class ScriptedTransport: Transport {
     ///
     /// ```swift
     /// let transport = ScriptedTransport { send, batch in
-    ///     batch.events.count > 10 ? .answer(.all(.tooLarge)) : .answer(.all(.accepted))
+    ///     batch.events.count > 10 ? .answer(.all(.tooLarge())) : .answer(.all(.accepted))
     /// }
     /// ```
     ///

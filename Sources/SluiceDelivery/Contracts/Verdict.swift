@@ -4,10 +4,12 @@
 /// be added in a minor version.
 ///
 /// ```swift
-/// switch response.code {
-/// case 0: return .all(.accepted)
-/// case 7: return .all(.retry(after: .seconds(60), reason: "the quota of this minute is used up"))
-/// default: return .all(.split(reason: "code \(response.code)"))
+/// func verdicts(forCode code: Int) -> Verdicts {
+///     switch code {
+///     case 0: .all(.accepted)
+///     case 7: .all(.retry(after: .seconds(60), reason: "the quota of this minute is used up"))
+///     default: .all(.split(reason: "code \(code)"))
+///     }
 /// }
 /// ```
 public struct Verdict: Sendable, Hashable {

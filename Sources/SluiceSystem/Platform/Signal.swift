@@ -7,8 +7,8 @@
 ///
 /// ```swift
 /// func update(for signal: Signal) {
-///     if signal == .didEnterBackground { cache.save() }
-///     if signal.connectivity == .unavailable { cache.stop() }
+///     if signal == .didEnterBackground { log("save the state") }
+///     if signal.connectivity == .unavailable { log("stop asking the server") }
 /// }
 /// ```
 public struct Signal: Sendable, Hashable {
