@@ -37,7 +37,7 @@ struct SystemReader: Sendable {
         properties.addDefaults(operatingSystem)
         properties.addDefaults(hardware)
         properties.addDefaults(region)
-        properties.addDefaults(container)
+        properties.addDefaults(ContainerReader(self).collect())
         return properties
     }
 

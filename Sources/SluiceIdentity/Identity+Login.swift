@@ -4,11 +4,10 @@ extension Identity {
     /// Sets the user's id for later events. The same id again changes nothing. Another id replaces it, and removes the
     /// bound ids and groups of the former user.
     ///
-    /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`, so that a backend can
-    /// join the events from before and after the login. If a stage above drops it, for example without the user's
-    /// consent, it is tracked again when the app becomes active or enters the background, at the next `login`, or in
-    /// the next launch. If a stage below drops or holds it, only the next launch tracks it again. Every attempt has the
-    /// same event id and the time of the login. Only the last of several pending sign-ups is kept.
+    /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`: a backend joins the events
+    /// from before and after the login. If a stage above drops it, for example without the user's consent, it is repeated
+    /// when the app becomes active or enters the background, at the next `login`, or in the next launch. If a stage below
+    /// drops or holds it, only the next launch repeats it. Every attempt has the same event id and the time of the login.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
@@ -23,14 +22,13 @@ extension Identity {
             throw SluiceError(.invalidArgument, "the properties of a login are nested in more than 24 levels")
         }
         let now = context.time.wallTime()
-        let event = (context.newEventID(at: now), now)
         var signUp: UserIDs.SignUp?
         try change { ids in
             let former = ids.signUp
-            ids.logIn(id, properties, event: event)
+            ids.logIn(id, properties, event: (context.newEventID(at: now), now))
             signUp = ids.signUp == former ? nil : ids.signUp
         }
-        trackSignUp(signUp)
+        signUps.track(signUp)
     }
 
     /// Forgets the login id, the bound ids and the groups; the anonymous id stays.

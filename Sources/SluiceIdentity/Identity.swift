@@ -38,18 +38,10 @@ public final class Identity: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    private struct State {
-        /// The pending sign-up, until this launch tracks it.
-        var signUp: UserIDs.SignUp?
-        var isLoaded = false
-        /// The last sign-up that has passed this stage.
-        var passedSignUp: EventID?
-    }
-
     /// The connection to the pipeline.
     public let context = PluginContext()
     private let ids: IdentityState
-    private let state = Locked(State())
+    let signUps: SignUps
 
     /// Creates an identity. It is read when the pipeline is built, or when you first ask for an id.
     ///
@@ -63,6 +55,7 @@ public final class Identity: Processor {
             }
             return UserIDs(anonymousID: Identity.newID(context))
         }
+        signUps = SignUps(of: ids, context)
     }
 
     private static func newID(_ context: PluginContext) -> String { EventID.random(context.random).description }
@@ -127,24 +120,20 @@ public final class Identity: Processor {
         try change { $0 = new }
     }
 
-    /// Removes everything that this identity has stored, and creates a new anonymous id: nobody is logged in, and there
-    /// are no bound ids and no groups.
+    /// Forgets the user as ``reset()`` does, and removes everything that this identity has stored. Use it when a user asks for
+    /// the removal of their data.
     ///
-    /// Use it when a user asks for the removal of their data. In addition to ``reset()``, it removes damaged state that
-    /// was kept aside as `.corrupt`, and the temporary files of processes that were killed during a write. With
-    /// `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in each access group of
-    /// the app. A `$SignUp` that is pending is not tracked. The new anonymous id is always a random UUID, and never
-    /// comes from an ``AnonymousIDSource``.
+    /// It also removes damaged state that was kept aside as `.corrupt`, and the temporary files of processes that were
+    /// killed during a write. With `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in
+    /// each access group of the app. The new anonymous id is always a random UUID, never from an ``AnonymousIDSource``.
     ///
-    /// Events that are stored already stay, with the ids that they have: call ``Sluice/Pipeline/deleteWaitingEvents()`` after
-    /// this to delete them. The state of other plugins stays, and so do events and profiles at the receiver: call
-    /// `profile.delete()` before this to request their removal.
+    /// Stored events keep their ids: call ``Sluice/Pipeline/deleteWaitingEvents()`` after this to delete them. The state of
+    /// other plugins stays, and so do events and profiles at the receiver: call `profile.delete()` before this.
     ///
-    /// You can call this method from any thread. An event has either all of the former ids or all of the new ones. An
-    /// event that is tracked after this method has returned has the new ones. A verb that runs at the same time takes
-    /// effect before this one and is erased, or after it. A `$SignUp` that the verb is already tracking is still
-    /// stored. If the process ends while this method runs, the next launch has either the former identity or the new
-    /// one, never a mixture of both.
+    /// You can call this method from any thread. An event has either all of the former ids or all of the new ones, and the
+    /// new ones after this method has returned. A verb that runs at the same time takes effect before this one and is
+    /// erased, or after it. A `$SignUp` that the verb is already tracking is still stored. If the process ends while this
+    /// method runs, the next launch has either the former identity or the new one.
     ///
     /// - Returns: The new anonymous id.
     /// - Throws: An error of the place where the identity is kept; the ids are then as they were. Before the first
@@ -164,7 +153,7 @@ public final class Identity: Processor {
     /// - Throws: An error of the place where the identity is kept.
     public func prepare() throws {
         try load()
-        trackSignUp()
+        signUps.track()
     }
 
     /// Adds the ids to the event, unless it has ids of its own.
@@ -179,8 +168,8 @@ public final class Identity: Processor {
                 ids.refresh()
                 ids.memory.withLock { $0.ids?.identify(&event) }
             }
-        } else if event.name == UserIDs.SignUp.eventName {
-            state.withLock { $0.passedSignUp = event.id }
+        } else {
+            signUps.passed(event)
         }
         if event.distinctID == nil {
             event.distinctID = event.loginID ?? event.anonymousID
@@ -198,16 +187,11 @@ public final class Identity: Processor {
 
     /// Tracks a `$SignUp` that could not be stored before, for example without the user's consent.
     public func emit(for signal: Signal) {
-        switch signal.kind {
-        case .didBecomeActive, .didEnterBackground: trackSignUp()
-        case .launched, .willResignActive, .willTerminate, .connectivity: break
-        }
+        if signal == .didBecomeActive || signal == .didEnterBackground { signUps.track() }
     }
 
     /// Tracks a `$SignUp` that could not be stored before. The ids are stored already.
-    public func finish() async { trackSignUp() }
-
-    // MARK: For the verbs
+    public func finish() async { signUps.track() }
 
     /// - Returns: whether the identity has changed.
     @discardableResult
@@ -218,42 +202,7 @@ public final class Identity: Processor {
 
     private func load() throws(SluiceError) {
         // Writes a new id.
-        if ids.memory.withLock({ $0.ids == nil }) || !state.withLock(\.isLoaded) { try ids.change { _ in } }
-        state.withLock { state in
-            if !state.isLoaded { state.signUp = ids.memory.withLock { $0.ids?.signUp } }
-            state.isLoaded = true
-        }
-    }
-
-    /// Tracks a new sign-up, or one that is pending, and notes that it is done once a pipeline has stored it.
-    ///
-    /// Every attempt has the same id, so a receiver recognizes a repetition. A sign-up is repeated after a crash
-    /// between tracking and noting, and after a launch in which a stage below has held it. If a stage above drops it,
-    /// it is tracked again at the next opportunity. If it has passed this stage, it is tracked again in the next
-    /// launch.
-    func trackSignUp(_ new: UserIDs.SignUp? = nil) {
-        let pending = state.withLock { state in
-            defer { state.signUp = nil }
-            return new ?? state.signUp
-        }
-        // A reset or another login may have replaced it.
-        guard let signUp = pending,
-            let extras = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids?.extras : nil })
-        else { return }
-        let isStored = context.track(UserIDs.SignUp.eventName) { event in
-            event = signUp.event(with: extras)
-        }
-        if isStored {
-            do throws(SluiceError) {
-                try ids.change { if $0.signUp == signUp { $0.signUp = nil } }
-            } catch {
-                context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
-            }
-        } else {
-            let isPending = ids.memory.withLock { $0.ids?.signUp == signUp }
-            state.withLock { state in
-                if isPending, state.passedSignUp != signUp.id, state.signUp == nil { state.signUp = signUp }
-            }
-        }
+        if ids.memory.withLock({ $0.ids == nil }) || !signUps.isLoaded { try ids.change { _ in } }
+        signUps.load()
     }
 }

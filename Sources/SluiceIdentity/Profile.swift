@@ -12,7 +12,7 @@ extension Identity {
     ///   - properties: The item's properties.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
-        var event = try Identity.item(type, id)
+        var event = try Properties(item: type, id)
         event["$item"] = .object(properties.properties)
         context.track("$ItemSet", event)
     }
@@ -24,13 +24,15 @@ extension Identity {
     ///   - id: The item's id among those of its type.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
-        context.track("$ItemDelete", try Identity.item(type, id))
+        context.track("$ItemDelete", try Properties(item: type, id))
     }
+}
 
-    private static func item(_ type: String, _ id: String) throws(SluiceError) -> Properties {
+extension Properties {
+    fileprivate init(item type: String, _ id: String) throws(SluiceError) {
         try UserIDs.validate(type, "type of item")
         try UserIDs.validate(id, "item id")
-        return ["$item_type": .string(type), "$item_id": .string(id)]
+        self = ["$item_type": .string(type), "$item_id": .string(id)]
     }
 }
 

@@ -195,10 +195,8 @@ public final class Pipeline: EventTracking {
         return FlushReport(from: before, to: await ledgerOnOwnThread())
     }
 
-    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``.
-    ///
-    /// Batches in flight are awaited first, and may be delivered. Dead letters stay: see
-    /// ``discardDeadLetters(route:where:)``.
+    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
+    /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
     ///
     /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a
     ///   store could not read or remove something, which the diagnostics report. Call it in the next launch then.
@@ -314,9 +312,7 @@ public final class Pipeline: EventTracking {
         if path.isInherited { return ledger }
         let time = min(max(.zero, timeout), DeliveryPolicy.longest)
         let end = environment.time.continuousTime() + time
-        await ending.run(chain.all.map(\.processors), within: time / 2, environment) { [path] in
-            path.report(.plugin, $0)
-        }
+        await ending.run(chain.all.map(\.processors), within: time / 2, path)
         path.close()
         await routes.atOnce { await $0.shutdown(until: end) }
         places.release()

@@ -18,12 +18,11 @@ final class ProcessorEnding: Sendable {
     /// - Parameters:
     ///   - chains: the processors, in the order of their lines.
     ///   - time: the longest time to wait.
-    ///   - environment: the clock of `time`.
-    ///   - report: gets a message for each processor that hangs.
+    ///   - path: has the clock of `time`, and reports each processor that hangs.
     func run(
-        _ chains: [[any Processor]], within time: Duration, _ environment: PipelineEnvironment,
-        report: @escaping @Sendable (String) -> Void
+        _ chains: [[any Processor]], within time: Duration, _ path: EventPath
     ) async {
+        let environment = path.environment
         let chains = chains.filter { !$0.isEmpty }
         let isFirst = state.withLock { state in
             defer { state.isBegun = true }
@@ -46,7 +45,8 @@ final class ProcessorEnding: Sendable {
             }
             // Without any time, a report would say nothing about them.
             for processor in self.end() where time > .zero {
-                report("\(processor): finish() has not returned in time, so its last events and its state may be lost")
+                path.report(
+                    .plugin, "\(processor): finish() has not returned in time, so its last events and its state may be lost")
             }
         }
         await wait()

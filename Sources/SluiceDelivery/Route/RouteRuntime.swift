@@ -47,14 +47,12 @@ package final class RouteRuntime: Sendable {
         let backlog = store.backlog
         update { $0.opened(backlog) }
         var letters: [DeadLetter] = []
-        var failure: SluiceError?
         do throws(SluiceError) {
             if backlog.deadLetters > 0 { letters = try store.deadLetters() }
         } catch {
-            failure = error
+            report("the dead letters can't be read: \(error)")
         }
         update { state in
-            if let failure { state.journal.report(.store, "the dead letters can't be read: \(failure)") }
             state.schedule.start(with: letters)
             // The events of an earlier process have waited long enough.
             if state.journal.ledger.waiting > 0 || state.journal.ledger.unreadBytes > 0 {
