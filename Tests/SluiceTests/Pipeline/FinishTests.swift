@@ -56,7 +56,7 @@ import Testing
         #expect(ledger.isBalanced && ledger.tracked == 2)
 
         let transport = ScriptedTransport()
-        let pipeline = try Pipeline {
+        let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
             Farewell("first")
             Farewell("second")
             MemoryStore()
@@ -70,7 +70,7 @@ import Testing
     func processorsFinishOnce() async throws {
         let (gate, transport) = (Gate(), ScriptedTransport())
         let hasBegun = Gate()
-        let pipeline = try Pipeline {
+        let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
             Farewell("only") {
                 hasBegun.open()
                 await gate.wait()
@@ -89,10 +89,15 @@ import Testing
 
     @Test("a processor that never finishes takes half of the time, and is named; the rest is sent")
     func hangingProcessorTakesHalfOfTheTime() async throws {
-        let gate = Gate()
-        let bench = try Bench(processor: Farewell("only") { await gate.wait() })
+        let (gate, hasBegun) = (Gate(), Gate())
+        let processor = Farewell("only") {
+            hasBegun.open()
+            await gate.wait()
+        }
+        let bench = try Bench(processor: processor)
         let pipeline = bench.pipeline
         async let ledger = pipeline.shutdown(timeout: .seconds(4))
+        await hasBegun.wait()
         await bench.time.waitForSleeper(within: .seconds(2)...(.seconds(2)))
         #expect(try bench.transport.accepted().isEmpty)
         bench.time.advance(by: .seconds(2))
