@@ -24,7 +24,8 @@ struct ContainerReader {
     /// The container's runtime, from systemd's container interface if the runtime sets it, and otherwise from the
     /// traces of each runtime.
     private var runtime: String? {
-        if let name = system.line("/run/systemd/container") ?? system.environment("container").flatMap({ trimmed($0) }) {
+        if let name = system.line("/run/systemd/container") ?? system.environment("container").flatMap({ trimmed($0) })
+        {
             return name
         }
         let prefix = "container="

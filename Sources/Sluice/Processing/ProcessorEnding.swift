@@ -46,7 +46,8 @@ final class ProcessorEnding: Sendable {
             // Without any time, a report would say nothing about them.
             for processor in self.end() where time > .zero {
                 path.report(
-                    .plugin, "\(processor): finish() has not returned in time, so its last events and its state may be lost")
+                    .plugin,
+                    "\(processor): finish() has not returned in time, so its last events and its state may be lost")
             }
         }
         await wait()
