@@ -80,7 +80,7 @@ struct JSONBuffer: ~Copyable, @unchecked Sendable {
     ///
     /// - Returns: Whether the pair was written.
     @inline(__always)
-    mutating func plain(_ pair: UnsafePointer<Properties.Pair>, isFirst: Bool) -> Bool {
+    mutating func plain(_ pair: UnsafePointer<PropertyStorage.Pair>, isFirst: Bool) -> Bool {
         guard let length = PlainJSON.write(pair, to: position, end - position, isFirst: isFirst) else { return false }
         position += length
         return true
