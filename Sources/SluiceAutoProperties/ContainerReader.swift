@@ -1,29 +1,24 @@
 import Sluice
 
-/// The container that the process runs in, and the limits of its control group.
+/// Reads the container that the process runs in, and the limits of its control group.
 struct ContainerReader {
-    private let system: SystemReader
-    private let groups: ControlGroups
+    let system: SystemReader
 
-    init(_ system: SystemReader) {
-        self.system = system
-        groups = ControlGroups(system.file("/proc/self/cgroup") ?? "")
-    }
-
-    func collect() -> Properties {
-        Properties(known: [
-            "$container_runtime": runtime.map { .string($0) },
-            "$container_id": id.map { .string($0) },
+    var properties: Properties {
+        let groups = ControlGroups(system.file("/proc/self/cgroup") ?? "")
+        return Properties(known: [
+            "$container_runtime": containerRuntime(groups).map { .string($0) },
+            "$container_id": containerID(groups).map { .string($0) },
             "$orchestrator": system.environment("KUBERNETES_SERVICE_HOST") == nil ? nil : "kubernetes",
             "$cgroup": groups.name.map { .string($0) },
-            "$memory_limit": memoryLimit.map { .int($0) },
-            "$cpu_limit": processorLimit.map { .double($0) },
+            "$memory_limit": memoryLimit(groups).map { .int($0) },
+            "$cpu_limit": processorLimit(groups).map { .double($0) },
         ])
     }
 
     /// The container's runtime, from systemd's container interface if the runtime sets it, and otherwise from the
     /// traces of each runtime.
-    private var runtime: String? {
+    private func containerRuntime(_ groups: ControlGroups) -> String? {
         if let name = system.line("/run/systemd/container") ?? system.environment("container").flatMap({ trimmed($0) })
         {
             return name
@@ -38,7 +33,7 @@ struct ContainerReader {
 
     /// The container's id of 64 hexadecimal digits, from the control group. If the group is hidden, from the path of
     /// the file that the runtime mounts as the host's name.
-    private var id: String? {
+    private func containerID(_ groups: ControlGroups) -> String? {
         if let id = groups.containerID { return id }
         for mount in system.file("/proc/self/mountinfo")?.split(whereSeparator: \.isNewline) ?? [] {
             // The columns of proc(5): id, parent, device, root, mount point.
@@ -54,7 +49,7 @@ struct ContainerReader {
     }
 
     /// The lowest memory limit, in bytes, of the control group and all groups above it.
-    private var memoryLimit: Int64? {
+    private func memoryLimit(_ groups: ControlGroups) -> Int64? {
         let files =
             groups.directories(of: nil).map { "\($0)/memory.max" }
             + groups.directories(of: "memory").map { "\($0)/memory.limit_in_bytes" }
@@ -63,7 +58,7 @@ struct ContainerReader {
     }
 
     /// The lowest quota of processors of the control group and all groups above it, as a share of its period.
-    private var processorLimit: Double? {
+    private func processorLimit(_ groups: ControlGroups) -> Double? {
         let unified = groups.directories(of: nil).compactMap { system.line("\($0)/cpu.max")?.split(separator: " ") }
         let older = groups.directories(of: "cpu").map { directory in
             ["quota", "period"].compactMap { system.line("\(directory)/cpu.cfs_\($0)_us")?[...] }

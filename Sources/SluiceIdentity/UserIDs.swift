@@ -84,19 +84,19 @@ struct UserIDs: Sendable, Equatable {
 extension UserIDs {
     /// Returns nil if the object was not made by ``object``, or is incomplete.
     init?(_ object: Properties) {
-        guard let anonymousID = object.string("anonymous_id") else { return nil }
-        self.init(anonymousID: anonymousID, loginID: object.string("login_id"))
-        boundIDs = object.object("bound_ids") ?? [:]
-        groups = object.object("groups") ?? [:]
+        guard let anonymousID = object["anonymous_id"]?.string else { return nil }
+        self.init(anonymousID: anonymousID, loginID: object["login_id"]?.string)
+        boundIDs = object["bound_ids"]?.object ?? [:]
+        groups = object["groups"]?.object ?? [:]
         hasSignedUp = object["has_signed_up"] == true
         updateExtras()
-        guard let pending = object.object("pending_sign_up") else { return }
-        guard let id = pending.string("id").flatMap({ EventID($0) }), case .date(let time) = pending["time"],
-            let loginID = pending.string("login_id"), let previousID = pending.string("previous_id")
+        guard let pending = object["pending_sign_up"]?.object else { return }
+        guard let id = pending["id"]?.string.flatMap({ EventID($0) }), case .date(let time) = pending["time"],
+            let loginID = pending["login_id"]?.string, let previousID = pending["previous_id"]?.string
         else { return nil }
         signUp = SignUp(
             id: id, time: time, loginID: loginID, previousID: previousID,
-            properties: pending.object("properties") ?? [:])
+            properties: pending["properties"]?.object ?? [:])
     }
 
     var object: Properties {
@@ -127,16 +127,6 @@ extension UserIDs {
     mutating func takeDevicePart(from other: UserIDs) {
         anonymousID = other.anonymousID
         hasSignedUp = other.hasSignedUp
-    }
-}
-
-extension Properties {
-    fileprivate func string(_ name: String) -> String? {
-        if case .string(let string) = self[name] { string } else { nil }
-    }
-
-    fileprivate func object(_ name: String) -> Properties? {
-        if case .object(let object) = self[name] { object } else { nil }
     }
 }
 

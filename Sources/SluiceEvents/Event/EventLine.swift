@@ -94,7 +94,7 @@ extension EventLine {
 
     /// A capacity that is nearly always enough and rarely much too large.
     private static func estimate(_ properties: Properties) -> Int {
-        320 + properties.pairs.count * 48 + (properties.block?.json.count ?? 0)
+        320 + properties.storage.pairs.count * 48 + (properties.storage.block?.json.count ?? 0)
     }
 
     /// Decodes the event.

@@ -49,7 +49,7 @@ public struct PropertyLiteral: ExpressibleByDictionaryLiteral, Sendable {
 
     /// Creates properties from the names and values of a literal.
     public init(dictionaryLiteral elements: (String, any PropertyConvertible)...) {
-        var pairs: [Properties.Pair] = []
+        var pairs: [PropertyStorage.Pair] = []
         pairs.reserveCapacity(elements.count)
         elements.withUnsafeBufferPointer { elements in
             elements.withMemoryRebound(to: Element.self) { elements in
@@ -58,7 +58,7 @@ public struct PropertyLiteral: ExpressibleByDictionaryLiteral, Sendable {
                 }
             }
         }
-        properties = Properties(pairs)
+        properties = Properties(PropertyStorage(pairs))
     }
 }
 

@@ -118,7 +118,7 @@ extension PropertyValue {
         }
         switch self {
         case .array(let array): return .array(array.truncated(toDepth: limit, &sanitizations))
-        case .object(let object): return .object(object.truncated(toDepth: limit, &sanitizations))
+        case .object(let object): return .object(Properties(object.storage.truncated(toDepth: limit, &sanitizations)))
         default: return self
         }
     }

@@ -72,7 +72,7 @@ struct AmplitudeFormat: WireFormat {
     private func throttling(of batch: Batch, by response: HTTPResponse) -> [Throttling] {
         let indices = indices(["throttled_events"], in: response, below: batch.events.count) ?? []
         let members = response.jsonObject ?? [:]
-        func names(_ key: String) -> Set<String> { Set(members[key]?.asObject?.map(\.name) ?? []) }
+        func names(_ key: String) -> Set<String> { Set(members[key]?.object?.map(\.name) ?? []) }
         let (users, devices) = (names("throttled_users"), names("throttled_devices"))
         let (dailyUsers, dailyDevices) = (names("exceeded_daily_quota_users"), names("exceeded_daily_quota_devices"))
         return batch.events.enumerated().map { index, line in
@@ -102,8 +102,8 @@ struct AmplitudeFormat: WireFormat {
 
     private func isKeyInvalid(_ response: HTTPResponse) -> Bool {
         let object = response.jsonObject ?? [:]
-        let isInvalid = object.string("error")?.hasPrefix("Invalid API key") == true
-        return isInvalid || object.string("missing_field") == "api_key"
+        let isInvalid = object["error"]?.string?.hasPrefix("Invalid API key") == true
+        return isInvalid || object["missing_field"]?.string == "api_key"
     }
 
     private func write(_ event: Event, to json: inout JSONWriter) {
@@ -119,12 +119,12 @@ struct AmplitudeFormat: WireFormat {
         json["device_id"] = event.deviceID
         json["time"] = .int(event.time.milliseconds)
         json["insert_id"] = event.id.description
-        json["session_id"] = properties.string("$session_id").flatMap { EventID($0)?.time }.map {
+        json["session_id"] = properties["$session_id"]?.string.flatMap { EventID($0)?.time }.map {
             .int($0.milliseconds)
         }
         for (name, property) in Self.topLevel { json[name] = properties[property] }
         json["os_name"] = properties["$os_name"] ?? properties["$os"]
-        json["language"] = properties.string("$locale").map { String($0.map { $0 == "_" ? "-" : $0 }) }
+        json["language"] = properties["$locale"]?.string.map { String($0.map { $0 == "_" ? "-" : $0 }) }
         if locatesUsers {
             json["ip"] = "$remote"
         } else {

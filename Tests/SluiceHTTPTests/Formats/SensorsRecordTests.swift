@@ -27,8 +27,8 @@ struct SensorsRecordTests {
             let batch = try Batch(id: 1, events: [EventLine(event)])
             var writer = batch.makeWriter()
             writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
-            var record = try #require(try JSONReader.value(of: writer.bytes).asObject)
-            #expect(record["lib"]?.asObject?["$lib"] == "Sluice")
+            var record = try #require(try JSONReader.value(of: writer.bytes).object)
+            #expect(record["lib"]?.object?["$lib"] == "Sluice")
             for name in ["time", "anonymous_id", "login_id", "lib", "_track_id", "_flush_time"] { record[name] = nil }
             var text = batch.makeWriter()
             text.object(record)

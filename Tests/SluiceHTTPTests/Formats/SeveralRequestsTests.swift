@@ -69,9 +69,9 @@ struct SeveralRequestsTests {
         let client = EndpointClient { _, _ in Self.ok }
         #expect(try await Self.transport(client).send(Self.batch()) == .all(.accepted, status: 200))
         #expect(client.requests.map(\.endpoint) == ["engage", "import", "groups"])
-        let bodies = try client.requests.map { try JSONReader.value(of: $0.body).asArray?.compactMap(\.asObject) ?? [] }
+        let bodies = try client.requests.map { try JSONReader.value(of: $0.body).array?.compactMap(\.object) ?? [] }
         #expect(bodies[0].map { $0["$append"] ?? $0["$set"] } == [["tags": "a"], ["tags": "b"], ["n": 4]])
-        #expect(bodies[1].map { $0["properties"]?.asObject?["n"] } == [1, 3])
+        #expect(bodies[1].map { $0["properties"]?.object?["n"] } == [1, 3])
         #expect(bodies[2].map { $0["$group_id"] } == ["g"])
         #expect(Set(client.requests.map(\.id)).count == 3)
     }

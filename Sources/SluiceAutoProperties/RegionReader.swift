@@ -1,8 +1,10 @@
 import Sluice
 
-extension SystemReader {
-    /// Language, country and time zone.
-    var region: Properties {
+/// Reads language, country and time zone.
+struct RegionReader {
+    let system: SystemReader
+
+    var properties: Properties {
         let locale = locale
         return Properties(known: [
             "$locale": locale.map { .string($0) },
@@ -13,7 +15,7 @@ extension SystemReader {
 
     /// The locale without its encoding and modifier. By locale(7), the first of these variables that is set decides.
     private var locale: String? {
-        let value = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment($0) }.first { !$0.isEmpty }
+        let value = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { system.environment($0) }.first { !$0.isEmpty }
         guard let name = value?.prefix(while: { $0 != "." && $0 != "@" }), !["", "C", "POSIX"].contains(name) else {
             return nil
         }
@@ -31,12 +33,12 @@ extension SystemReader {
 
     /// The name in the time zone database, such as `Europe/Berlin`, from tzset(3) or from the files of distributions.
     private var timeZone: String? {
-        if let variable = environment("TZ") {
+        if let variable = system.environment("TZ") {
             // An empty value means UTC.
             let value = variable.hasPrefix(":") ? variable.dropFirst() : variable[...]
             return value.isEmpty ? "UTC" : zone(inPath: value)
         }
-        return link("/etc/localtime").flatMap { zone(inPath: $0[...]) } ?? line("/etc/timezone")
+        return system.link("/etc/localtime").flatMap { zone(inPath: $0[...]) } ?? system.line("/etc/timezone")
     }
 
     private func zone(inPath path: Substring) -> String? {
