@@ -63,11 +63,11 @@ extension Identity {
     public func bind(_ kind: String, to id: String) throws(SluiceError) {
         try UserIDs.validate(kind, "kind of id")
         try UserIDs.validate(id, "id to bind")
-        let isNew = try change { (ids) throws(SluiceError) in
+        let hasChanged = try change { (ids) throws(SluiceError) in
             ids.boundIDs[kind] = .string(id)
             try UserIDs.validate(ids.boundIDs.count, "bound ids")
         }
-        if isNew { context.track("$BindID", ["$id_kind": .string(kind), "$id_value": .string(id)]) }
+        if hasChanged { context.track("$BindID", ["$id_kind": .string(kind), "$id_value": .string(id)]) }
     }
 
     /// Removes a bound id, and tracks `$UnbindID`. Does nothing if no id of that kind is bound.
@@ -103,11 +103,11 @@ extension Identity {
         let properties = properties.properties
         try UserIDs.validate(type, "type of group")
         try UserIDs.validate(id, "group id")
-        let isNew = try change { (ids) throws(SluiceError) in
+        let hasChanged = try change { (ids) throws(SluiceError) in
             ids.groups[type] = .string(id)
             try UserIDs.validate(ids.groups.count, "groups")
         }
-        guard isNew || !properties.isEmpty else { return }
+        guard hasChanged || !properties.isEmpty else { return }
         var event: Properties = ["$group_type": .string(type), "$group_key": .string(id)]
         if !properties.isEmpty { event["$group_set"] = .object(properties) }
         context.track("$GroupIdentify", event)

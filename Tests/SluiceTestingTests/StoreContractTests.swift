@@ -12,8 +12,8 @@ import Testing
     @Test("a persistent store passes the contract")
     func persistentStorePasses() async throws {
         let place = Place()
-        try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false) }) {
-            LastingStore(at: place, isNew: true)
+        try await StoreContract.check(reopen: { LastingStore(at: place, isEmpty: false) }) {
+            LastingStore(at: place, isEmpty: true)
         }
     }
 
@@ -36,8 +36,8 @@ import Testing
     func badlyPersistentStoreIsFound(defect: LastingStore.Defect) async throws {
         let place = Place()
         let error = await #expect(throws: SluiceError.self) {
-            try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false, defect) }) {
-                LastingStore(at: place, isNew: true)
+            try await StoreContract.check(reopen: { LastingStore(at: place, isEmpty: false, defect) }) {
+                LastingStore(at: place, isEmpty: true)
             }
         }
         #expect(error?.code == .brokenContract)
@@ -159,10 +159,10 @@ final class LastingStore: Store {
     private let defect: Defect
     private let base = MemoryStore()
 
-    init(at place: Place, isNew: Bool, _ defect: Defect = .none) {
+    init(at place: Place, isEmpty: Bool, _ defect: Defect = .none) {
         self.place = place
         self.defect = defect
-        if isNew { place.lines.withLock { $0 = [] } }
+        if isEmpty { place.lines.withLock { $0 = [] } }
     }
 
     func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {

@@ -129,11 +129,11 @@ final class EventPath: Sendable {
         guard causes.contains(.unencodable) else { return }
         let error = event.properties[encodingErrorName]?.string ?? "an unknown error"
         let message = "\(event.name) was stored without its properties (reported once): \(error)"
-        let isNew = state.withLock { state in
+        let isFirst = state.withLock { state in
             state.encodingErrors.count < EventPath.maximumEncodingErrors
                 && state.encodingErrors.insert(message).inserted
         }
-        if isNew { report(.encoding, message) }
+        if isFirst { report(.encoding, message) }
     }
 
     /// A ledger with the counts of all chains and of `routes`.
