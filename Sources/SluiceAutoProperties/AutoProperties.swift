@@ -14,17 +14,19 @@ public import Sluice
 /// auto.registerDynamic("cart_size") { .int(cart.count) }
 /// ```
 ///
-/// An unknown property is left out. The automatic properties are collected once, in the initializer, which reads a few small
-/// files. Only `$utc_offset` follows the event's own time, and the network is read again when the platform reports
-/// connectivity. Docs/AutoProperties.md lists all properties with their sources.
+/// An unknown property is left out. The automatic properties are collected once, in the initializer, which reads a few
+/// small files. Only the offset and the network change later: `$utc_offset` follows the event's own time, and the
+/// network is read whenever the platform reports connectivity. Docs/AutoProperties.md lists all properties with their
+/// sources.
 ///
-/// If a name is given more than once, the order of precedence is: the event's own property, then dynamic, then static super
-/// properties, then the automatic ones. So you can correct an automatic property by registering one of the same name.
+/// If a name is given more than once, the order of precedence is: the event's own property, then dynamic, then static
+/// super properties, then the automatic ones. So you can correct an automatic property by registering one of the same
+/// name.
 ///
-/// With a persistence, static super properties are kept across launches; a method returns when they are on disk. If they
-/// can't be kept, this is reported, and they count until the process ends.
+/// With a persistence, static super properties are kept across launches; a method returns when they are on disk. If
+/// they can't be kept, a diagnostic reports it, and they are used until the process ends.
 ///
-/// You can call all methods from any thread. They count for events that are tracked later.
+/// You can call all methods from any thread. They affect events that are tracked later.
 public final class AutoProperties: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
@@ -47,10 +49,14 @@ public final class AutoProperties: Processor {
         mutating func merge(stored: Registered) { properties.addDefaults(stored.properties) }
     }
 
-    /// True while dynamic properties are computed: a closure that tracks an event must not be called for that event too.
+    /// True while dynamic properties are computed: a closure that tracks an event must not be called for that event.
     @TaskLocal private static var isComputing = false
 
     /// Creates the processor, and collects the automatic properties.
+    ///
+    /// ```swift
+    /// let auto = AutoProperties(appVersion: "2.4.1", appBuild: "1312", persistedIn: .file(stateDirectory))
+    /// ```
     ///
     /// - Parameters:
     ///   - appName: `$app_name`; nil for the bundle's name on Apple's platforms and the program's elsewhere.
@@ -85,12 +91,20 @@ public final class AutoProperties: Processor {
 
     /// Adds properties to all later events. A registered name gets the new value.
     ///
+    /// ```swift
+    /// auto.register(["plan": "pro", "region": "eu"])
+    /// ```
+    ///
     /// - Parameter properties: The properties to add.
     public func register(_ properties: PropertyLiteral) {
         change { $0.register(properties.properties) }
     }
 
     /// Adds the properties whose names are not registered yet to all later events.
+    ///
+    /// ```swift
+    /// auto.registerOnce(["first_plan": "free"])    // keeps a value of an earlier launch
+    /// ```
     ///
     /// - Parameter properties: The properties to add.
     public func registerOnce(_ properties: PropertyLiteral) {
@@ -99,15 +113,25 @@ public final class AutoProperties: Processor {
 
     /// Adds a property whose value is computed for each event.
     ///
+    /// ```swift
+    /// auto.registerDynamic("cart_size") { cart.isEmpty ? nil : cart.count }
+    /// ```
+    ///
     /// - Parameters:
-    ///   - name: The property's name. It takes precedence over a static property; the same name again replaces the closure.
-    ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless the event
-    ///     has this property. Keep it short. Nil leaves the property out. Events that it tracks get no dynamic properties.
+    ///   - name: The property's name. It takes precedence over a static property; a second call with the name replaces
+    ///     the closure.
+    ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless
+    ///     the event has this property. Keep it short. Nil leaves the property out. Events that it tracks get no
+    ///     dynamic properties.
     public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> (any PropertyConvertible)?) {
         state.withLock { $0.registerDynamic(name) { value()?.propertyValue } }
     }
 
-    /// Removes a super property, static or dynamic. An automatic property of the same name is used again.
+    /// Removes a super property, static or dynamic. An automatic property of the same name is then used.
+    ///
+    /// ```swift
+    /// auto.unregister("plan")
+    /// ```
     ///
     /// - Parameter name: The property's name.
     public func unregister(_ name: String) {
@@ -145,7 +169,7 @@ public final class AutoProperties: Processor {
         adopt()
     }
 
-    /// Reads the network again when the platform reports connectivity.
+    /// Reads the network whenever the platform reports connectivity.
     public func update(for signal: Signal) {
         guard signal.connectivity != nil else { return }
         let network = system.network

@@ -63,6 +63,10 @@ public final class Links: Processor {
 
     /// Creates the processor.
     ///
+    /// ```swift
+    /// let links = Links(persistedIn: .file(stateDirectory), redacting: Links.secretNames.union(["invitation"]))
+    /// ```
+    ///
     /// - Parameters:
     ///   - persistence: Where the first and the last campaign are kept.
     ///   - secretNames: The names of parameters whose values are replaced in URLs, regardless of the case of letters.
@@ -78,6 +82,10 @@ public final class Links: Processor {
     /// Call this when a link has opened your app: in `onOpenURL`, or in the methods of your delegate for URLs and user
     /// activities. Tracks `$DeepLinkOpened`.
     ///
+    /// ```swift
+    /// links.opened(url.absoluteString, referrer: referrer?.absoluteString, ["screen": "Sale"])
+    /// ```
+    ///
     /// - Parameters:
     ///   - url: The link. Any text is accepted.
     ///   - referrer: The URL or the id of the app or page that had the link.
@@ -87,6 +95,10 @@ public final class Links: Processor {
     }
 
     /// Call this when the user has opened a push message. Tracks `$PushOpened`.
+    ///
+    /// ```swift
+    /// links.pushOpened("spring", source: "news", ["has_image": true])
+    /// ```
     ///
     /// - Parameters:
     ///   - campaign: The name of the campaign, `$utm_campaign`; nil for the one in the URL.
@@ -105,9 +117,18 @@ public final class Links: Processor {
 
     /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as
     /// `$latest_utm_source`.
+    ///
+    /// ```swift
+    /// if links.campaigns["$first_utm_source"] == "newsletter" { log("a reader of the newsletter") }
+    /// ```
     public var campaigns: Properties { kept.read(\.properties) }
 
     /// Forgets the first and the last campaign, for example at a logout. The next opening with a campaign is the first.
+    ///
+    /// ```swift
+    /// links.reset()
+    /// links.opened("https://shop.example/?utm_source=newsletter")    // the first campaign is the last one too
+    /// ```
     public func reset() {
         kept.saveOrReport { $0 = Campaigns() }
     }
@@ -136,7 +157,7 @@ public final class Links: Processor {
         }
     }
 
-    /// Adds the campaign of a push message. Its name and source take precedence over those of the link.
+    /// Adds the campaign of a push message. Its name and source take precedence over the link's.
     private func fill(_ campaign: inout Properties, with given: Properties, _ isTruncated: inout Bool) {
         var given = given
         for name in ["$utm_campaign", "$utm_source"] {

@@ -24,8 +24,9 @@ public import Sluice
 /// timers.end(second)
 /// ```
 ///
-/// A method that takes a name uses the timer of that name which was started last. A timer whose token you have not kept ends
-/// with the next `start` of its name. At most 1,000 timers run at a time; the oldest is then forgotten.
+/// A method that takes a name uses the timer of that name which was started last. A timer whose token you have not kept
+/// ends with the next `start` of its name. At most 1,000 timers run at a time. If you start one more, the oldest is
+/// forgotten.
 ///
 /// Only `end` ends a timer. An event of the same name that you track with `pipeline.track` has no duration.
 ///
@@ -45,14 +46,18 @@ public final class DurationTimer: Processor {
 
     /// Creates a set of timers.
     ///
+    /// ```swift
+    /// let timers = DurationTimer(inSeconds: true, maximumAge: .seconds(3_600))
+    /// ```
+    ///
     /// - Parameters:
     ///   - inSeconds: Whether durations are in seconds. By default they are in milliseconds; both have three decimals.
     ///   - countsSleep: Whether the sleep of the machine counts. Setting the wall clock never does.
     ///   - limit: The longest plausible duration. A longer one is left out of its event, and counted as
     ///     ``Sluice/Sanitization/overlongDuration``.
-    ///   - maximumAge: The longest time from `start` to `end`, pauses included, by the same clock; nil for no limit. The
-    ///     duration of an older timer is left out and counted likewise, because its start belongs to something else, such as
-    ///     an earlier attempt.
+    ///   - maximumAge: The longest time from `start` to `end`, pauses included, by the same clock; nil for no limit.
+    ///     The duration of an older timer is left out and counted in the same way, because its start belongs to
+    ///     something else, such as an earlier attempt.
     public init(
         inSeconds: Bool = false, countsSleep: Bool = false, limit: Duration = .seconds(86_400),
         maximumAge: Duration? = nil
@@ -65,7 +70,12 @@ public final class DurationTimer: Processor {
 
     /// Starts a timer.
     ///
-    /// - Parameter name: The timer's name. A running timer of that name starts again, or continues if you have its token.
+    /// ```swift
+    /// let upload = timers.start("Upload")
+    /// ```
+    ///
+    /// - Parameter name: The timer's name. A running timer of that name restarts from zero, or continues if you have
+    ///   its token.
     /// - Returns: A token for this timer.
     @discardableResult
     public func start(_ name: String) -> DurationToken {
@@ -75,6 +85,11 @@ public final class DurationTimer: Processor {
     }
 
     /// Pauses the timer of a name. Does nothing if it is paused or there is no such timer.
+    ///
+    /// ```swift
+    /// timers.pause("WatchVideo")     // an advertisement begins
+    /// timers.resume("WatchVideo")    // and ends
+    /// ```
     ///
     /// - Parameter name: The timer's name.
     public func pause(_ name: String) { update(name) { $0.pause($1, at: $2) } }
@@ -94,8 +109,8 @@ public final class DurationTimer: Processor {
     /// - Parameter token: The timer's token.
     public func resume(_ token: DurationToken) { update(token) { $0.resume($1, at: $2) } }
 
-    /// Ends the timer of a name, and tracks the event of that name with its `$event_duration`. Without such a timer, the
-    /// event is tracked without a duration.
+    /// Ends the timer of a name, and tracks the event of that name with its `$event_duration`. Without such a timer,
+    /// the event is tracked without a duration.
     ///
     /// - Parameters:
     ///   - name: The name of the timer and the event.
@@ -106,6 +121,10 @@ public final class DurationTimer: Processor {
     }
 
     /// Ends a timer, and tracks the event of its name with its `$event_duration`.
+    ///
+    /// ```swift
+    /// timers.end(upload, ["bytes": 1_048_576])
+    /// ```
     ///
     /// - Parameters:
     ///   - token: The timer's token.
@@ -132,6 +151,10 @@ public final class DurationTimer: Processor {
     }
 
     /// Forgets the timer of a name, without an event.
+    ///
+    /// ```swift
+    /// timers.remove("WatchVideo")    // the video could not be loaded
+    /// ```
     ///
     /// - Parameter name: The timer's name.
     public func remove(_ name: String) { update(name) { table, id, _ in table.remove(id) } }

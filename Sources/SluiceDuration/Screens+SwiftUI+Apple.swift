@@ -21,17 +21,17 @@
     }
 
     extension View {
-        /// Tracks this view as a screen, while it is visible: `$AppViewScreen` when it appears, and `$AppPageLeave` when it
-        /// disappears.
+        /// Tracks this view as a screen, while it is visible: `$AppViewScreen` when it appears, and `$AppPageLeave`
+        /// when it disappears.
         ///
         /// ```swift
         /// ProductView(product)
         ///     .trackScreen("Product", ["sku": product.sku])
         /// ```
         ///
-        /// Several views can be visible at a time, such as a sheet above its presenter. SwiftUI decides when a view appears:
-        /// a `TabView` or a `NavigationStack` may keep a covered view. A changed name or changed properties count from the
-        /// next appearance on.
+        /// Several views can be visible at a time, such as a sheet above its presenter. SwiftUI decides when a view
+        /// appears: a `TabView` or a `NavigationStack` may keep a covered view. A changed name or changed properties
+        /// count from the next appearance on.
         ///
         /// - Parameters:
         ///   - name: The screen's name.
@@ -43,7 +43,7 @@
     }
 
     private struct ScreenTracking: ViewModifier {
-        /// The token of a visible view. An object, so that changing it doesn't render the view again.
+        /// The token of a visible view. This is an object, because a change inside of it doesn't render the view.
         @MainActor final class Visit {
             var token: DurationToken?
         }

@@ -18,13 +18,14 @@ public import Sluice
 /// | `$AppViewScreen` | `$screen_name`, `$referrer` (the screen that was entered before), and the screen's own |
 /// | `$AppPageLeave` | `$screen_name`, `$event_duration` (the time for which the screen was visible) |
 ///
-/// Entering the background leaves every visible screen, because the app may never return. When it returns, the time of
-/// those screens starts again, without a second view. A screen that you enter in the background, as in a passive launch,
-/// is viewed when the app becomes active.
+/// Entering the background leaves every visible screen, because the app may never return. When the app returns, the
+/// time of these screens restarts from zero, without a second view. A screen that you enter in the background, as in a
+/// passive launch, is viewed when the app becomes active.
 ///
 /// List `LifecycleEvents` above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
-/// You can call all methods from any thread. At most 100 screens are visible at a time; the oldest is then left.
+/// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
+/// oldest is left.
 public final class Screens: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
@@ -47,7 +48,11 @@ public final class Screens: Processor {
 
     // MARK: Verbs
 
-    /// Call this when a screen has become visible, beside those that are.
+    /// Call this when a screen has become visible. The screens that you have entered before stay visible.
+    ///
+    /// ```swift
+    /// let checkout = screens.enter("Checkout", ["items": 3])
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The screen's name.
@@ -63,6 +68,10 @@ public final class Screens: Processor {
 
     /// Call this when a screen has gone, and its children with it. Does nothing if it was left before.
     ///
+    /// ```swift
+    /// screens.leave(checkout, ["is_paid": true])
+    /// ```
+    ///
     /// - Parameters:
     ///   - token: The token from ``enter(_:_:in:)`` or ``show(_:_:)``.
     ///   - properties: The properties of the `$AppPageLeave`.
@@ -71,6 +80,10 @@ public final class Screens: Processor {
     }
 
     /// Leaves the screen of a name that was entered last.
+    ///
+    /// ```swift
+    /// screens.leave("Checkout")
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The screen's name.
@@ -82,6 +95,11 @@ public final class Screens: Processor {
     }
 
     /// Leaves all screens and enters this one. Use it if you show one screen at a time.
+    ///
+    /// ```swift
+    /// screens.show("Home")
+    /// screens.show("Search")    // $AppPageLeave of Home, then $AppViewScreen of Search
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The screen's name.

@@ -1,13 +1,14 @@
 public import Sluice
 
 extension Identity {
-    /// Sets the user's id for later events. The same id again changes nothing. Another id replaces it, and removes the
-    /// bound ids and groups of the former user.
+    /// Sets the user's id for later events. A login with the current id changes nothing. Another id replaces it, and
+    /// removes the bound ids and groups of the former user. The first login under an anonymous id tracks `$SignUp`: see
+    /// ``Identity`` for the times at which it is repeated.
     ///
-    /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`: a backend joins the events
-    /// from before and after the login. If a stage above drops it, for example without the user's consent, it is repeated
-    /// when the app becomes active or enters the background, at the next `login`, or in the next launch. If a stage below
-    /// drops or holds it, only the next launch repeats it. Every attempt has the same event id and the time of the login.
+    /// ```swift
+    /// let identity = Identity(persistedIn: .file(stateDirectory))
+    /// try identity.login("customer-42", ["plan": "pro"])
+    /// ```
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
@@ -51,7 +52,6 @@ extension Identity {
     /// the same kind replaces it.
     ///
     /// ```swift
-    /// let identity = Identity(persistedIn: .file(stateDirectory))
     /// try identity.bind("crm_id", to: "7781")
     /// ```
     ///

@@ -21,9 +21,9 @@ public import Sluice
 /// An event that you track with an id of its own keeps it: nothing of this identity is mixed in. Only a missing
 /// distinct id is derived from the event's own two.
 ///
-/// You can call its verbs from any thread. A verb returns when the change is on disk; if it throws, the identity is as it
-/// was. Events of a verb, such as `$SignUp`, go to the pipeline that the identity is part of. Give each pipeline an identity
-/// of its own, with the same `Persistence`: they share the ids.
+/// You can call its verbs from any thread. A verb returns when the change is on disk; if it throws, the identity is as
+/// it was. Events of a verb, such as `$SignUp`, go to the pipeline that the identity is part of. Give each pipeline an
+/// identity of its own, with the same `Persistence`: they share the ids.
 ///
 /// Several processes, such as an app and its extensions, can share a `.file` directory, and several instances in one
 /// process can too. A file lock makes each change start from the latest state, so no change is lost. `track` and the
@@ -32,8 +32,33 @@ public import Sluice
 /// system call. A verb waits up to 5 s for another process's change, and then throws. The lock of a process that ends
 /// is released by the kernel.
 ///
-/// Building the pipeline throws if the identity can't be read, so that nobody becomes a new user by accident. An
-/// identity that is damaged is kept aside and reported (see ``Sluice/Persistence``), and a new anonymous id is created.
+/// Building the pipeline throws if the identity can't be read. Otherwise, a known user could become a new one by
+/// accident. An identity that is damaged is kept aside and reported (see ``Sluice/Persistence``), and a new anonymous
+/// id is created.
+///
+/// ## Sign-up
+///
+/// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`: a backend joins the events
+/// from before and after the login. Every attempt to store the event has the same event id and the time of the login.
+///
+/// - If a stage above drops it, for example without the user's consent, the identity repeats it when the app becomes
+///   active or enters the background, at the next `login`, or in the next launch.
+/// - If a stage below drops or holds it, only the next launch repeats it.
+///
+/// ```swift
+/// try identity.login("customer-42")    // $SignUp
+/// try identity.logout()
+/// try identity.login("customer-42")    // The anonymous id has signed up, so there is no second $SignUp.
+/// ```
+///
+/// ## Erasure
+///
+/// You can call ``erase()`` from any thread. An event has either all of the former ids or all of the new ones, and the
+/// new ones after the method has returned. A verb that runs at the same time takes effect before the erasure and is
+/// erased, or after it. A `$SignUp` that the verb is already tracking is still stored. If the process ends while
+/// `erase` runs, the next launch has either the former identity or the new one. With
+/// `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in each access group of the
+/// app.
 public final class Identity: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
@@ -65,7 +90,7 @@ public final class Identity: Processor {
     /// The id of this installation; nil only while the place where it is kept can't be read or written.
     public var anonymousID: String? { current?.anonymousID }
 
-    /// The id that you passed to ``login(_:_:)``; nil when nobody is logged in.
+    /// The id that you passed to ``login(_:_:)``; nil if no user is logged in.
     public var loginID: String? { current?.loginID }
 
     /// The login id, or the anonymous id before a login.
@@ -84,7 +109,7 @@ public final class Identity: Processor {
         do throws(SluiceError) {
             try load()
         } catch {
-            // prepare() and the verbs do the same again, and can throw.
+            // prepare() and the verbs repeat this, and can throw.
             return nil
         }
         return ids.memory.withLock(\.ids)
@@ -111,8 +136,8 @@ public final class Identity: Processor {
         try change { $0.anonymousID = id }
     }
 
-    /// Forgets the user: a new anonymous id, nobody logged in, no bound ids and no groups. A sign-up that is pending is
-    /// not tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
+    /// Forgets the user: creates a new anonymous id, and removes the login id, the bound ids and the groups. A pending
+    /// sign-up is not tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
     ///
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func reset() throws(SluiceError) {
@@ -120,20 +145,20 @@ public final class Identity: Processor {
         try change { $0 = new }
     }
 
-    /// Forgets the user as ``reset()`` does, and removes everything that this identity has stored. Use it when a user asks for
-    /// the removal of their data.
+    /// Forgets the user as ``reset()`` does, and removes everything that this identity has stored. Use it when a user
+    /// asks for the removal of their data. ``Identity`` describes the effect on other threads and after a crash.
     ///
     /// It also removes damaged state that was kept aside as `.corrupt`, and the temporary files of processes that were
-    /// killed during a write. With `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in
-    /// each access group of the app. The new anonymous id is always a random UUID, never from an ``AnonymousIDSource``.
+    /// killed during a write. The new anonymous id is always a random UUID, never from an ``AnonymousIDSource``.
     ///
-    /// Stored events keep their ids: call ``Sluice/Pipeline/deleteWaitingEvents()`` after this to delete them. The state of
-    /// other plugins stays, and so do events and profiles at the receiver: call `profile.delete()` before this.
+    /// Stored events keep their ids: call ``Sluice/Pipeline/deleteWaitingEvents()`` afterwards. The state of other
+    /// plugins stays, and so do events and profiles at the receiver: call `profile.delete()` before this.
     ///
-    /// You can call this method from any thread. An event has either all of the former ids or all of the new ones, and the
-    /// new ones after this method has returned. A verb that runs at the same time takes effect before this one and is
-    /// erased, or after it. A `$SignUp` that the verb is already tracking is still stored. If the process ends while this
-    /// method runs, the next launch has either the former identity or the new one.
+    /// ```swift
+    /// identity.profile.delete()
+    /// try identity.erase()
+    /// await pipeline.deleteWaitingEvents()
+    /// ```
     ///
     /// - Returns: The new anonymous id.
     /// - Throws: An error of the place where the identity is kept; the ids are then as they were. Before the first

@@ -2,9 +2,9 @@ import Sluice
 
 /// The ids in memory for `track`, and in several places for the next launch and for other processes.
 ///
-/// Unlike a ``Sluice/PersistedState``, it writes a change before the change counts, several processes can change it, and a
-/// part of it belongs to the device: that part survives the app's removal if the place permits, and a backup doesn't move
-/// it to another device.
+/// Unlike a ``Sluice/PersistedState``, it writes a change before the change counts, several processes can change it,
+/// and a part of it belongs to the device: that part survives the app's removal if the place permits, and a backup
+/// doesn't move it to another device.
 final class IdentityState: Sendable {
     private static let item = "identity"
 
@@ -27,8 +27,8 @@ final class IdentityState: Sendable {
 
         fileprivate init(isShared: Bool) { self.isShared = isShared }
 
-        /// Returns true once per second if other processes can change the ids: call ``IdentityState/refresh()`` then. It
-        /// also returns true if the time goes back.
+        /// Returns true once per second if other processes can change the ids: call ``IdentityState/refresh()`` then.
+        /// It also returns true if the time goes back.
         mutating func isDue(at time: Timestamp) -> Bool {
             guard isShared, !(0..<1_000).contains(time.milliseconds &- checkedAt) else { return false }
             checkedAt = time.milliseconds
@@ -211,8 +211,8 @@ final class IdentityState: Sendable {
         for note in waiting { report(note) }
     }
 
-    /// Adopts the changes of other processes. If the file is damaged or has been removed, the next change writes the ids
-    /// in memory.
+    /// Adopts the changes of other processes. If the file is damaged or has been removed, the next change writes the
+    /// ids in memory.
     private func readChanges() throws(SluiceError) {
         guard var ids = memory.withLock(\.ids) else { return }
         if let place = places.first, place.isShared {
@@ -233,8 +233,8 @@ final class IdentityState: Sendable {
         memory.withLock { $0.ids = ids }
     }
 
-    /// Adopts the last change of another process to the file, without waiting. If the file is damaged or missing, the ids
-    /// stay as they are.
+    /// Adopts the last change of another process to the file, without waiting. If the file is damaged or missing, the
+    /// ids stay as they are.
     func refresh() {
         do throws(SluiceError) {
             let isDone: Void? = try turn.takeIfFree { () throws(SluiceError) in
@@ -274,8 +274,8 @@ final class IdentityState: Sendable {
         }
     }
 
-    /// Replaces the ids, and removes damaged bytes that were kept aside. After a crash, the next launch has the old ids or
-    /// the new ones, in all places.
+    /// Replaces the ids, and removes damaged bytes that were kept aside. After a crash, the next launch has the old ids
+    /// or the new ones, in all places.
     ///
     /// - Throws: an error of a place; the ids are then as they were.
     func erase(for ids: UserIDs) throws(SluiceError) {

@@ -8,7 +8,7 @@ extension Identity {
     ///
     /// - Parameters:
     ///   - type: The type of item, such as `book`; 1 to 255 characters, like the id.
-    ///   - id: The item's id among those of its type.
+    ///   - id: The item's id, unique among the items of its type.
     ///   - properties: The item's properties.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
@@ -21,7 +21,7 @@ extension Identity {
     ///
     /// - Parameters:
     ///   - type: The type of item.
-    ///   - id: The item's id among those of its type.
+    ///   - id: The item's id, unique among the items of its type.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
         context.track("$ItemDelete", try Properties(item: type, id))
@@ -38,8 +38,15 @@ extension Properties {
 
 /// Verbs about the user of an ``Identity``. Each tracks one event, which a backend applies to the user's profile.
 ///
-/// The profile's properties are in an object of their own, so that they don't mix with the properties that plugins add
-/// to every event. The profile itself is not kept on the device.
+/// ```swift
+/// let identity = Identity(persistedIn: .file(stateDirectory))
+/// let profile = identity.profile
+/// profile.set(["plan": "pro", "language": "de"])
+/// try profile.increment(["logins": 1])
+/// ```
+///
+/// The profile's properties are in an object of their own. They don't mix with the properties that plugins add to every
+/// event. The profile itself is not kept on the device.
 public struct Profile: Sendable {
     let context: PluginContext
 
@@ -52,12 +59,20 @@ public struct Profile: Sendable {
 
     /// Sets the properties that the user doesn't have yet: `$ProfileSetOnce`, with `$set_once`.
     ///
+    /// ```swift
+    /// profile.setOnce(["first_product": "A-7"])
+    /// ```
+    ///
     /// - Parameter properties: The properties to set.
     public func setOnce(_ properties: PropertyLiteral) {
         context.track("$ProfileSetOnce", ["$set_once": .object(properties.properties)])
     }
 
     /// Adds to numbers of the user: `$ProfileIncrement`, with `$increment`.
+    ///
+    /// ```swift
+    /// try profile.increment(["orders": 1, "spent": 12.5])
+    /// ```
     ///
     /// - Parameter amounts: The numbers to add.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of the amounts is not a number; nothing is tracked
@@ -76,6 +91,10 @@ public struct Profile: Sendable {
 
     /// Appends to lists of the user: `$ProfileAppend`, with `$append`.
     ///
+    /// ```swift
+    /// profile.append(["interests": "shoes", "sizes": [42, 43]])
+    /// ```
+    ///
     /// - Parameter values: The values to append. A single value is a list of one.
     public func append(_ values: PropertyLiteral) {
         let lists = values.properties.map { property -> (String, PropertyValue) in
@@ -86,6 +105,10 @@ public struct Profile: Sendable {
     }
 
     /// Removes properties of the user: `$ProfileUnset`, with `$unset`.
+    ///
+    /// ```swift
+    /// profile.unset("plan", "language")
+    /// ```
     ///
     /// - Parameter names: The names of the properties.
     public func unset(_ names: String...) {

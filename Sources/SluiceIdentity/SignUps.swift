@@ -2,9 +2,11 @@ internal import Sluice
 
 /// Tracks the `$SignUp` of an identity until a route has stored it.
 ///
-/// Every attempt has the same id, so a receiver recognizes a repetition. A sign-up is repeated after a crash between tracking
-/// and noting, and after a launch in which a stage below has held it. If a stage above drops it, it is tracked again at the
-/// next opportunity. If it has passed the identity's stage, it is tracked again in the next launch.
+/// Every attempt has the same id, so a receiver recognizes a repetition. A sign-up is repeated in these cases:
+///
+/// - The process has crashed after the event was tracked, and before the ids on disk said so.
+/// - A stage below has held or dropped the event: it has passed the identity's stage, so the next launch repeats it.
+/// - A stage above has dropped the event: it is repeated at the next opportunity.
 final class SignUps: Sendable {
     private struct State {
         /// The pending sign-up, until this launch tracks it.
@@ -33,14 +35,14 @@ final class SignUps: Sendable {
         }
     }
 
-    /// Notes that an event has passed the identity's stage with ids of its own.
+    /// Remembers a sign-up that has passed the identity's stage. Call this for events with ids of their own.
     func passed(_ event: borrowing Event) {
         guard event.name == UserIDs.SignUp.eventName else { return }
         let id = event.id
         state.withLock { $0.passed = id }
     }
 
-    /// Tracks a new sign-up, or one that is pending, and notes that it is done once a route has stored it.
+    /// Tracks a new sign-up, or a pending one. Once a route has stored it, removes it from the ids.
     func track(_ new: UserIDs.SignUp? = nil) {
         let pending = state.withLock { state in
             defer { state.pending = nil }

@@ -36,7 +36,7 @@ struct UserIDs: Sendable, Equatable {
     }
     /// The properties that every event gets besides the three ids. They are built when they change, not for each event.
     private(set) var extras: Properties = [:]
-    /// Whether somebody has logged in under this anonymous id.
+    /// Whether a user has logged in under this anonymous id.
     var hasSignedUp = false
     var signUp: SignUp?
 
@@ -116,8 +116,8 @@ extension UserIDs {
 
     /// The ids with nothing but the part that belongs to the device.
     ///
-    /// Includes whether somebody has signed up under the anonymous id. Otherwise a backend would join the next user
-    /// after a reinstall with the former one.
+    /// This part includes whether a user has signed up under the anonymous id. Otherwise a backend would join the next
+    /// user after a reinstall with the former one.
     var devicePart: UserIDs {
         var part = UserIDs(anonymousID: anonymousID)
         part.hasSignedUp = hasSignedUp

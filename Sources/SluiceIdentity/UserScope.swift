@@ -23,7 +23,7 @@ public import Sluice
 /// for tasks that it starts with `Task { … }`. A detached task and a callback of another library have no scope: open
 /// one there too.
 ///
-/// An event with ids of its own keeps them, and its own properties take precedence over those of the scope. Without a
+/// An event with ids of its own keeps them, and its own properties take precedence over the scope's. Without a
 /// scope, events pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes.
 public struct UserScope: Processor {
     private struct Values: Sendable {
@@ -67,6 +67,10 @@ public struct UserScope: Processor {
 
     /// Runs `body` for a user, in code that isn't asynchronous. See
     /// ``with(distinctID:loginID:anonymousID:properties:isolation:_:)``.
+    ///
+    /// ```swift
+    /// let invoice = UserScope.with(loginID: "customer-42") { pipeline.track("Invoice") }
+    /// ```
     ///
     /// - Returns: The result of `body`.
     /// - Throws: Errors thrown by `body`.

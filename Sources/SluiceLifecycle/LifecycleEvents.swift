@@ -3,6 +3,15 @@ public import Sluice
 /// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`. Tracks `$AppInstall`
 /// and `$AppUpdate`.
 ///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     Sessions(persistedIn: .file(stateDirectory))
+///     LifecycleEvents(persistedIn: .file(stateDirectory), appVersion: "2.4.1", appBuild: "1312")
+///     JSONLStore(at: queueDirectory)
+///     HTTPTransport(to: collector)
+/// }
+/// ```
+///
 /// | event | when | properties |
 /// |---|---|---|
 /// | `$AppInstall` | at the first launch | `$app_version`, `$app_build` |
@@ -23,9 +32,9 @@ public import Sluice
 /// `$AppInstall` and `$AppUpdate` need a persistence and a version or a build. The first signal of a launch causes
 /// them, before its own event. A lower version is an update too. The state is on disk before the event is tracked. If
 /// the process ends before the event is stored, the next launch tracks it, with the id and the time of the first
-/// attempt. If it ends after that and before the state is noted, the next launch tracks the event again, with the same
-/// id, so that receivers drop it as a duplicate. If the state can't be written, no event is tracked, and the next
-/// signal tries again.
+/// attempt. If it ends after that and before the state is updated, the next launch tracks the event a second time, with
+/// the same id. Receivers drop it as a duplicate. If the state can't be written, no event is tracked, and the next
+/// signal makes another attempt.
 ///
 /// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls
 /// of `pipeline.signal`. List it above `Screens` and below ``Sessions``.
@@ -42,6 +51,12 @@ public final class LifecycleEvents: Processor {
     private let machine = Locked<LifecycleMachine?>(nil)
 
     /// Creates the processor.
+    ///
+    /// ```swift
+    /// // The app had a database before it had Sluice.
+    /// let isExistingUser = FileManager.default.fileExists(atPath: "/tmp/notes.sqlite")
+    /// let events = LifecycleEvents(persistedIn: .file(stateDirectory), isExistingUser: isExistingUser)
+    /// ```
     ///
     /// - Parameters:
     ///   - persistence: Where the facts for the next launch are kept.
@@ -84,8 +99,8 @@ public final class LifecycleEvents: Processor {
 
     /// Reads the facts of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes, and an error
-    ///   of the place where the facts are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes, and an
+    ///   error of the place where the facts are kept.
     public func prepare() throws {
         for text in [version.number, version.build] where text?.utf8.count ?? 0 > AppVersion.maximumBytes {
             throw SluiceError(
@@ -119,7 +134,7 @@ public final class LifecycleEvents: Processor {
             startHeartbeat()
         case .didEnterBackground, .willTerminate:
             heartbeat.stop()
-            // Not later: the process may be suspended or gone by then.
+            // Immediately, because the process may be suspended or killed soon.
             kept.saveOrReport(note)
         case .launched, .willResignActive, .connectivity:
             if !outputs.isEmpty { kept.update(note) }

@@ -3,30 +3,34 @@
     public import Sluice
     import SluiceLibC
 
-    /// Reports the start and the end of a server or a tool to pipelines, and shuts them down when the system or the user ends
-    /// the process with a signal.
+    /// Reports the start and the end of a server or a tool to pipelines, and shuts them down when the system or the
+    /// user ends the process with a signal.
     ///
     /// ```swift
     /// let signals = ProcessSignals(to: pipeline)     // keep it as long as the process runs
     /// ```
     ///
-    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send until the timeout. After that the process ends with
-    /// the same signal. A second signal ends it immediately. The timeout holds even if you block every thread of the
-    /// concurrency pool; nothing is sent then.
+    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send until the timeout. After that the process
+    /// ends with the same signal. A second signal ends it immediately. The timeout holds even if you block every thread
+    /// of the concurrency pool; nothing is sent then.
     ///
-    /// While it exists, the signals' default actions are off. A signal that the process ignored before, as under `nohup`,
-    /// stays ignored. Create one per process. If you handle these signals yourself, call `pipeline.signal(.willTerminate)` and
-    /// `shutdown` instead.
+    /// While it exists, the signals' default actions are off. A signal that the process ignored before, as under
+    /// `nohup`, stays ignored. Create one per process. If you handle these signals yourself, call
+    /// `pipeline.signal(.willTerminate)` and `shutdown` instead.
     public final class ProcessSignals: Sendable {
         private let listener: Int
 
         /// Reports the start, and listens for signals.
         ///
+        /// ```swift
+        /// let signals = ProcessSignals(to: pipeline, timeout: .seconds(20))    // Kubernetes kills a pod after 30 s
+        /// ```
+        ///
         /// - Parameters:
         ///   - pipelines: The pipelines of the process. They are not kept alive.
         ///   - numbers: The numbers of the signals.
-        ///   - timeout: The longest time for sending, by the continuous clock and by the clock that stops while the machine
-        ///     sleeps.
+        ///   - timeout: The longest time for sending, by the continuous clock and by the clock that stops while the
+        ///     machine sleeps.
         ///   - end: Called last, once. By default the process ends with the signal.
         public convenience init(
             to pipelines: Pipeline..., on numbers: [Int32] = ProcessSignals.terminations,
@@ -95,7 +99,15 @@
             }
         }
 
-        /// Ends the process with a signal, after restoring its default action.
+        /// Ends the process with a signal, after restoring its default action. Call this if you pass a closure of your
+        /// own:
+        ///
+        /// ```swift
+        /// let signals = ProcessSignals(to: pipeline) { number in
+        ///     log("ended by signal \(number)")
+        ///     ProcessSignals.endProcess(number)
+        /// }
+        /// ```
         public static let endProcess: @Sendable (_ number: Int32) -> Void = { number in
             signal(number, SIG_DFL)
             // This thread may block the signal.
@@ -113,7 +125,7 @@
     }
 
     private struct WeakPipeline: Sendable {
-        // Set once, before anyone else sees it.
+        // Set once, before another thread can see it.
         nonisolated(unsafe) private(set) weak var pipeline: Pipeline?
 
         init(_ pipeline: Pipeline) {

@@ -15,7 +15,7 @@ public import Sluice
 /// | `$SessionEnd` | after a crash, at the next launch | the same, and `$recovered` |
 ///
 /// Every event gets `$session_id`, a UUID (version 7) with the time of the session's start, and `$session_index`, which
-/// counts the sessions of the installation, or without a persistence those of the process. An event with a
+/// counts the sessions of the installation, or without a persistence the sessions of the process. An event with a
 /// `$session_id` of its own keeps it, and doesn't extend a session. Each launch begins a new session.
 ///
 /// The time of a `$SessionEnd` is the last time at which the session was used. `$event_duration` is the time from its
@@ -37,6 +37,10 @@ public final class Sessions: Processor {
     public static var isUnique: Bool { true }
 
     /// The condition that ends a session and begins the next.
+    ///
+    /// ```swift
+    /// let sessions = Sessions(.automatic(.seconds(60)))    // a minute in the background ends a session
+    /// ```
     public enum Mode: Sendable, Hashable {
         /// A time in the background without an event; at least a second.
         case automatic(Duration)
@@ -67,6 +71,14 @@ public final class Sessions: Processor {
 
     /// Creates the processor.
     ///
+    /// ```swift
+    /// let sessions = Sessions(.manual, persistedIn: .file(stateDirectory))
+    /// let pipeline = try Pipeline {
+    ///     sessions
+    ///     …
+    /// }
+    /// ```
+    ///
     /// - Parameters:
     ///   - mode: The condition that ends a session.
     ///   - maximumLength: The maximum length of a session that you don't begin yourself, by the continuous clock; at
@@ -92,9 +104,18 @@ public final class Sessions: Processor {
     }
 
     /// The id of the current session; nil before the first one.
+    ///
+    /// ```swift
+    /// if let id = sessions.id { log("session \(id)") }
+    /// ```
     public var id: String? { state.withLock { $0.machine.current?.id } }
 
     /// Begins a session, which ends the one before.
+    ///
+    /// ```swift
+    /// sessions.start()               // a visitor touches the screen of a kiosk
+    /// pipeline.track("MapOpened")    // has the new $session_id
+    /// ```
     public func start() {
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.start(at: now) })
@@ -102,6 +123,11 @@ public final class Sessions: Processor {
     }
 
     /// Ends the session. Later events belong to no session until ``start()``, or begin another one if the mode says so.
+    ///
+    /// ```swift
+    /// sessions.end()                 // the visitor has gone
+    /// pipeline.track("Rebooted")     // has no $session_id
+    /// ```
     public func end() {
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.endManually(at: now) })
@@ -112,8 +138,8 @@ public final class Sessions: Processor {
 
     /// Checks the mode and reads the facts of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second, and an
-    ///   error of the place where the facts are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second, and
+    ///   an error of the place where the facts are kept.
     public func prepare() throws {
         guard maximumLength >= .seconds(1) else {
             throw SluiceError(.invalidArgument, "a maximumLength of \(maximumLength): pass at least one second")
@@ -245,7 +271,7 @@ public final class Sessions: Processor {
     /// losing it.
     private func save() { kept.update(note) }
 
-    /// Copies the machine's facts into the state, unless they still lack those of earlier launches.
+    /// Copies the machine's facts into the state. Does nothing until the facts of earlier launches are loaded.
     private func note(_ facts: inout SessionFacts) {
         let (machine, isLoaded) = state.withLock { ($0.machine, $0.isLoaded) }
         guard isLoaded else { return }

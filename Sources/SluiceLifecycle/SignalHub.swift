@@ -9,8 +9,9 @@
 
     /// Turns the process's signals into calls on a queue.
     ///
-    /// A handler must do almost nothing, so it writes the signal's number into a pipe, which the queue reads. Dispatch's own
-    /// source for signals is not used: on Linux it misses signals that the main thread gets while it waits.
+    /// A handler must do almost nothing, so it writes the signal's number into a pipe, which the queue reads.
+    /// Dispatch's own source for signals is not used: on Linux it misses signals that the main thread gets while it
+    /// waits.
     final class SignalHub: Sendable {
         typealias Listener = @Sendable (_ number: Int32) -> Void
 
@@ -59,7 +60,7 @@
             }
             for number in numbers {
                 let former = signal(number) { number in
-                    // The child of a fork has the parent's pipe, and no queue: it ends as if nobody listened.
+                    // The child of a fork has the parent's pipe, and no queue: it ends as without a listener.
                     if getpid() != owner {
                         signal(number, SIG_DFL)
                         kill(getpid(), number)
