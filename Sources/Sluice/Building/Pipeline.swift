@@ -11,6 +11,14 @@
 /// pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"])
 /// ```
 ///
+/// You can stop sending for a while, for example during a call. The pipeline still stores events:
+///
+/// ```swift
+/// pipeline.pauseDelivery()
+/// pipeline.track("CallStarted", priority: .critical)
+/// pipeline.resumeDelivery()
+/// ```
+///
 /// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
 /// ``shutdown(timeout:)`` before the process ends, to send as much as possible. The next process delivers the events
 /// that are left in a store on disk.
@@ -36,7 +44,7 @@ public final class Pipeline: EventTracking {
     ///     order. Nil by default, and then free.
     ///   - stages: Processors, a store and a transport; or processors and routes.
     /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs
-    ///   twice, or a stage can't be used; and errors of the block itself. Opened stores are closed again.
+    ///   twice, or a stage can't be used; and errors of the block itself. Stores that were opened are closed.
     public init(
         delivery: DeliveryPolicy = .standard,
         maximumEventBytes: Int = 1_000_000,
@@ -107,8 +115,8 @@ public final class Pipeline: EventTracking {
         chain.track(name, properties, priority, id: id, configure).id
     }
 
-    /// Stores the events that `body` tracks together. Use it for many events at once, such as records of the past: a
-    /// store on disk then needs one write, or one synchronization, for all of them instead of one for each.
+    /// Stores the events that `body` tracks together. Use it for many events, such as records of the past: a store on
+    /// disk then needs one write, or one synchronization, for all of them instead of one for each.
     ///
     /// ```swift
     /// pipeline.trackTogether {
@@ -121,7 +129,7 @@ public final class Pipeline: EventTracking {
     /// memory, and stores them earlier if there are more. If the pipeline is shut down before, they are dropped, and counted
     /// when `body` ends.
     ///
-    /// Events that plugins make, and those of other threads, are stored immediately, and so are all events if the
+    /// Events that plugins make, and events of other threads, are stored immediately, and so are all events if the
     /// pipeline has an `onTrace` closure.
     ///
     /// - Parameter body: Tracks events with this pipeline on the thread that it is called on. If it calls this method
@@ -165,7 +173,7 @@ public final class Pipeline: EventTracking {
         routes.each { $0.expectSuspension(in: time) }
     }
 
-    /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent again. For
+    /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent later. For
     /// platform adapters.
     package func suspendDelivery() {
         expectSuspension(in: .zero)
@@ -216,7 +224,7 @@ public final class Pipeline: EventTracking {
     /// ```
     ///
     /// - Parameter route: The name of a route; nil for all routes.
-    /// - Returns: The dead letters of all stores, including those of earlier processes.
+    /// - Returns: The dead letters in the stores, of this process and of earlier ones.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read.
     public func deadLetters(route: String? = nil) async throws(SluiceError) -> [DeadLetter] {
         var letters: [DeadLetter] = []
@@ -233,7 +241,7 @@ public final class Pipeline: EventTracking {
     /// - Parameters:
     ///   - route: The name of a route; nil for all routes.
     ///   - isMatch: Selects the dead letters. All of them by default.
-    /// - Returns: The number of events that wait again.
+    /// - Returns: The number of dead letters that are waiting events now.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
     @discardableResult
     public func replayDeadLetters(
@@ -283,7 +291,7 @@ public final class Pipeline: EventTracking {
         routes.each { $0.setPaused(true) }
     }
 
-    /// Sends again after ``pauseDelivery()``.
+    /// Ends the pause that began with ``pauseDelivery()``, and goes on sending.
     public func resumeDelivery() {
         routes.each { $0.setPaused(false) }
     }
@@ -336,12 +344,17 @@ public final class Pipeline: EventTracking {
 }
 
 /// The result of ``Pipeline/flush(timeout:)``, of all routes together.
+///
+/// ```swift
+/// let result = await pipeline.flush()
+/// print("\(result.delivered) delivered, \(result.rejected) rejected, \(result.waiting) still wait")
+/// ```
 public struct FlushReport: Sendable, Hashable {
     /// Events that receivers accepted during the flush.
     public let delivered: Int
     /// Events that became dead letters during the flush.
     public let rejected: Int
-    /// Events that still wait at the end of the flush, without those in ``unreadBytes``.
+    /// Events that still wait at the end of the flush. Events in ``unreadBytes`` don't count.
     public let waiting: Int
     /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch
     /// failed.

@@ -37,7 +37,7 @@ public struct _PipelinePlan {
         }
     }
 
-    /// Returns the chain that all routes share, which leads to those of the routes.
+    /// Returns the chain that all routes share. It leads to the chains of the routes.
     func chain(to runtimes: [RouteRuntime], in path: EventPath) -> Chain {
         var next: Chain?
         for (index, (route, runtime)) in zip(routes, runtimes).enumerated().reversed() {

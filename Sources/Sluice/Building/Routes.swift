@@ -1,6 +1,6 @@
 /// The routes of a pipeline, which work at the same time.
 ///
-/// In the child of a `fork` there are none: they stay with the parent.
+/// The child of a `fork` has no routes: they stay with the parent.
 struct Routes: Sendable {
     private let all: [RouteRuntime]
     private let path: EventPath
@@ -14,7 +14,7 @@ struct Routes: Sendable {
 
     /// Returns the route with that name, or all of them.
     ///
-    /// - Throws: ``SluiceError/Code/invalidArgument`` if there is none.
+    /// - Throws: ``SluiceError/Code/invalidArgument`` if the pipeline has no route with that name.
     func named(_ name: String?) throws(SluiceError) -> [RouteRuntime] {
         if path.isInherited {
             throw SluiceError(

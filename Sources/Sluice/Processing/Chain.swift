@@ -1,7 +1,7 @@
 /// Processors in the order of their lines, with one end: all routes of the pipeline, or one store.
 ///
-/// A pipeline has a chain for the processors that all routes share, and one for each route. A plugin's place is its chain and
-/// its index there.
+/// A pipeline has a chain for the processors that all routes share, and one for each route. A plugin's place is its
+/// chain and its index there.
 final class Chain: Sendable {
     private let path: EventPath
     /// The place of this chain's counts in the path.
@@ -45,7 +45,7 @@ final class Chain: Sendable {
 
     // MARK: Entering
 
-    /// Lets a new event pass all stages.
+    /// Creates an event, and sends it through all stages.
     ///
     /// - Returns: the event's id, and whether at least one route has stored the event, or its group will store it. The id
     ///   is `id`, unless that is nil or `configure` replaces the event.
@@ -61,7 +61,7 @@ final class Chain: Sendable {
         return (event.id, isStored)
     }
 
-    /// Lets a new event that a plugin makes from another one pass the stages below the plugin.
+    /// Creates an event for a plugin from another event, and sends it through the stages below the plugin.
     func insert(
         _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
         _ configure: (inout Event) -> Void
@@ -74,7 +74,7 @@ final class Chain: Sendable {
         return proceed(&new, below: index, entry.isOpen)
     }
 
-    /// Lets an event continue below the stage that held it.
+    /// Sends an event on, below the stage that held it.
     func forward(_ event: Event, below index: Int) -> Bool {
         guard path.takeHeld(number) else { return false }
         var event = event
@@ -115,7 +115,7 @@ final class Chain: Sendable {
         var line: EventLine?
     }
 
-    /// Lets an event pass the rest of the stages, and go to the end.
+    /// Sends an event through the rest of the stages and to the end.
     ///
     /// - Returns: whether at least one route has stored the event, or its group will store it.
     private func pass(_ event: inout Event, through stage: Stage?, _ passage: inout Passage) -> Bool {
@@ -141,7 +141,7 @@ final class Chain: Sendable {
         if let trace { trace.process(stage, &event) } else { stage?.process(&event) ?? .keep }
     }
 
-    /// Lets an event pass this route and those after it. A route with stages gets a copy.
+    /// Sends an event through this route and the routes after it. A route with stages gets a copy.
     private func branch(_ event: borrowing Event, _ passage: inout Passage) -> Bool {
         let isStored: Bool
         if let stages {

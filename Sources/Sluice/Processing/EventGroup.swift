@@ -25,8 +25,8 @@ final class EventGroup: @unchecked Sendable {
     /// Above 0 while a plugin makes an event, which learns whether it is stored, or a signal is delivered.
     private var suspensions = 0
 
-    /// Runs `body`. The events that wait are stored before it, and its own are stored one by one, so that all keep their
-    /// order.
+    /// Runs `body`. All events keep their order: the events that wait are stored before it, and its own are stored one
+    /// by one.
     func suspend<Value>(_ body: () -> Value) -> Value {
         store()
         suspensions += 1

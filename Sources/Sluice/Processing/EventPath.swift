@@ -1,9 +1,9 @@
-/// The parts that all chains of a pipeline share: the ids and counts of events, the groups of threads, encoding, diagnostics
-/// and tracing.
+/// The parts that all chains of a pipeline share: the ids and counts of events, the groups of threads, encoding,
+/// diagnostics and tracing.
 final class EventPath: Sendable {
     /// The counts of one chain.
     struct Counts: Sendable {
-        /// Events that entered the chain: by the host into the chain that all routes share, and by the plugins of each chain.
+        /// Events that entered the chain. The host tracks into the chain that all routes share, a plugin into its own.
         var entered = 0
         /// Events that a processor of the chain holds.
         var held = 0
@@ -16,7 +16,7 @@ final class EventPath: Sendable {
     private struct State {
         var isOpen = true
         var ids = EventIDGenerator()
-        /// The counts of the chain that all routes share, then those of each route's.
+        /// The counts of the chain that all routes share, then the counts of each route's chain.
         var counts: [Counts]
         /// The encoding errors that were reported, at most ``EventPath/maximumEncodingErrors``.
         var encodingErrors: Set<String> = []
@@ -65,7 +65,7 @@ final class EventPath: Sendable {
 
     // MARK: Counting
 
-    /// What an event gets when it enters a chain.
+    /// The values that an event gets when it enters a chain.
     struct Entry {
         let time: Timestamp
         let id: EventID
@@ -157,8 +157,8 @@ final class EventPath: Sendable {
 
     // MARK: After a fork
 
-    /// Whether this process is the child of a `fork`, and its parent has built the pipeline. Then other threads of the parent
-    /// may have held any lock of the pipeline and its stages at the time of the fork, so the child takes none of them.
+    /// Whether this process is the child of a `fork`, and its parent has built the pipeline. Other threads of the
+    /// parent may have held any lock of the pipeline and its stages at the time of the fork: the child takes none.
     var isInherited: Bool { creator.isParent }
 
     /// Drops an event of the child of a `fork`, and counts it without a lock of the parent.
@@ -179,7 +179,7 @@ final class EventPath: Sendable {
         return id ?? .make(at: .now)
     }
 
-    /// What the child of a `fork` has tracked.
+    /// The counts of the child of a `fork`.
     private var inheritedLedger: Ledger {
         var ledger = Ledger()
         ledger.tracked = CurrentProcess.childLock.withLock { _ in leftEvents }

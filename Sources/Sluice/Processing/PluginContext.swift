@@ -41,6 +41,10 @@ public final class PluginContext: Sendable {
     private let unreported = Locked<[String]?>([])
 
     /// Creates a context that is not connected to a pipeline yet.
+    ///
+    /// ```swift
+    /// let context = PluginContext()
+    /// ```
     public init() {}
 
     func bind(to chain: Chain, _ index: Int, named plugin: String) {
@@ -54,8 +58,12 @@ public final class PluginContext: Sendable {
 
     // MARK: Events
 
-    /// Tracks an event that passes all processors of the plugin's chain: those that all routes share and then all routes, or
-    /// those of the plugin's route.
+    /// Tracks an event that passes all processors of the plugin's chain. That is either the chain that all routes
+    /// share, and then all routes, or the chain of the plugin's route.
+    ///
+    /// ```swift
+    /// let isStored = context.track("Refreshed", ["count": 3])
+    /// ```
     ///
     /// Don't call this from ``Processor/process(_:)``: the new event passes that processor too and would recurse. Use
     /// ``insert(_:_:priority:before:configure:)-(_,Properties,_,_,_)`` there.
@@ -77,7 +85,15 @@ public final class PluginContext: Sendable {
 
     /// Inserts a new event before the one that your processor is processing.
     ///
-    /// The new event has its own id and the current time. It passes the stages below your processor, and nothing above. It gets the user's ids from `event`.
+    /// The new event has its own id, the current time and the user's ids of `event`. It passes the stages below your
+    /// processor, and nothing above.
+    ///
+    /// ```swift
+    /// func process(_ event: inout Event) -> Disposition {
+    ///     if event.name == "Open" { context.insert("SessionStart", before: event) }
+    ///     return .keep
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -105,8 +121,14 @@ public final class PluginContext: Sendable {
 
     /// Lets an event continue that your processor has held back with ``hold(_:)``.
     ///
-    /// It passes the stages below your processor, with its own id and time.
-    /// Forward each held event once. You can do that from any thread, and from ``Processor/process(_:)`` too.
+    /// It passes the stages below your processor, with its own id and time. Forward each held event once. You can do
+    /// that from any thread, and from ``Processor/process(_:)`` too.
+    ///
+    /// ```swift
+    /// func release(_ held: [Event]) {
+    ///     for event in held { context.forward(event) }
+    /// }
+    /// ```
     ///
     /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
@@ -116,6 +138,12 @@ public final class PluginContext: Sendable {
     }
 
     /// Ends an event that your processor has held back with ``hold(_:)``.
+    ///
+    /// ```swift
+    /// func discard(_ held: [Event]) {
+    ///     for event in held { context.drop(event, because: DropReason(rawValue: "optedOut")) }
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - event: The held event.
@@ -133,6 +161,10 @@ public final class PluginContext: Sendable {
     ///
     /// You can report before there is a pipeline: the first ten messages are kept for it.
     ///
+    /// ```swift
+    /// context.report("the cache can't be written: free some space on the disk")
+    /// ```
+    ///
     /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
         let mustWait = unreported.withLock { unreported in
@@ -146,6 +178,10 @@ public final class PluginContext: Sendable {
     }
 
     /// The clocks of the plugin's pipeline; the system's before it is built.
+    ///
+    /// ```swift
+    /// let begin = context.time.continuousTime()
+    /// ```
     public var time: any TimeSource { place.value.environment.time }
 
     /// The source of random numbers of that pipeline: 64 uniformly distributed bits a call.

@@ -16,7 +16,7 @@
 /// - Return quickly from ``process(_:)``. It runs on the caller's thread inside `track`, on any number of threads at
 ///   the same time. Don't wait in it. Don't call ``PluginContext/track(_:_:priority:configure:)-(_,Properties,_,_)``
 ///   from it.
-/// - When you truncate or remove something, call ``Event/report(_:)``, so that the ledger counts it.
+/// - When you truncate or remove something, call ``Event/report(_:)``. The ledger then counts it.
 /// - Keep state under a lock of your own, usually in a `final class`. A processor without state is a `struct`.
 /// - Declare `let context = PluginContext()` to make events, to hold events back, or to read the clocks.
 /// - Make the plugin's verbs, such as `login` or `start`, methods that your host calls on the plugin.
@@ -36,7 +36,21 @@ public protocol Processor: Sendable {
     var context: Context { get }
 
     /// Called once for each pipeline that is built with this processor, before any event of the host. The context is
-    /// connected by then. Validate arguments and load state here.
+    /// connected already. Validate arguments and load state here.
+    ///
+    /// ```swift
+    /// struct Sampling: Processor {
+    ///     let rate: Double
+    ///
+    ///     func process(_ event: inout Event) -> Disposition { .keep }
+    ///
+    ///     func prepare() throws {
+    ///         guard (0...1).contains(rate) else {
+    ///             throw SluiceError(.invalidArgument, "rate must lie between 0 and 1, not \(rate)")
+    ///         }
+    ///     }
+    /// }
+    /// ```
     ///
     /// - Throws: Any error that makes the processor unusable. Building the pipeline then throws a ``SluiceError`` with
     ///   the name of the processor's type.
@@ -129,6 +143,12 @@ public struct Disposition: Sendable, Hashable {
     @inlinable public static var keep: Disposition { Disposition(kind: .keep) }
 
     /// The event ends here, and the ledger counts the reason.
+    ///
+    /// ```swift
+    /// func process(_ event: inout Event) -> Disposition {
+    ///     event.name.hasPrefix("Debug") ? .drop(DropReason(rawValue: "debug")) : .keep
+    /// }
+    /// ```
     public static func drop(_ reason: DropReason) -> Disposition { Disposition(kind: .drop(reason)) }
 
     /// The event waits: see ``PluginContext/hold(_:)``.

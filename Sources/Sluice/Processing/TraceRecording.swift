@@ -1,7 +1,7 @@
 /// Records the trace of one event. It belongs to one call, and isn't shared between threads.
 final class TraceRecording {
     /// True while a host's closure gets a trace. Events of that closure aren't traced, because each trace would cause
-    /// another one. This is a task-local value, so that it also applies to tasks that the closure starts.
+    /// another one. This is a task-local value: it also applies to tasks that the closure starts.
     @TaskLocal private static var isReporting = false
 
     /// Whether an event that enters now must be traced.

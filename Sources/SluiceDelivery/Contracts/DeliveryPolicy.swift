@@ -1,5 +1,13 @@
 /// When a route sends, how much it sends in one request, and how it retries.
 ///
+/// ```swift
+/// let policy = DeliveryPolicy(flushCount: 500, flushInterval: .seconds(60))
+/// let pipeline = try Pipeline(delivery: policy) {
+///     MemoryStore()
+///     StdoutTransport()
+/// }
+/// ```
+///
 /// A pipeline throws when it is built with a policy that has a value outside its range.
 public struct DeliveryPolicy: Sendable, Hashable {
     /// The batch size to aim at: 100 events and 256 KiB by default.
@@ -8,8 +16,14 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var flushCount: Int
     /// The longest time that an event waits until a delivery starts: 15 s by default. It must lie in ``flushIntervals``.
     public var flushInterval: Duration
-    /// The range of ``flushInterval``: 1 s to a year by default, and at most that. ``Pipeline/setFlush(count:interval:)`` moves
-    /// its argument into this range.
+    /// The range of ``flushInterval``: 1 s to a year by default, and at most that.
+    ///
+    /// ``Pipeline/setFlush(count:interval:)`` moves its argument into this range. Use a narrower range if a server sets
+    /// the interval:
+    ///
+    /// ```swift
+    /// let remote = DeliveryPolicy(flushIntervals: .seconds(5) ... .seconds(600))
+    /// ```
     public var flushIntervals: ClosedRange<Duration>
     /// The longest time that a critical event waits: 3 s by default, zero to a year.
     public var criticalInterval: Duration
@@ -18,17 +32,30 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var backOff: Duration
     /// The longest back-off: 300 s by default, ``backOff`` to a year.
     public var maximumBackOff: Duration
-    /// The back-offs after the first, second, … failure in place of the doubling ones, if there are any. Each is drawn from
-    /// its range. The last one is used for all further failures.
+    /// The back-offs after the first, second, … failure, in place of the doubling ones. Empty by default. Each back-off
+    /// is drawn from its range. All further failures use the last range.
+    ///
+    /// ```swift
+    /// let patient = DeliveryPolicy(backOffSteps: [.seconds(5) ... .seconds(10), .seconds(60) ... .seconds(90)])
+    /// ```
     public var backOffSteps: [ClosedRange<Duration>]
     /// How long a route on hold waits before its first probe, drawn from half to all of it: 300 s by default, 1 s to a year.
     /// It doubles with every failed probe, up to twelve times.
     public var holdInterval: Duration
     /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
-    /// batches can overtake each other. After three failures only one is sent until the receiver accepts events again.
+    /// batches can overtake each other. After three failures, the route sends one batch at a time until the receiver
+    /// accepts events.
+    ///
+    /// ```swift
+    /// let fast = DeliveryPolicy(maximumBatchesInFlight: 3)
+    /// ```
     public var maximumBatchesInFlight: Int
     /// Whether to send while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``: true by
     /// default. Otherwise events wait for another network, and a flush returns without sending.
+    ///
+    /// ```swift
+    /// let frugal = DeliveryPolicy(sendsOverMeteredNetworks: false)
+    /// ```
     public var sendsOverMeteredNetworks: Bool
 
     /// Creates a policy. Invalid values are reported when a pipeline is built with it.
@@ -58,7 +85,12 @@ public struct DeliveryPolicy: Sendable, Hashable {
         self.sendsOverMeteredNetworks = sendsOverMeteredNetworks
     }
 
-    /// The defaults of every parameter.
+    /// The defaults of every parameter. Start from them to set a policy's values one by one:
+    ///
+    /// ```swift
+    /// var small = DeliveryPolicy.standard
+    /// small.batch = BatchSize(events: 20, bytes: 16_384)
+    /// ```
     public static let standard = DeliveryPolicy()
 
     /// Clocks trap on sums that only absurd durations reach, so no duration may be longer than a year.

@@ -1,4 +1,11 @@
 /// A message for the host's log. It never contains secrets or the contents of events.
+///
+/// ```swift
+/// let pipeline = try Pipeline(onDiagnostic: { log("\($0.severity): \($0)") }) {
+///     MemoryStore()
+///     StdoutTransport()
+/// }
+/// ```
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// The kind of a diagnostic. More kinds can be added in a minor version.
     public struct Kind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -6,6 +13,12 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public let rawValue: String
 
         /// Creates a kind, such as one of your own store or plugin.
+        ///
+        /// ```swift
+        /// extension Diagnostic.Kind {
+        ///     static let cache = Diagnostic.Kind(rawValue: "cache")
+        /// }
+        /// ```
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -35,7 +48,13 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public static let note = Kind(rawValue: "note")
     }
 
-    /// How urgent a diagnostic is.
+    /// How urgent a diagnostic is. You can compare severities:
+    ///
+    /// ```swift
+    /// let logger = { @Sendable (diagnostic: Diagnostic) in
+    ///     if diagnostic.severity >= .warning { log(diagnostic.message) }
+    /// }
+    /// ```
     public enum Severity: Int, Sendable, Hashable, Comparable {
         /// Nothing to do.
         case info

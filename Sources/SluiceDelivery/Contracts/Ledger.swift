@@ -1,5 +1,10 @@
 /// Counts every event. A ledger is a snapshot.
 ///
+/// ```swift
+/// let ledger = pipeline.ledger
+/// print(ledger.tracked, ledger.dropped.total, ledger.held)
+/// ```
+///
 /// For the pipeline, `tracked = dropped + held + (received - inserted)` holds, with `received` and `inserted` of each
 /// route. For a route, `received + recovered + replayed = delivered + rejected + dropped + held + waiting` always holds.
 public struct Ledger: Sendable, Hashable {
@@ -17,13 +22,22 @@ public struct Ledger: Sendable, Hashable {
     package init() {}
 
     /// Returns the route with that name.
+    ///
+    /// ```swift
+    /// let waiting = ledger[route: "main"]?.waiting ?? 0
+    /// ```
     public subscript(route name: String) -> RouteLedger? {
         routes.first { $0.name == name }
     }
 
     /// Whether every event is accounted for, also according to the stores.
     ///
-    /// Use it while nothing is being tracked or delivered, for example after a shutdown.
+    /// Use it while nothing is being tracked or delivered, for example after a shutdown:
+    ///
+    /// ```swift
+    /// let final = await pipeline.shutdown()
+    /// assert(final.isBalanced)
+    /// ```
     public var isBalanced: Bool {
         routes.allSatisfy { route in
             tracked == dropped.total + held + route.received - route.inserted && held >= 0 && route.held >= 0
@@ -55,14 +69,14 @@ public struct RouteLedger: Sendable, Hashable {
     public package(set) var rejected = 0
     /// Dead letters that were turned back into waiting events, by the host or after the receiver recovered.
     public package(set) var replayed = 0
-    /// Dead letters in the store, including those of earlier processes.
+    /// Dead letters in the store, of this process and of earlier ones.
     public package(set) var deadLetters = 0
     /// Dead letters that are gone, by reason: evicted by the store or discarded by the host.
     public package(set) var droppedDeadLetters: [DropReason: Int] = [:]
     /// Events that were lost before or in the store, by reason.
     public package(set) var dropped: [DropReason: Int] = [:]
-    /// Waiting events according to the store, without those of a batch in flight that are already delivered or rejected. It
-    /// equals ``waiting`` while nothing is in flight.
+    /// Waiting events according to the store. Events of a batch in flight that are already delivered or rejected don't
+    /// count. It equals ``waiting`` while nothing is in flight.
     public package(set) var stored = 0
     /// The size of waiting events of earlier processes that the store has not read yet. They are not part of ``waiting``,
     /// because only reading shows how many they are.
@@ -79,6 +93,10 @@ public struct RouteLedger: Sendable, Hashable {
 
 extension RouteLedger {
     /// The attempts of a route to send batches.
+    ///
+    /// ```swift
+    /// if let failure = ledger[route: "main"]?.attempts.lastFailure { log(failure) }
+    /// ```
     public struct Attempts: Sendable, Hashable {
         /// Calls of ``Transport/send(_:)`` that have returned.
         public package(set) var total = 0
@@ -110,6 +128,12 @@ extension RouteLedger {
 
 extension Ledger: CustomStringConvertible {
     /// The counts in one line, and one line for each route.
+    ///
+    /// ```swift
+    /// print(ledger)
+    /// // 120 tracked
+    /// // main: 118 delivered, 2 waiting
+    /// ```
     public var description: String {
         (["\(tracked) tracked" + text(dropped, "dropped") + text(held, "held")] + routes.map(\.description))
             .joined(separator: "\n")
@@ -135,6 +159,10 @@ private func text(_ counts: [DropReason: Int], _ name: String) -> String {
 
 extension [DropReason: Int] {
     /// The sum over all reasons.
+    ///
+    /// ```swift
+    /// let lost = ledger.dropped.total
+    /// ```
     public var total: Int { values.reduce(0, +) }
 
     package mutating func add(_ count: Int, _ reason: DropReason) {

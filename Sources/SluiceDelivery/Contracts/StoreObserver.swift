@@ -9,6 +9,12 @@ public struct StoreObserver: Sendable {
     private let onNote: @Sendable (_ message: String) -> Void
 
     /// Creates an observer. A test of your store passes closures that record the reports.
+    ///
+    /// ```swift
+    /// let observer = StoreObserver(onDropped: { count, reason in log("\(count) lost: \(reason)") })
+    /// let store = MemoryStore()
+    /// try store.open(observer, in: PipelineEnvironment())
+    /// ```
     public init(
         onRecovered: @escaping @Sendable (_ count: Int) -> Void = { _ in },
         onUnread: @escaping @Sendable (_ bytes: Int) -> Void = { _ in },
@@ -24,6 +30,10 @@ public struct StoreObserver: Sendable {
     }
 
     /// Reports that events of an earlier process were found. From now on they are part of ``Store/backlog``.
+    ///
+    /// ```swift
+    /// observer.recovered(3)
+    /// ```
     public func recovered(_ count: Int) {
         if count > 0 { onRecovered(count) }
     }
@@ -33,16 +43,24 @@ public struct StoreObserver: Sendable {
     public func unread(_ bytes: Int) { onUnread(bytes) }
 
     /// Reports that accepted or recovered events are lost.
+    ///
+    /// ```swift
+    /// observer.dropped(1, .storeFull)
+    /// ```
     public func dropped(_ count: Int, _ reason: DropReason) {
         if count > 0 { onDropped(count, reason) }
     }
 
-    /// Reports that dead letters were lost: evicted to make room, or deleted by someone else.
+    /// Reports that dead letters were lost: your store evicted them to make room, or another program deleted them.
     public func deadLettersDropped(_ count: Int, _ reason: DropReason) {
         if count > 0 { onDeadLettersDropped(count, reason) }
     }
 
     /// Passes a message to the host's diagnostics. It doesn't change the counts.
+    ///
+    /// ```swift
+    /// observer.note("the database is slow: an append took 2 s")
+    /// ```
     public func note(_ message: String) {
         onNote(message)
     }

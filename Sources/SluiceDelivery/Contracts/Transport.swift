@@ -1,11 +1,26 @@
 /// Sends batches to a receiver and returns a verdict for each event.
 ///
+/// ```swift
+/// /// Appends each event to a file, one line for each.
+/// struct LineFile: Transport {
+///     let url: URL
+///
+///     func send(_ batch: Batch) async throws -> Verdicts {
+///         let file = try FileHandle(forWritingTo: url)
+///         try file.seekToEnd()
+///         for line in batch.events { try file.write(contentsOf: Data(line.bytes) + [0x0A]) }
+///         try file.close()
+///         return .all(.accepted)
+///     }
+/// }
+/// ```
+///
 /// ## Conforming
 /// - Implement ``send(_:)``. It's called for one batch after another, or for up to three at a time if the route's policy
 ///   allows that.
 /// - Return soon after the task is cancelled, and always return: a transport over a network needs timeouts of its own.
 /// - Don't keep events back. The store forgets an event as soon as its verdict is ``Verdict/accepted``.
-/// - Expect the same events again, in the same or smaller batches, after every verdict except an acceptance.
+/// - Expect the same events once more, in the same or smaller batches, after every verdict except an acceptance.
 /// - Throw a ``SluiceError`` to have its text shown in the diagnostics. Of any other error only the type is shown.
 /// - Check your transport with `TransportContract` of SluiceTesting.
 public protocol Transport: Sendable {
@@ -25,6 +40,14 @@ public protocol Transport: Sendable {
     func send(_ batch: Batch) async throws -> Verdicts
 
     /// The largest batch that the receiver takes. The default is no limit.
+    ///
+    /// ```swift
+    /// struct Datagrams: Transport {
+    ///     var maximumBatchSize: BatchSize { BatchSize(events: 10, bytes: 8_192) }
+    ///
+    ///     func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
+    /// }
+    /// ```
     var maximumBatchSize: BatchSize { get }
 }
 

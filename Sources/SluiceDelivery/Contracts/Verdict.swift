@@ -1,7 +1,7 @@
 /// The result of sending one event.
 ///
-/// A transport creates verdicts. To react to those of another transport, compare them or read ``isAccepted``: more kinds can
-/// be added in a minor version.
+/// A transport creates verdicts. To react to another transport's verdicts, compare them or read ``isAccepted``: more
+/// kinds can be added in a minor version.
 ///
 /// ```swift
 /// func verdicts(forCode code: Int) -> Verdicts {
@@ -33,7 +33,11 @@ public struct Verdict: Sendable, Hashable {
     /// The receiver already had the event.
     public static let duplicate = Verdict(.duplicate)
 
-    /// Send the event again, not before `after` if you pass it, and otherwise after the route's back-off.
+    /// Send the event once more, not before `after` if you pass it, and otherwise after the route's back-off.
+    ///
+    /// ```swift
+    /// let busy = Verdict.retry(after: .seconds(30), reason: "HTTP 503")
+    /// ```
     public static func retry(after: Duration? = nil, reason: String = "") -> Verdict {
         Verdict(.retry(after: after), reason)
     }
@@ -73,6 +77,10 @@ public struct Verdicts: Sendable, Hashable {
     package let kind: Kind
     /// The status of the receiver's response, such as 503 of HTTP, for ``RouteLedger/Attempts/lastStatus``. Nil without a
     /// response, or if the transport has no status.
+    ///
+    /// ```swift
+    /// let response = Verdicts.all(busy, status: 503)
+    /// ```
     public var status: Int?
 
     /// One verdict for the request as a whole.
@@ -80,10 +88,15 @@ public struct Verdicts: Sendable, Hashable {
         Verdicts(kind: .all(verdict), status: status)
     }
 
-    /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events: a
-    /// ``Verdict/retry(after:reason:)`` in the list defers that event, and the other events go on. With `after: .zero` it is
-    /// sent again without a pause, for a receiver that takes a request as a whole after the named events are gone. A list
-    /// of the wrong length counts as a retry of the whole batch.
+    /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events.
+    ///
+    /// ```swift
+    /// let mixed = Verdicts.each([.accepted, .rejected(reason: "the name is too long")])
+    /// ```
+    ///
+    /// A ``Verdict/retry(after:reason:)`` in the list defers that event, and the other events go on. With `after:
+    /// .zero` the route resends it without a pause. Use that for a receiver that takes a request only as a whole,
+    /// without the events that it names. A list of the wrong length counts as a retry of the whole batch.
     public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
         Verdicts(kind: .each(verdicts), status: status)
     }

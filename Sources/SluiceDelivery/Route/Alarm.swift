@@ -7,7 +7,8 @@ final class Alarm: Sendable {
         self.clock = clock
     }
 
-    /// Replaces the former time. Nil ends it. A set alarm keeps `ring`, and what that keeps, alive until the time.
+    /// Replaces the former time. Nil ends it. A set alarm keeps `ring`, and everything that `ring` captures, until the
+    /// time.
     func set(_ time: Duration?, ring: @escaping @Sendable () -> Void = {}) {
         let next = time.map { time in
             Task { [clock] in

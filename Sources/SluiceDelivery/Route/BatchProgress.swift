@@ -18,7 +18,7 @@ struct BatchProgress: Sendable {
     /// How often the next events were sent without a result.
     private var retries = 0
     private var partEvents = Int.max
-    /// Whether parts are small in search of a refused event. After it is found they may grow again.
+    /// Whether parts are small in search of a refused event. After it is found, they may grow.
     private var isSearching = false
 
     init(_ batch: Batch) {
@@ -133,7 +133,7 @@ struct BatchProgress: Sendable {
     /// Whether only deferred events are left.
     var isDeferred: Bool { unresolved.isEmpty && !deferred.isEmpty }
 
-    /// Makes the deferred events sendable again.
+    /// Ends the deferral: the deferred events can be sent now.
     mutating func resume() {
         unresolved += deferred
         deferred = []

@@ -25,21 +25,21 @@ struct BatchTable: Sendable {
     private var batches: [Batch.ID: Entry] = [:]
     /// Events of all batches that were taken so far.
     private(set) var taken = 0
-    /// Whether a worker is taking a batch from the store. Only one does at a time, so that its answer tells whether the store
-    /// has events for any worker.
+    /// Whether a worker is taking a batch from the store. Only one does at a time. Therefore its answer tells whether
+    /// the store has events for any worker.
     private(set) var isTaking = false
     /// Events without a verdict in all batches.
     private(set) var waiting = 0
 
     // MARK: Workers
 
-    /// Notes that a worker begins to take a batch.
+    /// Call this when a worker begins to take a batch.
     mutating func beginTake() { isTaking = true }
 
-    /// Notes that it got no batch.
+    /// Call this when the worker got no batch.
     mutating func foundNothing() { isTaking = false }
 
-    /// Notes the batch that a worker took, and is going to send.
+    /// Adds the batch that a worker took, and is going to send.
     mutating func took(_ batch: BatchProgress) {
         isTaking = false
         batches[batch.id] = Entry(start: taken, waiting: batch.waiting)
@@ -53,7 +53,7 @@ struct BatchTable: Sendable {
 
     mutating func settle(_ id: Batch.ID) { batches[id]?.phase = .settling }
 
-    /// Notes that `count` events of a batch have a final verdict, and that its worker can send the next part.
+    /// Counts events of a batch that have a final verdict. Its worker can send the next part.
     mutating func resolve(_ id: Batch.ID, _ count: Int) {
         batches[id]?.waiting -= count
         batches[id]?.resolved += count
@@ -61,7 +61,7 @@ struct BatchTable: Sendable {
         hold(id)
     }
 
-    /// Notes that a batch was removed from the store.
+    /// Removes a batch that the store has removed.
     ///
     /// - Returns: the number of its events without a verdict.
     @discardableResult
@@ -73,7 +73,7 @@ struct BatchTable: Sendable {
 
     // MARK: Deferred batches
 
-    /// Takes a batch away from its worker, which only has deferred events left.
+    /// Takes a batch away from its worker, because the batch only has deferred events left.
     mutating func deferBatch(_ batch: BatchProgress, _ deferral: (notBefore: Duration, until: Duration)) {
         batches[batch.id]?.phase = .deferred(batch, until: deferral.until, notBefore: deferral.notBefore)
     }
@@ -131,7 +131,7 @@ struct BatchTable: Sendable {
     /// Workers that have a batch or are taking one.
     var workers: Int { taking + batches.count - deferred.count }
 
-    /// Whether a worker is telling the store a result, so that the store may have removed its batch already.
+    /// Whether a worker is telling the store a result. The store may have removed its batch already.
     var isSettling: Bool { batches.values.contains { if case .settling = $0.phase { true } else { false } } }
 
     /// Events with a verdict, which the store still has.

@@ -47,7 +47,7 @@ struct RouteJournal: Sendable {
         ledger.recovered += count
     }
 
-    /// Counts dead letters that wait again.
+    /// Counts dead letters that were turned back into waiting events.
     mutating func replayed(_ count: Int) {
         ledger.waiting += count
         ledger.replayed += count

@@ -84,8 +84,8 @@ package final class RouteRuntime: Sendable {
         }
     }
 
-    /// Drains until nothing waits or `deadline` has passed, and closes the store. Returns by then, even if the transport
-    /// or the disk hangs.
+    /// Drains until nothing waits or `deadline` has passed, and closes the store. A transport that hangs doesn't delay
+    /// the return, and a disk that hangs delays it by up to twice ``grace``.
     package func shutdown(until deadline: Duration) async {
         // Entered here, because a deadline of zero closes the gate before the worker runs.
         if state.withLock({ $0.gate.enter() }) {
@@ -116,7 +116,7 @@ package final class RouteRuntime: Sendable {
     /// How long a use of the store may last after the deadline of a shutdown.
     private static let grace = Duration.milliseconds(100)
 
-    /// Ends delivery and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
+    /// Ends delivery, and closes the store when its last use has ended. Events without a verdict stay in the store.
     package func close() {
         // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
         update { state in
@@ -197,7 +197,7 @@ package final class RouteRuntime: Sendable {
         change { $0.expectSuspension(in: time, at: now) }
     }
 
-    /// Cancels the requests in flight. Their batches stay in the store, and are sent again by other workers.
+    /// Cancels the requests in flight. Their batches stay in the store, and other workers resend them.
     package func cancelSends() {
         change { $0.cancelledSends() }
         cancelTasks(replacedBy: [])

@@ -35,7 +35,7 @@ struct RouteState: Sendable {
 
     // MARK: Inputs
 
-    /// Counts an event that the store has accepted. `isLast` is whether it is the last one of those that were stored together.
+    /// Counts an event that the store has accepted. `isLast` is false if events that were stored with it follow.
     mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
         journal.ledger.waiting += 1
         waiters.noted()
@@ -93,7 +93,7 @@ struct RouteState: Sendable {
         journal.opened(backlog)
     }
 
-    /// Ends delivery, and closes the store as soon as nobody uses it. Events without a verdict stay in the store.
+    /// Ends delivery, and closes the store when its last use has ended. Events without a verdict stay in the store.
     mutating func close() {
         guard !isStopped else { return }
         gate.close()
@@ -107,7 +107,7 @@ struct RouteState: Sendable {
     }
 
     /// Ends the wait of a shutdown for a store that is still in use. On a busy machine, the thread that closes the store may
-    /// not have started yet: this one closes it then, and the next call ends the wait.
+    /// not have started yet. This call then closes the store, and the next call ends the wait.
     mutating func abandon() {
         guard isStopped else { return close() }
         guard gate.abandon() else { return }
@@ -185,7 +185,7 @@ struct RouteState: Sendable {
 
     // MARK: Taking
 
-    /// Notes the batch that a worker took at the gate.
+    /// Counts the batch that a worker took at the gate.
     ///
     /// - Returns: whether to send it; false if delivery was stopped.
     mutating func took(_ batch: Batch) -> Bool {
@@ -200,13 +200,13 @@ struct RouteState: Sendable {
         return !isStopped
     }
 
-    /// Notes that a worker doesn't send the part for which it has a permit. It still holds the batch.
+    /// Takes back a permit whose part the worker doesn't send. The worker still holds the batch.
     mutating func returnPermit(_ batch: Batch.ID) {
         batches.hold(batch)
         waiters.changed()
     }
 
-    /// Notes that the store gave a worker no batch.
+    /// Call this when the store gave a worker no batch.
     ///
     /// - Returns: the value of ``inputs`` if the worker must call ``compare(_:inputs:at:random:)``: something waits, and no
     ///   other thread can be the reason that the store has returned nothing. Until then, no other worker takes a batch.
@@ -289,7 +289,7 @@ struct RouteState: Sendable {
 
     private var mustDelete: Bool { !isStopped && waiters.wantDeletion }
 
-    /// Notes that a batch was deleted. The store could remove it if `isComplete`.
+    /// Counts a deleted batch. The store could remove it if `isComplete`.
     mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
         let count = batches.remove(batch)
         journal.deleted(count)
@@ -297,7 +297,7 @@ struct RouteState: Sendable {
         waiters.changed()
     }
 
-    /// Notes a batch that was taken in order to delete it.
+    /// Counts a batch that was taken in order to delete it.
     ///
     /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
     mutating func took(toDelete batch: Batch) -> Bool {

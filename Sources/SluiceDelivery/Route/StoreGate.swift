@@ -5,7 +5,7 @@ struct StoreGate: Sendable {
         case unopened, open
         /// The store must be closed when the last use has ended.
         case closing
-        /// Like `closing`, but nobody waits for it.
+        /// Like `closing`, but no caller waits for it.
         case abandoned
         case closed
     }

@@ -7,7 +7,7 @@ struct Waiters: Sendable {
             case deleted
             /// Delivery has ended, and the store is closed.
             case closed
-            /// A worker must look again.
+            /// The state has changed, and a worker must decide its next step.
             case changed
         }
 
@@ -24,12 +24,12 @@ struct Waiters: Sendable {
     /// Waiters to resume without the lock, each with its value.
     private(set) var ended: [(Waiter, Bool)] = []
 
-    /// Counts the changes, so that no worker begins to wait after it has missed one.
+    /// Counts the changes. A worker that has missed one since it decided to wait doesn't begin to wait.
     private(set) var inputs = 0
     /// When the workers are woken, if nothing wakes them before.
     private(set) var alarm: Duration?
 
-    /// Begins a wait, which ends at once if its event has happened already.
+    /// Begins a wait. It ends immediately if its event has happened already.
     ///
     /// - Parameters:
     ///   - waiter: the caller and its event.
@@ -99,7 +99,8 @@ struct Waiters: Sendable {
         ended += remove { $0.deadline.map { $0 <= now } ?? false }.map { ($0, false) }
     }
 
-    /// Notes that critical events were taken. They can have come after a flush, and overtake its events.
+    /// Moves the ends of flushes, because critical events were taken. They can come after a flush and overtake its
+    /// events.
     mutating func delayFlushes(by events: Int) {
         for index in waiting.indices {
             guard case .flushed(let target) = waiting[index].event, target < .max else { continue }

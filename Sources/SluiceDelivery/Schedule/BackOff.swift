@@ -123,8 +123,8 @@ struct BackOff: Sendable {
 
     // MARK: Times
 
-    /// When a batch is sent again that has only deferred events left: the time that the receiver asked for, and with a
-    /// back-off of its own on top.
+    /// When to resend a batch that has only deferred events left: `notBefore` is the time that the receiver asked for,
+    /// and `until` has a back-off of the batch on top.
     func deferral(_ batch: BatchProgress, at now: Duration, random: UInt64) -> (notBefore: Duration, until: Duration) {
         let notBefore = now + BackOff.floor(batch.deferral)
         let longest = policy.backOff * (1 << min(batch.deferrals, BackOff.maximumSpentRetries))

@@ -36,9 +36,10 @@ struct Conditions: Sendable {
         return self.connectivity == .unavailable ? .regained : .changed
     }
 
-    /// Starts no batch shortly before the system suspends the process, and shortly after. Nil calls that off.
+    /// Starts no batch shortly before the system suspends the process, and shortly after. Pass nil if you know that the
+    /// system won't suspend it.
     ///
-    /// - Returns: whether requests that were cancelled can be repeated now.
+    /// - Returns: whether you can repeat cancelled requests now.
     mutating func expectSuspension(in time: Duration?, at now: Duration) -> Bool {
         guard let time else {
             defer { (suspension, isSuspended) = (nil, false) }
@@ -50,7 +51,7 @@ struct Conditions: Sendable {
         return false
     }
 
-    /// Notes that requests are cancelled because of the suspension.
+    /// Call this when you cancel requests because of the suspension.
     mutating func cancelledSends() { isSuspended = true }
 
     // MARK: Decisions

@@ -96,7 +96,7 @@ struct DeliverySchedule: Sendable {
         if conditions.expectSuspension(in: time, at: now) { backOff.endBackOff() }
     }
 
-    /// Notes that requests are cancelled because of the suspension.
+    /// Call this when you cancel requests because of the suspension.
     mutating func cancelledSends() {
         conditions.cancelledSends()
     }
@@ -107,10 +107,10 @@ struct DeliverySchedule: Sendable {
         flushRequested()
     }
 
-    /// Notes that a worker took a batch. `critical` is the number of its critical events.
+    /// Counts a batch that a worker took. `critical` is the number of its critical events.
     mutating func took(_ events: Int, critical: Int = 0) { passes.took(events, critical: critical) }
 
-    /// Notes that the store returned nothing.
+    /// Call this when the store returned nothing.
     mutating func foundNothing() { passes.foundNothing() }
 
     /// The store has events that it can't return at present.

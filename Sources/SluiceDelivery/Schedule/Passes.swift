@@ -40,7 +40,7 @@ struct Passes: Sendable {
 
     // MARK: Inputs
 
-    /// Notes an event.
+    /// Counts an event that the store has accepted.
     ///
     /// - Parameters:
     ///   - priority: its priority.
@@ -78,8 +78,8 @@ struct Passes: Sendable {
         (self.count, self.interval, due) = (count, interval, nil)
     }
 
-    /// Notes that a worker took a batch. Critical events are taken first, even if they arrived after the pass began. They
-    /// would end it too early.
+    /// Counts a batch that a worker took. Critical events are taken first, even if they arrived after the pass began.
+    /// They would end it too early.
     mutating func took(_ events: Int, critical: Int) {
         switch pass {
         // A critical event can be taken before it is counted. The number of waiting events is too low until then.
@@ -90,13 +90,14 @@ struct Passes: Sendable {
         }
     }
 
-    /// Notes that the store returned nothing.
+    /// Call this when the store returned nothing.
     mutating func foundNothing() {
         if case .untilEmpty = pass { pass = nil }
     }
 
-    /// Notes that nothing waits. An event that arrives now has its whole interval before it. The pass goes on beside other
-    /// batches, so that events which arrive until they are resolved are sent as full batches.
+    /// Call this when nothing waits. An event that arrives now has its whole interval before it.
+    ///
+    /// The pass goes on while other batches are unresolved: events that arrive in this time are sent as full batches.
     mutating func nothingWaits(besideOthers: Bool) {
         (due, mustBegin) = (nil, false)
         if !besideOthers { pass = nil }

@@ -47,7 +47,7 @@ struct StoreWork: Sendable {
     var isNeeded: Bool { !rejected.isEmpty || mustReplay || mustSettle }
 }
 
-/// What a change of ``RouteState`` makes necessary: run it without the lock.
+/// The actions that follow from a change of ``RouteState``. Run them without the lock.
 struct Actions: Sendable {
     let waiters: [(Waiters.Waiter, Bool)]
     let diagnostics: [Diagnostic]
