@@ -1,5 +1,6 @@
 extension JSONLStore {
-    /// The failures that an event survives after ``JSONLStore/append(_:)`` has returned. You choose them for the whole store.
+    /// The failures that an event survives after ``JSONLStore/append(_:)`` has returned. You choose the level when you
+    /// create the store.
     public enum Durability: Sendable, Hashable {
         /// Nothing yet: events are written 64 KiB at a time, and when a batch is taken. A crash of the process loses the
         /// events that were not written; a shutdown doesn't.
