@@ -14,7 +14,7 @@ struct Batches {
 
     private var handedOut: [Batch.ID: [BatchPart]] = [:]
     private var lastBatch: UInt64 = 0
-    /// They were given up, and are tried again from time to time.
+    /// They were given up, and are retried from time to time.
     private var unreadable: [Segment] = []
     private var lastUnreadableAttempt: Duration = .zero
 
@@ -153,9 +153,9 @@ struct Batches {
         return Batch(id: lastBatch, events: events)
     }
 
-    /// Tries a segment again later that can't be read, or gives it up.
+    /// Postpones a segment that can't be read, or gives it up.
     ///
-    /// - Throws: the reason, if reading it must be tried again later.
+    /// - Throws: the reason, if the segment must be read later.
     private mutating func couldNotRead(
         _ segment: Segment, _ failure: SegmentReader.Failure, in stored: inout StoredFiles
     ) throws(SluiceError) {

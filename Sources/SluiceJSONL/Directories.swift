@@ -1,7 +1,9 @@
 internal import Sluice
 
-/// The directories of a store: the root, the one that this process writes to, those that it adopted from processes that
-/// have ended, and those of other processes.
+/// The directories of a store.
+///
+/// They are the root, the directory that this process writes to, the directories that it adopted from processes that
+/// have ended, and the directories of other processes.
 struct Directories {
     typealias Claim = (directory: InstanceDirectory, listing: InstanceDirectory.Listing)
 

@@ -87,8 +87,8 @@ final class InstanceDirectory {
         return lock
     }
 
-    /// Whether others have deleted the directory's contents, or closed its files. It is called before every write and checks
-    /// again after 1 ms.
+    /// Whether others have deleted the directory's contents, or closed its files. It is called before every write, and
+    /// repeats the check after 1 ms.
     ///
     /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished. Only
     /// a test's clock stands still between two writes, so the check is then made.

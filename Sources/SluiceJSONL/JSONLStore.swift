@@ -2,16 +2,87 @@ public import Sluice
 
 /// A store on disk: a directory of JSON Lines files that outlive the process. You can read them with `jq` and `grep`.
 ///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     JSONLStore(at: stateDirectory)
+///     StdoutTransport()
+/// }
+/// ```
+///
 /// By default an event survives the end of the process for any reason, `kill -9` included, as soon as ``append(_:)``
 /// returns; see ``Durability``. The next process that uses the directory delivers the events that are left in it. Several
-/// processes may share a directory: each has its own subdirectory.
+/// processes may share a directory: each has its own subdirectory. You choose the level when you create the store:
 ///
-/// When the store is full, it evicts dead letters first, then whole segments: those of the lowest priority first, the
-/// oldest first. It never evicts events that are being delivered or that have a higher priority than the incoming event.
-/// If that is not enough, the incoming event is refused.
+/// ```swift
+/// let store = JSONLStore(at: stateDirectory, durability: .interval(milliseconds: 500))
+/// ```
+///
+/// When the store is full, it evicts dead letters first, then whole segments: the lowest priority first, and within a
+/// priority the oldest first. It never evicts events that are being delivered or that have a higher priority than the
+/// incoming event. If that is not enough, the incoming event is refused. You can raise the capacity:
+///
+/// ```swift
+/// let large = JSONLStore(at: stateDirectory, capacity: 100 << 20)
+/// ```
+///
+/// Events that are too old are dropped. You can choose their age:
+///
+/// ```swift
+/// let brief = JSONLStore(at: stateDirectory, maximumAge: .seconds(7 * 86_400))
+/// ```
 ///
 /// Each line carries a CRC-32C. A damaged line is skipped and counted, never delivered. Rejected events are kept as dead
-/// letters in segments of their own.
+/// letters in segments of their own. You list, replay and discard them with your pipeline:
+///
+/// ```swift
+/// for letter in try await pipeline.deadLetters() { print(letter.reason) }
+/// ```
+///
+/// Replay them when the receiver accepts them. They then wait like new events:
+///
+/// ```swift
+/// try await pipeline.replayDeadLetters { $0.reason.contains("400") }
+/// ```
+///
+/// ## Levels of durability
+/// Choose ``Durability/buffered`` for the highest speed, if a crash may take some events:
+///
+/// ```swift
+/// let fast = JSONLStore(at: stateDirectory, durability: .buffered)
+/// ```
+///
+/// Choose ``Durability/full`` if a loss of power must take no event:
+///
+/// ```swift
+/// let safe = JSONLStore(at: stateDirectory, durability: .full)
+/// ```
+///
+/// ## Using a store without a pipeline
+/// A tool or a test can use a store of its own. Open it first. Then read the waiting events:
+///
+/// ```swift
+/// let inspected = JSONLStore(at: stateDirectory)
+/// try inspected.open()
+/// print(inspected.backlog.events)
+/// ```
+///
+/// You can wait until the drive has all events:
+///
+/// ```swift
+/// try inspected.synchronize(while: { !Task.isCancelled })
+/// ```
+///
+/// Close the store at the end. The next process delivers the events that are left:
+///
+/// ```swift
+/// inspected.close()
+/// ```
+///
+/// Pass the clocks and random numbers of your tests as an environment:
+///
+/// ```swift
+/// let repeatable = JSONLStore(at: stateDirectory, environment: PipelineEnvironment(random: { 7 }))
+/// ```
 public final class JSONLStore: Store {
     private let access: StateAccess
     private let synchronizer: Synchronizer
@@ -21,6 +92,10 @@ public final class JSONLStore: Store {
     private var configuration: Configuration { access.configuration }
 
     /// Creates a store. A pipeline opens it.
+    ///
+    /// ```swift
+    /// let store = JSONLStore(at: stateDirectory, maximumEventBytes: 65_536)
+    /// ```
     ///
     /// - Parameters:
     ///   - directory: the place for the events. If it is missing, it is created with its parents (0700). Otherwise it must
@@ -78,8 +153,10 @@ public final class JSONLStore: Store {
 
     // MARK: Store
 
-    /// Opens the store and takes over the events of earlier processes. It reads directories and dead letters, but no events,
-    /// except to count those that it must evict or expire immediately.
+    /// Opens the store and takes over the events of earlier processes. A pipeline calls this method for you.
+    ///
+    /// It reads directories and dead letters, but no events, except to count the events that it must evict or expire
+    /// immediately.
     ///
     /// It takes over three directories at a time, and the next ones when nothing waits.
     ///
@@ -101,10 +178,14 @@ public final class JSONLStore: Store {
 
     /// Writes one event to the end of its segment. You can call this method from any thread.
     ///
+    /// ```swift
+    /// try store.append(EventLine(Event(name: "Purchase")))
+    /// ```
+    ///
     /// - Throws: ``SluiceError/Code/storageFull`` if nothing may make room for the event.
     ///   ``SluiceError/Code/eventTooLarge`` or ``SluiceError/Code/malformedLine`` if the line is too long or isn't an object
     ///   on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The refused event
-    ///   is not stored, unless the file system doesn't even allow to remove it: then a later process may deliver it.
+    ///   is not stored. If the file system doesn't even allow its removal, a later process may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
         let stored = try prepare(line)
         // Read outside the lock, because reading the clock takes a considerable part of an append.
@@ -119,8 +200,13 @@ public final class JSONLStore: Store {
     /// Writes several events with one write for each segment, and with ``Durability/full`` one synchronization. A segment has up
     /// to 500 events of one priority.
     ///
-    /// If a write fails, each of its events is tried on its own. If the file system doesn't even allow to remove the part
-    /// that it has written, a later process may deliver some of them twice.
+    /// ```swift
+    /// let lines = try requests.map { try EventLine(Event(name: $0.path, time: $0.time)) }
+    /// let errors = store.append(contentsOf: lines)
+    /// ```
+    ///
+    /// If a write fails, each of its events is tried on its own. If the file system doesn't even allow the removal of
+    /// the part that it has written, a later process may deliver some of them twice.
     ///
     /// - Returns: the errors of the events that are not stored: see ``append(_:)``.
     public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
@@ -161,14 +247,18 @@ public final class JSONLStore: Store {
 
     /// Hands out the oldest segment of the highest priority as one batch, or several small ones together.
     ///
+    /// ```swift
+    /// while let batch = try store.nextBatch(BatchSize(events: 100, bytes: 1 << 20)) { try store.settle(batch.id) }
+    /// ```
+    ///
     /// Segments of one priority are joined, in their order, as long as all of their events fit into the requested size and
     /// into one full segment. The open segment is closed for that. Later segments get the requested size, between 20 and 500
     /// events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
-    ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again
-    ///   by the next call when nothing else waits, which delivery makes after the next event. If that succeeds, its events
-    ///   count as recovered and come after later ones.
+    ///   because it must not block later events. Its events then count as ``DropReason/unreadable``. The next call
+    ///   retries it when nothing else waits; delivery makes that call after the next event. If the retry succeeds, its
+    ///   events count as recovered and come after later ones.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try batchAccess.next(size)
     }
@@ -176,8 +266,8 @@ public final class JSONLStore: Store {
     /// Removes the batch's files.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be removed, or must stay because rejected events of the
-    ///   batch can't be written. Removing it is tried again. Its events are not handed out again in this process, but may
-    ///   be in a later one.
+    ///   batch can't be written. The store retries the removal. This process doesn't hand out its events a second time,
+    ///   but a later one may.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
         try batchAccess.settle(batch)
     }
@@ -200,10 +290,12 @@ public final class JSONLStore: Store {
         }
     }
 
-    /// Writes buffered events, and leaves all events to the next process.
+    /// Writes buffered events, and leaves all events to the next process. A pipeline calls this method when you shut it
+    /// down.
     ///
-    /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, so that a shutdown keeps its
-    /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(timeout:)`` does.
+    /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, because a shutdown must keep
+    /// its deadline. If you have more time, call ``synchronize(while:)`` before, as ``Pipeline/shutdown(timeout:)``
+    /// does.
     public func close() {
         deadLetterAccess.finish()
         if configuration.interval != nil { synchronizer.runBriefly() }
@@ -215,14 +307,18 @@ public final class JSONLStore: Store {
     /// Writes rejected events to a segment of dead letters, and synchronizes them if the durability promises anything for a
     /// loss of power.
     ///
-    /// If they can't be written, they are kept in memory and tried again, and the files with their events stay on
-    /// disk. An event that isn't in the batch, or is rejected a second time, is ignored.
+    /// If they can't be written, they are kept in memory until a retry succeeds, and the files with their events stay
+    /// on disk. An event that isn't in the batch, or is rejected a second time, is ignored.
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         deadLetterAccess.reject(letters, in: batch)
     }
 
-    /// Reads all dead letters, oldest first, including those of earlier processes. Damaged ones are removed,
+    /// Reads all dead letters, oldest first, including the letters of earlier processes. Damaged ones are removed,
     /// and counted as ``DropReason/corrupt``.
+    ///
+    /// ```swift
+    /// let letters = try store.deadLetters()
+    /// ```
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] {
@@ -231,11 +327,15 @@ public final class JSONLStore: Store {
 
     /// Appends the events of dead letters to the waiting events, and removes the dead letters.
     ///
+    /// ```swift
+    /// let count = try store.replayDeadLetters(Set(letters.map(\.id)))
+    /// ```
+    ///
     /// The capacity doesn't matter: a dead letter takes more room than its event. If the process ends in between, an event
     /// can wait and stay a dead letter.
     ///
-    /// - Returns: the number of events that wait again. Unknown ids are ignored. If an event can't be written, it and the
-    ///   remaining ones stay dead letters.
+    /// - Returns: the number of events that wait to be delivered. Unknown ids are ignored. If an event can't be
+    ///   written, it and the remaining ones stay dead letters.
     /// - Throws: ``SluiceError/Code/inputOutput`` if no event can be read or written.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try deadLetterAccess.replay(ids)
@@ -243,9 +343,13 @@ public final class JSONLStore: Store {
 
     /// Deletes dead letters.
     ///
+    /// ```swift
+    /// let count = try store.discardDeadLetters(Set(letters.map(\.id)))
+    /// ```
+    ///
     /// - Returns: the number of deleted dead letters. Unknown ids are ignored.
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. This is tried again, and the dead letters are
-    ///   not listed any more, but a later process may find them.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. The store retries this. The dead letters
+    ///   are not listed any more, but a later process may find them.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try deadLetterAccess.discard(ids)
     }
@@ -253,6 +357,10 @@ public final class JSONLStore: Store {
 
 extension DropReason {
     /// The file of the event can't be read at present. If it can be read later, the event counts as
-    /// ``RouteLedger/recovered`` and is delivered.
+    /// ``RouteLedger/recovered`` and is delivered. You find the count in the ledger:
+    ///
+    /// ```swift
+    /// for route in pipeline.ledger.routes { print(route.dropped[.unreadable] ?? 0) }
+    /// ```
     public static let unreadable = DropReason(rawValue: "unreadable")
 }

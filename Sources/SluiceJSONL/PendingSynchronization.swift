@@ -49,8 +49,8 @@ struct PendingSynchronization {
     /// The files and directories, the oldest change first.
     var work: [Item] { items.values.sorted { $0.version < $1.version } }
 
-    /// Marks an item as safe, unless it has changed since it was taken. A file whose synchronization failed is not tried
-    /// again: the system may have dropped the bytes and would report a success.
+    /// Marks an item as safe, unless it has changed since it was taken. A file whose synchronization failed is not
+    /// retried: the system may have dropped the bytes and would report a success.
     mutating func finish(_ item: Item, hasFailed: Bool) {
         // mutant: finish-changed-synchronization
         let isDone = hasFailed ? !item.isDirectory : items[item.path]?.version == item.version

@@ -111,7 +111,7 @@ struct SegmentIndex {
         }
     }
 
-    /// Adds a segment again that was given up. Its events were reported as lost, so they are counted when it is read.
+    /// Takes back a segment that was given up. Its events were reported as lost, so they are counted when it is read.
     mutating func insertUnread(_ segment: Segment) {
         segment.count = nil
         segment.eventBytes = 0
@@ -146,7 +146,7 @@ struct SegmentIndex {
         segment.condition = .handedOut
     }
 
-    /// Lets a segment wait again that could not be read, or doesn't fit into a batch.
+    /// Returns a segment to the waiting ones, because it could not be read or doesn't fit into a batch.
     mutating func takeBack(_ segment: Segment) {
         queues[segment.lane.rawValue].waitingBytes += segment.fileBytes
         segment.condition = .waiting

@@ -115,7 +115,7 @@ struct StoreState {
         try appenders.append(line, lane, at: now, &stored)
     }
 
-    /// Appends lines, and returns the errors of those that are refused, by their indices.
+    /// Appends lines, and returns the errors of the refused ones, by their indices.
     mutating func append(_ entries: [Appenders.Entry]) -> [Int: SluiceError] {
         appenders.append(entries, isLimited: true, at: configuration.now, &stored)
     }

@@ -44,7 +44,7 @@ extension StoredFiles {
         }
     }
 
-    /// The letters in a segment, or those that are not in a file yet.
+    /// The letters in a segment, or the letters that are not in a file yet.
     func existingLetters(in segment: Segment?) -> Set<DeadLetter.ID> {
         guard let segment else { return Set(deadLetters.pending.map(\.letter.id)) }
         return segment.condition == .waiting ? Set((segment.letters ?? []).map(\.id)) : []

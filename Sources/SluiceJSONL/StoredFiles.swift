@@ -86,7 +86,7 @@ struct StoredFiles {
         return segment.created < limit && segment.condition == .waiting && segment.hasPlausibleAge
     }
 
-    /// The next segment of a lane to deliver. Expires those before it.
+    /// The next segment of a lane to deliver. Expires the segments before it.
     mutating func oldestWaiting(_ lane: Lane) -> Segment? {
         while let segment = index.firstWaiting(lane) {
             guard isExpired(segment) else { return segment }
@@ -176,7 +176,7 @@ struct StoredFiles {
         for directory in directories { clearAway(directory) }
     }
 
-    /// Tries again to remove adopted directories without events. Returns whether there is one less.
+    /// Retries the removal of adopted directories without events. Returns whether there is one less.
     mutating func clearAgain() -> Bool {
         let before = uncleared.count
         if before > 0 { removeUnremoved() }

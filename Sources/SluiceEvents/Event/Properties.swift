@@ -22,6 +22,12 @@ public struct Property: Sendable, Hashable {
 ///
 /// Values are sanitized when you add them (see ``Sanitization``), so they can always be written as JSON, and no nesting is
 /// deep enough to exhaust the stack. If you give a name twice, the later value is used, and the event counts as sanitized.
+///
+/// ```swift
+/// var purchase: Properties = ["sku": "A-7", "amount": 12.5]
+/// purchase["coupon"] = "SPRING"
+/// for property in purchase { print(property.name, property.value) }
+/// ```
 public struct Properties: Sendable {
     @usableFromInline var storage: PropertyStorage
 
@@ -56,7 +62,7 @@ public struct Properties: Sendable {
 
     // The names are AnyHashable, to which Swift converts strings as the last resort. With String, a literal with variables
     // would be a dictionary instead of a PropertyLiteral: it has no order, and ends the process on a name given twice.
-    /// Creates a list from a dictionary, sorted by name, so that equal dictionaries result in equal JSON.
+    /// Creates a list from a dictionary, sorted by name: equal dictionaries result in equal JSON.
     ///
     /// ```swift
     /// let category = ["category": "music"]
@@ -102,6 +108,10 @@ public struct Properties: Sendable {
 
     /// Adds the properties of `others`. Names that are in both lists get the value of `others`.
     ///
+    /// ```swift
+    /// purchase.merge(["amount": 10, "coupon": nil])
+    /// ```
+    ///
     /// - Complexity: O(count × others.count).
     public mutating func merge(_ others: Properties) {
         storage.merge(others.storage)
@@ -127,6 +137,10 @@ public struct Properties: Sendable {
     }
 
     /// Adds the properties of `others` whose names aren't in this list. Existing values are kept.
+    ///
+    /// ```swift
+    /// purchase.addDefaults(["currency": "EUR"])
+    /// ```
     ///
     /// - Complexity: O(count × others.count).
     public mutating func addDefaults(_ others: Properties) {

@@ -4,7 +4,7 @@ struct PropertyStorage: Sendable {
     // Pairs instead of Property, so that the array of a dictionary literal is used without a copy.
     @usableFromInline typealias Pair = (String, PropertyValue)
 
-    /// All pairs except those of ``block``.
+    /// All pairs except the pairs of ``block``.
     @usableFromInline private(set) var pairs: [Pair]
     /// Pairs that other lists share.
     @usableFromInline private(set) var block: SharedProperties?
@@ -158,7 +158,7 @@ struct PropertyStorage: Sendable {
         return !pairs.contains { block.index(of: $0.0, isASCII: isASCII) != nil }
     }
 
-    /// Replaces the block by its pairs, so that they can be changed.
+    /// Replaces the block by its pairs, which can then be changed.
     private mutating func copyOutBlock() {
         guard let block else { return }
         pairs.insert(contentsOf: block.pairs, at: blockStart)

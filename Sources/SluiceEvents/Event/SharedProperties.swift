@@ -1,4 +1,4 @@
-/// Properties that many events share, such as those that a plugin adds to every event, with their JSON.
+/// Properties that many events share, such as the ones that a plugin adds to every event, with their JSON.
 ///
 /// A list refers to them as its `block`: it copies one reference instead of twenty pairs, and writes ready bytes instead of
 /// twenty values. Before a property of the block is changed, the list copies the pairs.

@@ -1,6 +1,6 @@
 /// The scalars of JSON, in memory that grows up to a limit. ``JSONWriter`` adds the structure.
 ///
-/// A buffer writes what it is given: commas and braces are up to the caller. Once the limit is reached, it drops everything.
+/// A buffer adds nothing: commas and braces are up to the caller. Once the limit is reached, it drops everything.
 struct JSONBuffer: ~Copyable, @unchecked Sendable {
     // @unchecked: pointers aren't Sendable, and only the buffer uses their memory as long as it exists.
     //

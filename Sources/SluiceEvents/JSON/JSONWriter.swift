@@ -13,7 +13,7 @@
 /// A writer can't be copied. Its ``bytes`` can.
 public struct JSONWriter: ~Copyable, Sendable {
     private var buffer: JSONBuffer
-    /// Whether a date is marked, so that ``JSONReader`` recognizes it.
+    /// Whether a date is marked for ``JSONReader``, which then recognizes it.
     private let marksDates: Bool
 
     /// Creates an empty writer.
@@ -69,12 +69,16 @@ public struct JSONWriter: ~Copyable, Sendable {
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { buffer.withBytes(body) }
 
     /// Writes JSON as it is, such as `null` or the parts of a stream between objects.
+    ///
+    /// ```swift
+    /// writer.raw("null")
+    /// ```
     @inline(__always)
     public mutating func raw(_ text: StaticString) {
         buffer.append(text)
     }
 
-    /// Writes bytes that are JSON, such as those of an ``EventLine``.
+    /// Writes bytes that are JSON, such as the bytes of an ``EventLine``.
     public mutating func raw(_ source: some Collection<UInt8>) {
         let isDone: Void? = source.withContiguousStorageIfAvailable { buffer.append(UnsafeRawBufferPointer($0)) }
         if isDone == nil { Array(source).withUnsafeBytes { buffer.append($0) } }

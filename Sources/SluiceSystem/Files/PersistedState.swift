@@ -72,6 +72,11 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     /// Creates a state, which is read later.
     ///
+    /// ```swift
+    /// let state = PersistedState(
+    ///     "launch-count", in: .file(stateDirectory), initial: LaunchCount.Count(), report: log)
+    /// ```
+    ///
     /// - Parameters:
     ///   - item: The name under which the state is kept, such as `launch-count`: letters, digits and hyphens. Choose one
     ///     that no other plugin has.
@@ -92,6 +97,10 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     }
 
     /// Whether the state is kept for the next launch: false with ``Persistence/memory``.
+    ///
+    /// ```swift
+    /// if !state.isPersistent { log("the launches are counted from 0") }
+    /// ```
     public var isPersistent: Bool { !places.isEmpty }
 
     // MARK: Reading
@@ -99,18 +108,30 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// Reads the stored state. Call this in your plugin's `Processor.prepare()`. A second call
     /// doesn't read it.
     ///
+    /// ```swift
+    /// try state.load()
+    /// ```
+    ///
     /// - Throws: ``SluiceError/Code/otherVersion`` for a version that `Value` can't read, and an error of a place that
     ///   can't be read now. The stored state then stays as it is, changes are made in memory only, and a later call
-    ///   tries again.
+    ///   retries it.
     public func load() throws(SluiceError) {
         memory.withLock { $0.isFinished = false }
         try loadOnce()
     }
 
     /// The value in memory: the initial one while the stored one can't be read.
+    ///
+    /// ```swift
+    /// let launches = state.value.launches
+    /// ```
     public var value: Value { read { $0 } }
 
     /// Reads a part of the value in memory, without copying all of it.
+    ///
+    /// ```swift
+    /// let launches = state.read(\.launches)
+    /// ```
     ///
     /// - Parameter body: Reads the value. It is called with a lock held, so it must not use this state.
     /// - Returns: The result of `body`.
@@ -182,6 +203,10 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     /// Changes the value in memory, and writes it soon, on another thread.
     ///
+    /// ```swift
+    /// state.update { $0.launches += 1 }
+    /// ```
+    ///
     /// After ``finish()``, it is written before this method returns, because no later write may happen. A failure is
     /// reported.
     ///
@@ -200,6 +225,10 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     /// Changes the value in memory, and writes it before this method returns.
     ///
+    /// ```swift
+    /// try state.save { $0.launches = 0 }
+    /// ```
+    ///
     /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
     /// - Throws: An error of a place. The change stays in memory, and the next write includes it.
     public func save(_ body: (inout Value) -> Void) throws(SluiceError) {
@@ -209,6 +238,10 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     /// Does the same as ``save(_:)``, and reports a failure instead of throwing it. Of several failures in a row, only the
     /// first one is reported.
+    ///
+    /// ```swift
+    /// if !state.saveOrReport({ $0.launches = 0 }) { log("the next write includes the change") }
+    /// ```
     ///
     /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
     /// - Returns: Whether the value is stored.
@@ -230,6 +263,10 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     /// Returns when everything that was changed before this call is stored, or its failure is reported. Call this in your
     /// plugin's `Processor.finish()`. A write that failed before is tried once more.
+    ///
+    /// ```swift
+    /// await state.finish()
+    /// ```
     public func finish() async {
         var next = memory.withLock { memory in
             memory.isFinished = true

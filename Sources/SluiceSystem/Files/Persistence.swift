@@ -44,7 +44,11 @@ public struct Persistence: Sendable {
     /// The first place counts. The others are read if it is lost or damaged.
     package let places: [Place]
 
-    /// Keeps nothing: the next launch starts from the beginning.
+    /// Keeps nothing: the next launch starts from the beginning. Use it in tests:
+    ///
+    /// ```swift
+    /// let identity = Identity(persistedIn: .memory)
+    /// ```
     public static let memory = Persistence(places: [])
 
     /// Keeps each plugin's state in a small file in a directory, such as `identity.json`.
@@ -56,6 +60,10 @@ public struct Persistence: Sendable {
     /// state isn't bound to a device: exclude the directory from backups if another device must not get the same
     /// anonymous id.
     ///
+    /// ```swift
+    /// let identity = Identity(persistedIn: .file(stateDirectory))
+    /// ```
+    ///
     /// - Parameter directory: The path of a directory, which is created if it is missing.
     /// - Returns: The place, which several plugins can share.
     public static func file(_ directory: String) -> Persistence {
@@ -63,6 +71,19 @@ public struct Persistence: Sendable {
     }
 
     /// Keeps state in a place of your own, such as a database.
+    ///
+    /// ```swift
+    /// let folder = URL(fileURLWithPath: stateDirectory)
+    /// let place = Persistence(
+    ///     named: "the folder",
+    ///     read: { item in
+    ///         let file = folder.appendingPathComponent(item)
+    ///         return FileManager.default.fileExists(atPath: file.path) ? [UInt8](try Data(contentsOf: file)) : nil
+    ///     },
+    ///     write: { item, bytes in
+    ///         try Data(bytes).write(to: folder.appendingPathComponent(item), options: .atomic)
+    ///     })
+    /// ```
     ///
     /// The closures are called on any thread, one at a time for each plugin, and without a lock. They may read the plugin;
     /// a change of its state throws ``SluiceError/Code/invalidArgument``, or is reported.
@@ -88,6 +109,11 @@ public struct Persistence: Sendable {
 
     /// Adds a backup. Writes go to both places; reads use the backup if this place is empty or damaged. Where the two
     /// differ, this place counts.
+    ///
+    /// ```swift
+    /// let both = Persistence.file(stateDirectory).backedUp(by: .file(queueDirectory))
+    /// let identity = Identity(persistedIn: both)
+    /// ```
     ///
     /// - Parameter other: The second place.
     /// - Returns: Both places together.

@@ -3,6 +3,10 @@ import SluiceLibC
 
 extension Timestamp {
     /// The wall time of the system. A pipeline has clocks of its own, which tests replace: see ``PipelineEnvironment``.
+    ///
+    /// ```swift
+    /// let yesterday = Timestamp(milliseconds: Timestamp.now.milliseconds - 86_400_000)
+    /// ```
     public static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

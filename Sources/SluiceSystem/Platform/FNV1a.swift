@@ -1,9 +1,9 @@
 /// The hash FNV-1a with 64 bits. It is the same in every process and on every machine, and detects accidents, not forgeries.
 package struct FNV1a: Sendable {
-    /// The hash of what was added.
+    /// The hash of the added bytes and words.
     package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    /// Creates the hash of nothing.
+    /// Creates the hash of no bytes.
     package init() {}
 
     /// Creates the hash of bytes.

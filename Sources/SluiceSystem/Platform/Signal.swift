@@ -1,9 +1,14 @@
 /// A lifecycle or network change that you report to a pipeline: `pipeline.signal(.didEnterBackground)`.
 ///
 /// Adapters for UIKit, AppKit and processes make signals from notifications; you can also make them yourself. Report
-/// the signals of one pipeline one after the other, for example from the main thread.
+/// the signals of one pipeline one after the other, for example from the main thread:
 ///
-/// A plugin compares signals, and ignores those that it doesn't know. More can be added in a minor version:
+/// ```swift
+/// pipeline.signal(.didEnterBackground)
+/// pipeline.signal(.connectivity(.unavailable))
+/// ```
+///
+/// A plugin compares signals, and ignores unknown ones. A minor version can add more:
 ///
 /// ```swift
 /// func update(for signal: Signal) {
@@ -20,7 +25,11 @@ public struct Signal: Sendable, Hashable {
 
     package let kind: Kind
 
-    /// The process has started.
+    /// The process has started. Report it first:
+    ///
+    /// ```swift
+    /// pipeline.signal(.launched(.foreground))
+    /// ```
     public static func launched(_ launch: Launch) -> Signal { Signal(kind: .launched(launch)) }
 
     /// The app is about to be interrupted, perhaps only by a notification or the app switcher.
@@ -36,6 +45,10 @@ public struct Signal: Sendable, Hashable {
     public static let willTerminate = Signal(kind: .willTerminate)
 
     /// The network has changed.
+    ///
+    /// ```swift
+    /// pipeline.signal(.connectivity(.metered))
+    /// ```
     public static func connectivity(_ connectivity: Connectivity) -> Signal {
         Signal(kind: .connectivity(connectivity))
     }

@@ -98,7 +98,7 @@ package enum CurrentProcess {
     // Computed, because other modules would check a stored property for exclusive access in spite of the attribute.
     package static var id: Int32 { cachedID }
 
-    /// Protects what only the child of a `fork` changes in the objects of its parent.
+    /// Protects the changes that the child of a `fork` makes to objects of its parent.
     ///
     /// Each child has a lock of its own. At the time of the fork, another thread of the parent may hold any lock that the
     /// child inherits, and the child would wait for it without end.

@@ -30,7 +30,7 @@ extension Task where Success == Void, Failure == Never {
     /// Starts a task on a thread of its own, for work that can block. Before macOS 15 and iOS 18, and without
     /// `hasThreads`, it runs on the shared threads of Swift concurrency.
     ///
-    /// The task is detached, so that it doesn't keep the task-locals of the code that starts it.
+    /// The task is detached, because it must not keep the task-locals of the code that starts it.
     @discardableResult
     package static func onOwnThread(
         priority: TaskPriority? = nil, hasThreads: Bool = true, _ body: @escaping @Sendable () async -> Void

@@ -4,6 +4,18 @@ public import SluiceEvents
 ///
 /// Use ``PipelineEnvironment/systemTime`` in production and `VirtualTime` of SluiceTesting in tests.
 ///
+/// ```swift
+/// /// The clocks of the system, with a wall clock that is an hour fast.
+/// struct FastClock: TimeSource {
+///     let system = PipelineEnvironment.systemTime
+///
+///     func wallTime() -> Timestamp { Timestamp(milliseconds: system.wallTime().milliseconds + 3_600_000) }
+///     func suspendingTime() -> Duration { system.suspendingTime() }
+///     func continuousTime() -> Duration { system.continuousTime() }
+///     func sleep(until deadline: Duration) async throws { try await system.sleep(until: deadline) }
+/// }
+/// ```
+///
 /// ## Conforming
 /// - Allow calls from any thread.
 /// - Never let a monotonic clock go backwards. Its origin is yours to choose.
@@ -25,7 +37,15 @@ public protocol TimeSource: Sendable {
 
 /// The sources of time and randomness of a pipeline.
 ///
-/// The default is the operating system. Pass your own in tests, so that every run is the same.
+/// The default is the operating system. Pass your own in tests, and every run is the same:
+///
+/// ```swift
+/// let repeatable = PipelineEnvironment(time: FastClock(), random: { 7 })
+/// let pipeline = try Pipeline(environment: repeatable) {
+///     MemoryStore()
+///     StdoutTransport()
+/// }
+/// ```
 public struct PipelineEnvironment: Sendable {
     /// The clocks of events and of delivery.
     public var time: any TimeSource
@@ -44,6 +64,10 @@ public struct PipelineEnvironment: Sendable {
 
     /// Creates an environment, by default that of the operating system.
     ///
+    /// ```swift
+    /// let environment = PipelineEnvironment(time: FastClock())
+    /// ```
+    ///
     /// - Parameters:
     ///   - time: The clocks of events and of delivery.
     ///   - random: Returns 64 uniformly distributed bits; nil for the random numbers of the operating system.
@@ -55,6 +79,10 @@ public struct PipelineEnvironment: Sendable {
     }
 
     /// The clocks of the operating system. The monotonic ones start at their first use.
+    ///
+    /// ```swift
+    /// let start = PipelineEnvironment.systemTime.continuousTime()
+    /// ```
     public static let systemTime: any TimeSource = SystemTime()
 
     /// The secure random number generator of the operating system. Each call is a system call on Linux.
