@@ -21,12 +21,12 @@ struct RandomHost {
         device = try Pipeline(environment: environment) { [identity, screens, recorder] in
             identity
             screens
-            recorder
+            RecorderStage(recorder: recorder)
             RecorderStore(recorder: recorder)
             ScriptedTransport()
         }
         server = try Pipeline(environment: environment) { [recorder] in
-            recorder
+            RecorderStage(recorder: recorder)
             RecorderStore(recorder: recorder)
             ScriptedTransport()
         }
@@ -112,7 +112,7 @@ struct RandomHost {
 }
 
 /// Keeps the events and their lines, in order.
-final class Recorder: Processor {
+final class Recorder: Sendable {
     private struct State {
         var passed: [Event] = []
         var stored: [StoredEvent] = []
@@ -121,10 +121,7 @@ final class Recorder: Processor {
 
     private let state = Locked(State())
 
-    func process(_ event: inout Event) -> Disposition {
-        state.withLock { $0.passed.append(event) }
-        return .keep
-    }
+    func pass(_ event: Event) { state.withLock { $0.passed.append(event) } }
 
     func store(_ line: EventLine) {
         state.withLock { state in
@@ -143,6 +140,16 @@ final class Recorder: Processor {
             state.next += 1
             return state.stored[state.next - 1]
         }
+    }
+}
+
+/// Hands every event to the recorder.
+struct RecorderStage: Processor {
+    let recorder: Recorder
+
+    func process(_ event: inout Event) -> Disposition {
+        recorder.pass(event)
+        return .keep
     }
 }
 
