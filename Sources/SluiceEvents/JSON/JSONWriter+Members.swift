@@ -11,11 +11,6 @@ extension JSONWriter {
 
     /// Writes an array.
     ///
-    /// ```swift
-    /// var writer = JSONWriter()
-    /// writer.array(["A-7", "B-8"]) { $0.string($1) }
-    /// ```
-    ///
     /// - Parameters:
     ///   - elements: The elements, in order.
     ///   - write: Writes exactly one value for each element.
@@ -66,10 +61,6 @@ extension JSONWriter {
     }
 
     /// Writes a member with an object.
-    ///
-    /// ```swift
-    /// writer.object { $0.object("user") { $0["id"] = "42" } }
-    /// ```
     ///
     /// - Parameters:
     ///   - name: The member's name.

@@ -7,7 +7,7 @@ enum PlainJSON {
     /// Writes a pair with its comma and colon.
     @inline(__always)
     static func write(
-        _ pair: UnsafePointer<PropertyStorage.Pair>, to target: UnsafeMutableRawPointer, _ room: Int, isFirst: Bool
+        _ pair: UnsafePointer<Properties.Pair>, to target: UnsafeMutableRawPointer, _ room: Int, isFirst: Bool
     ) -> Int? {
         guard let name = write(pair.pointee.0, to: target, room, comma: !isFirst, colon: true),
             let value = write(pair.pointee.1, to: target + name, room - name)
