@@ -4,18 +4,18 @@ import PackageDescription
 /// The core and every plugin: each a folder under Sources, each a product of its own.
 let libraries: [Target] = [
     .target(name: "SluiceEvents"),
-    .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem"]),
-    .target(name: "SluiceAutoProperties", dependencies: ["Sluice"]),
+    .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem", "SluiceDelivery"]),
+    .target(name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceLibC"]),
     .target(name: "SluiceIdentity", dependencies: ["Sluice"]),
     .target(name: "SluiceAdvertising", dependencies: ["SluiceIdentity"]),
     .target(name: "SluiceDuration", dependencies: ["Sluice"]),
-    .target(name: "SluiceLifecycle", dependencies: ["Sluice"]),
+    .target(name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceLibC"]),
     .target(name: "SluicePassiveLaunch", dependencies: ["Sluice"]),
     .target(name: "SluiceFilters", dependencies: ["Sluice"]),
     .target(name: "SluiceMemory", dependencies: ["Sluice"]),
-    .target(name: "SluiceJSONL", dependencies: ["Sluice", "CSluiceJSONL"]),
-    .target(name: "SluiceStdout", dependencies: ["Sluice"]),
-    .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl"]),
+    .target(name: "SluiceJSONL", dependencies: ["Sluice", "CSluiceJSONL", "SluiceLibC"]),
+    .target(name: "SluiceStdout", dependencies: ["Sluice", "SluiceLibC"]),
+    .target(name: "SluiceHTTP", dependencies: ["Sluice", "CSluiceCurl", "SluiceLibC"]),
     .target(
         name: "SluiceFoundation",
         dependencies: ["Sluice", "SluiceAutoProperties", "SluiceJSONL", "SluiceHTTP"]),
@@ -24,7 +24,9 @@ let libraries: [Target] = [
 
 /// Code that the libraries share or need from C; not for hosts.
 let internals: [Target] = [
-    .target(name: "SluiceSystem", dependencies: ["SluiceEvents"]),
+    .target(name: "SluiceLibC"),
+    .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"]),
+    .target(name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem"]),
     .target(name: "CSluiceJSONL"),
     .target(name: "CSluiceCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
 ]
@@ -85,12 +87,13 @@ let tests: [Target] = [
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
         path: "Tests/Wire/Requests"),
     .target(
-        name: "TestSupport", dependencies: ["Sluice", "SluiceMemory", "SluiceTesting"],
+        name: "TestSupport", dependencies: ["Sluice", "SluiceLibC", "SluiceMemory", "SluiceTesting"],
         path: "Tests/TestSupport"),
     .testTarget(
         name: "SluiceTests",
         dependencies: [
-            "Sluice", "SluiceEvents", "SluiceSystem", "SluiceMemory", "SluiceStdout", "SluiceTesting", "TestSupport",
+            "Sluice", "SluiceEvents", "SluiceSystem", "SluiceDelivery", "SluiceMemory", "SluiceStdout", "SluiceTesting",
+            "TestSupport",
         ]),
     .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting", "SluiceMemory", "SluiceStdout"]),
     .testTarget(name: "SluiceJSONLTests", dependencies: ["SluiceJSONL", "SluiceTesting", "TestSupport"]),

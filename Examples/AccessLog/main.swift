@@ -70,7 +70,7 @@ while let line = readLine(of: input) {
 }
 if ferror(input) != 0 { say("AccessLog: \(file) could not be read to its end\n") }
 await pipeline.flush()
-let ledger = await pipeline.shutdown(deadline: .seconds(options.deadline))
+let ledger = await pipeline.shutdown(timeout: .seconds(options.deadline))
 let route = ledger.routes[0]
 say(
     """

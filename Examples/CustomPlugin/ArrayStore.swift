@@ -8,7 +8,7 @@ final class ArrayStore: Store {
     nonisolated(unsafe) private var waiting: [EventLine] = []
     nonisolated(unsafe) private var taken: [Batch.ID: [EventLine]] = [:]
 
-    func open(_ observer: StoreObserver) throws(SluiceError) {
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         lock.lock()
         defer { lock.unlock() }
         guard !isOpen else { throw SluiceError(.invalidPipeline, "this ArrayStore is in use already") }
@@ -22,9 +22,9 @@ final class ArrayStore: Store {
         waiting.append(line)
     }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         lock.withLock {
-            guard let highest = waiting.map(\.priority).max(), highest >= priority else { return nil }
+            guard let highest = waiting.map(\.priority).max() else { return nil }
             let events = Array(waiting.filter { $0.priority == highest }.prefix(size.events))
             waiting.removeAll(where: events.contains)
             let batch = Batch(id: .random(in: 0 ... .max), events: events)

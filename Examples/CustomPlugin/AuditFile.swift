@@ -10,7 +10,7 @@ actor AuditFile: Transport {
     }
 
     /// Checks the file while the pipeline is built, so that you see a wrong path immediately.
-    nonisolated func open() throws(SluiceError) {
+    nonisolated func open(_ observer: TransportObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         do {
             if !FileManager.default.fileExists(atPath: url.path) { try Data().write(to: url) }
             try FileHandle(forWritingTo: url).close()
@@ -29,7 +29,7 @@ actor AuditFile: Transport {
                 return .accepted
             } catch {
                 // Another version has stored this line. The receiver never saw it, so this is no refusal.
-                return .unsendable("the stored line can't be read: \(error.code.rawValue)")
+                return .unsendable(reason: "the stored line can't be read: \(error.code.rawValue)")
             }
         }
         let file = try FileHandle(forWritingTo: url)

@@ -3,8 +3,8 @@ import Sluice
 
 /// Holds events back while the host is busy, and marks where they continue.
 ///
-/// A processor with state of its own, which holds, forwards and inserts events. It works in several pipelines at the same
-/// time: the context knows where each event belongs.
+/// A processor with state of its own, which holds, forwards and inserts events. They continue below its line, in the chain
+/// that it stands in.
 final class BurstGate: Processor {
     let context = PluginContext()
 
@@ -21,7 +21,7 @@ final class BurstGate: Processor {
             guard isClosed else { return .keep }
             guard waiting.count < BurstGate.capacity else { return .drop(.burst) }
             waiting.append(copy)
-            return .hold
+            return context.hold(copy)
         }
     }
 

@@ -1,6 +1,7 @@
 // The shorter pieces of code in README.md and Docs. A test compares them, so the pages contain only code that compiles.
 
 import SluiceAutoProperties
+import SluiceDuration
 import SluiceFilters
 import SluiceHTTP
 import SluiceIdentity
@@ -61,6 +62,15 @@ enum Guides {
         pipeline.track("Search", shared + ["page": 2])
         let length = shared["query"]?.string?.count
         return length
+    }
+
+    static func otherLists(_ timers: DurationTimer, shared: Properties) {
+        timers.end("Search", .init(shared + ["page": 2]))
+    }
+
+    static func dictionaries(_ pipeline: Pipeline) {
+        let counts = ["shoes": 3, "hats": 1]
+        pipeline.track("Cart", counts)
     }
 
     static func typedEvents(_ pipeline: Pipeline) {
@@ -141,9 +151,9 @@ enum Guides {
     }
 
     static func shutdown(_ pipeline: Pipeline) async {
-        let ledger = await pipeline.shutdown(deadline: .seconds(3))
+        let ledger = await pipeline.shutdown(timeout: .seconds(3))
         for route in ledger.routes where route.waiting > 0 {
-            print("\(route.name): \(route.waiting) events wait (\(route.lastFailure ?? "no failure"))")
+            print("\(route.name): \(route.waiting) events wait (\(route.attempts.lastFailure ?? "no failure"))")
         }
     }
 
@@ -183,7 +193,7 @@ enum Guides {
                 HTTPTransport(to: "https://errors.example/events", format: .ndjson)
             }
         }
-        pipeline.setFlushInterval(.seconds(300))
+        pipeline.setFlush(interval: .seconds(300))
     }
 
     static func deadLetters(_ pipeline: Pipeline) async throws {
@@ -191,16 +201,16 @@ enum Guides {
             print("\(letter.date): \(try letter.event().name): \(letter.reason)")
         }
         // You have repaired the server: send its events again.
-        try await pipeline.replay(route: "analytics") { $0.reason.contains("HTTP 400") }
+        try await pipeline.replayDeadLetters(route: "analytics") { $0.reason.contains("HTTP 400") }
         // You don't need the others any more.
-        try await pipeline.discard()
+        try await pipeline.discardDeadLetters { _ in true }
     }
 
     static func pause(_ pipeline: Pipeline) async {
         pipeline.pauseDelivery()
         pipeline.track("Purchase")  // It is stored.
         pipeline.resumeDelivery()
-        await pipeline.deleteAll()  // The user has withdrawn consent.
+        await pipeline.deleteWaitingEvents()  // The user has withdrawn consent.
     }
 
     // MARK: Testing.md

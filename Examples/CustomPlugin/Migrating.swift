@@ -22,7 +22,7 @@ enum Migrating {
         }
         pipeline.track("Search", ["query": query, "results": results.count])
         try identity.login(user, ["plan": plan])
-        try identity.join("company", "acme", ["seats": seats])
+        try identity.join(group: "acme", ofType: "company", ["seats": seats])
         screens.show("Product", ["sku": "A-7"])
         await pipeline.flush()
         try identity.reset()
@@ -47,7 +47,7 @@ enum Migrating {
         pipeline.track("Search", ["query": query, "results": results.count])
         try identity.login(user, ["plan": plan])
         auto.register(["tier": tier])
-        try identity.join("company", "acme", ["seats": seats])
+        try identity.join(group: "acme", ofType: "company", ["seats": seats])
         screens.show("Product", ["sku": "A-7"])
         await pipeline.flush()
         try settings.setEnabled(false)
@@ -68,7 +68,7 @@ enum Migrating {
         try identity.login(user)
         identity.profile.set(["plan": plan])
         try identity.profile.increment(["logins": 1])
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company")
         await pipeline.flush()
         try identity.reset()
     }
@@ -93,7 +93,7 @@ enum Migrating {
         try identity.login(user)
         identity.profile.set(["plan": plan])
         try identity.profile.increment(["logins": 1])
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company")
         await pipeline.flush()
         try identity.reset()
     }
@@ -126,12 +126,14 @@ enum Migrating {
     static func appCenter(folder: String, query: String, results: [String], user: String) async throws {
         let identity = Identity(persistedIn: .file(folder + "/state"))
         let settings = CollectionSettings(persistedIn: .file(folder + "/state"))
-        let pipeline = try Pipeline(delivery: .appCenter) {
+        let pipeline = try Pipeline {
             identity
             Limits(.appCenter)
             settings
-            JSONLStore(at: folder + "/events")
-            HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+            Route.appCenter { name in
+                JSONLStore(at: folder + "/" + name)
+                HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+            }
         }
         pipeline.track("Search", ["query": query, "results": results.count])
         pipeline.track("Purchase", ["sku": "A-7"], priority: .critical)

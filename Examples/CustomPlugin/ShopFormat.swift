@@ -30,7 +30,7 @@ struct ShopFormat: WireFormat {
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         guard response.status == 200 else { return .all(response.verdict) }
         guard case .object(let failed) = response.jsonObject?["failed"] else {
-            return .all(.hold("the response isn't from the shop; check the URL and proxies"))
+            return .all(.hold(reason: "the response isn't from the shop; check the URL and proxies"))
         }
         return .each(
             batch.events.map { line in
@@ -38,7 +38,7 @@ struct ShopFormat: WireFormat {
                 case nil: .accepted
                 case "duplicate": .duplicate
                 case "throttled": .retry(after: response.retryAfter)
-                default: .rejected("the shop refused the event")
+                default: .rejected(reason: "the shop refused the event")
                 }
             })
     }

@@ -29,7 +29,7 @@ print("# The files on disk")
 let first = try pipeline(in: folder.path, key: key) { print($0) }
 first.pauseDelivery()  // As if there were no network.
 first.track("Diagnosis", ["patient": "P-17", "code": "J45"])
-await first.shutdown(deadline: .zero)
+await first.shutdown(timeout: .zero)
 let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
 let lines = try files.filter { $0.pathExtension == "jsonl" }.map { try String(contentsOf: $0, encoding: .utf8) }
     .joined()
@@ -38,11 +38,11 @@ precondition(lines.contains("sealed") && !lines.contains("Diagnosis") && !lines.
 
 print("\n# With another key: nothing is delivered, nothing is lost")
 let stranger = try pipeline(in: folder.path, key: newKey()) { print($0) }
-let refused = await stranger.shutdown(deadline: .seconds(5))
+let refused = await stranger.shutdown(timeout: .seconds(5))
 precondition(refused.routes[0].delivered == 0)
 
 print("\n# With the key")
 let second = try pipeline(in: folder.path, key: key) { print($0) }
-let ledger = await second.shutdown(deadline: .seconds(5))
+let ledger = await second.shutdown(timeout: .seconds(5))
 precondition(ledger.routes[0].delivered == 1 && ledger.isBalanced)
 try FileManager.default.removeItem(at: folder)

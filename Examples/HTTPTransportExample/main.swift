@@ -19,8 +19,8 @@ pipeline.track("AppOpened")
 pipeline.track("Search", ["query": "blue shoes", "results": 42])
 pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"], priority: .critical)
 
-let ledger = await pipeline.shutdown(deadline: .seconds(10))
+let ledger = await pipeline.shutdown(timeout: .seconds(10))
 let route = ledger.routes[0]
 print("\(route.delivered) of \(ledger.tracked) events delivered, \(route.waiting) left")
-print("\(route.failedAttempts) send attempts failed")
+print("\(route.attempts.failed) send attempts failed")
 if route.delivered < ledger.tracked { throw SluiceError(.inputOutput, "the collector didn't accept all events") }

@@ -31,7 +31,7 @@ for launch in 1...2 {
     }
     pipeline.track("Search")  // In the second launch the user is still logged in.
     try identity.login("customer-42")  // The first one tracks $SignUp, which joins what came before and after.
-    try identity.join("company", "acme")
+    try identity.join(group: "acme", ofType: "company")
     identity.profile.set(["plan": "pro"])
     pipeline.track("Purchase")
     if launch == 2 {

@@ -24,7 +24,7 @@ let pipeline = try Pipeline {
 let isWaiting = CommandLine.arguments.contains("--wait")
 // By default the process ends with the signal, as the system expects. This one continues, and returns from main.
 let (ended, end) = AsyncStream<Int32>.makeStream()
-let signals = ProcessSignals(to: pipeline, deadline: .seconds(3)) { number in
+let signals = ProcessSignals(to: pipeline, timeout: .seconds(3)) { number in
     if isWaiting { return ProcessSignals.endProcess(number) }
     end.yield(number)
     end.finish()

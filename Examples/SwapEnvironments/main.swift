@@ -51,7 +51,7 @@ for stage in stages {
     let recorder = ScriptedTransport()
     let pipeline = try makePipeline(stage, recorder: recorder, folder: folder, url: url)
     shop(pipeline)
-    let route = await pipeline.shutdown(deadline: .seconds(1)).routes[0]
+    let route = await pipeline.shutdown(timeout: .seconds(1)).routes[0]
     print("\(stage): \(route.delivered) delivered, \(route.waiting) kept for the next launch")
     precondition(route.delivered + route.waiting == 2)
 }

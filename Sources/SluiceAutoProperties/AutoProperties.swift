@@ -14,28 +14,28 @@ public import Sluice
 /// auto.registerDynamic("cart_size") { .int(cart.count) }
 /// ```
 ///
-/// An unknown property is left out. The automatic properties are collected once, in the initializer, which reads a few small
-/// files. Only `$utc_offset` follows the event's own time, and the network is read again when the platform reports
-/// connectivity. Docs/AutoProperties.md lists all properties with their sources.
+/// An unknown property is left out. The automatic properties are collected once, in the initializer, which reads a few
+/// small files. Only the offset and the network change later: `$utc_offset` follows the event's own time, and the
+/// network is read whenever the platform reports connectivity. Docs/AutoProperties.md lists all properties with their
+/// sources.
 ///
-/// If a name is given more than once, the order of precedence is: the event's own property, then dynamic, then static super
-/// properties, then the automatic ones. So you can correct an automatic property by registering one of the same name.
+/// If a name is given more than once, the order of precedence is: the event's own property, then dynamic, then static
+/// super properties, then the automatic ones. So you can correct an automatic property by registering one of the same
+/// name.
 ///
-/// With a persistence, static super properties are kept across launches; a method returns when they are on disk. If they
-/// can't be kept, this is reported, and they count until the process ends.
+/// With a persistence, static super properties are kept across launches; a method returns when they are on disk. If
+/// they can't be kept, a diagnostic reports it, and they are used until the process ends.
 ///
-/// You can call all methods from any thread. They count for events that are tracked later.
+/// You can call all methods from any thread. They affect events that are tracked later.
 public final class AutoProperties: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let system: SystemReader
     private let state: Locked<SuperProperties>
     private let kept: PersistedState<Registered>
-    /// Whether the kept properties are in ``state``.
-    private let isLoaded = Locked(false)
 
     private struct Registered: PersistedValue {
         var properties: Properties = [:]
@@ -45,12 +45,18 @@ public final class AutoProperties: Processor {
         init?(_ object: Properties) { properties = object }
 
         var object: Properties { properties }
+
+        mutating func merge(stored: Registered) { properties.addDefaults(stored.properties) }
     }
 
-    /// True while dynamic properties are computed: a closure that tracks an event must not be called for that event too.
+    /// True while dynamic properties are computed: a closure that tracks an event must not be called for that event.
     @TaskLocal private static var isComputing = false
 
     /// Creates the processor, and collects the automatic properties.
+    ///
+    /// ```swift
+    /// let auto = AutoProperties(appVersion: "2.4.1", appBuild: "1312", persistedIn: .file(stateDirectory))
+    /// ```
     ///
     /// - Parameters:
     ///   - appName: `$app_name`; nil for the bundle's name on Apple's platforms and the program's elsewhere.
@@ -78,41 +84,54 @@ public final class AutoProperties: Processor {
         automatic["$lib_version"] = .string(LibraryVersion.current)
         self.system = system
         state = Locked(SuperProperties(automatic: automatic, network: system.network))
-        kept = PersistedState("super-properties", in: persistence, context) { Registered() }
-        do throws(SluiceError) {
-            try load()
-        } catch {
-            context.report("the super properties of earlier launches can't be read: \(error)")
-        }
+        kept = PersistedState("super-properties", in: persistence, initial: Registered(), report: context.report)
     }
 
     // MARK: Super properties
 
     /// Adds properties to all later events. A registered name gets the new value.
     ///
+    /// ```swift
+    /// auto.register(["plan": "pro", "region": "eu"])
+    /// ```
+    ///
     /// - Parameter properties: The properties to add.
-    public func register(_ properties: Properties) {
-        change { $0.register(properties) }
+    public func register(_ properties: PropertyLiteral) {
+        change { $0.register(properties.properties) }
     }
 
     /// Adds the properties whose names are not registered yet to all later events.
     ///
+    /// ```swift
+    /// auto.registerOnce(["first_plan": "free"])    // keeps a value of an earlier launch
+    /// ```
+    ///
     /// - Parameter properties: The properties to add.
-    public func registerOnce(_ properties: Properties) {
-        change { $0.registerOnce(properties) }
+    public func registerOnce(_ properties: PropertyLiteral) {
+        change { $0.registerOnce(properties.properties) }
     }
 
     /// Adds a property whose value is computed for each event.
     ///
+    /// ```swift
+    /// auto.registerDynamic("cart_size") { cart.isEmpty ? nil : cart.count }
+    /// ```
+    ///
     /// - Parameters:
-    ///   - name: The property's name. It takes precedence over a static property; the same name again replaces the closure.
-    ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless the event
-    ///     has this property. Keep it short. Nil leaves the property out. Events that it tracks get no dynamic properties.
-    public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> PropertyValue?) {
-        state.withLock { $0.registerDynamic(name, value) }
+    ///   - name: The property's name. It takes precedence over a static property; a second call with the name replaces
+    ///     the closure.
+    ///   - value: Called inside `track`, on the caller's thread, from any number of threads at the same time, unless
+    ///     the event has this property. Keep it short. Nil leaves the property out. Events that it tracks get no
+    ///     dynamic properties.
+    public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> (any PropertyConvertible)?) {
+        state.withLock { $0.registerDynamic(name) { value()?.propertyValue } }
     }
 
-    /// Removes a super property, static or dynamic. An automatic property of the same name is used again.
+    /// Removes a super property, static or dynamic. An automatic property of the same name is then used.
+    ///
+    /// ```swift
+    /// auto.unregister("plan")
+    /// ```
     ///
     /// - Parameter name: The property's name.
     public func unregister(_ name: String) {
@@ -125,37 +144,34 @@ public final class AutoProperties: Processor {
     }
 
     /// The static super properties.
-    public var registered: Properties { state.withLock { $0.registered } }
+    public var registered: Properties { kept.value.properties }
 
     private func change(_ body: (inout SuperProperties) -> Void) {
-        state.withLock { body(&$0) }
-        guard kept.isPersistent else { return }
-        do throws(SluiceError) {
-            try load()
-            // Of several changes the last one is in the state by now.
-            kept.memory.withLock { $0.value?.properties = registered }
-        } catch {
-            // The save fails too, and is reported.
+        adopt()
+        kept.saveOrReport { kept in
+            state.withLock { body(&$0) }
+            kept.properties = state.withLock(\.registered)
         }
-        kept.saveOrReport()
     }
 
-    /// Adds the properties of earlier launches, as soon as they can be read. Newer ones take precedence.
-    private func load() throws(SluiceError) {
-        try isLoaded.withLock { isLoaded throws(SluiceError) in
-            guard !isLoaded else { return }
-            try kept.load()
-            isLoaded = true
-            guard let former = kept.memory.withLock(\.value) else { return }
-            state.withLock { $0.registerOnce(former.properties) }
-        }
+    /// Adds the properties of earlier launches. Newer ones take precedence.
+    private func adopt() {
+        kept.read { kept in state.withLock { $0.registerOnce(kept.properties) } }
     }
 
     // MARK: Processor
 
-    /// Reads the network again when the platform reports connectivity.
+    /// Reads the super properties of earlier launches.
+    ///
+    /// - Throws: An error of the place where they are kept.
+    public func prepare() throws {
+        try kept.load()
+        adopt()
+    }
+
+    /// Reads the network whenever the platform reports connectivity.
     public func update(for signal: Signal) {
-        guard case .connectivity = signal else { return }
+        guard signal.connectivity != nil else { return }
         let network = system.network
         state.withLock { $0.setNetwork(network) }
     }
@@ -177,22 +193,7 @@ public final class AutoProperties: Processor {
         event.properties.addDefaults(remaining.defaults)
         return .keep
     }
-}
 
-// MARK: Variables
-
-extension AutoProperties {
-    /// Registers a literal that has variables in it.
-    @_disfavoredOverload
-    public func register(_ properties: PropertyLiteral) { register(properties.properties) }
-
-    /// Registers the missing properties of a literal that has variables in it.
-    @_disfavoredOverload
-    public func registerOnce(_ properties: PropertyLiteral) { registerOnce(properties.properties) }
-
-    /// Adds a property whose value is computed for each event, such as `registerDynamic("items") { cart.count }`.
-    @_disfavoredOverload
-    public func registerDynamic(_ name: String, _ value: @escaping @Sendable () -> (any PropertyConvertible)?) {
-        registerDynamic(name) { value()?.propertyValue }
-    }
+    /// Returns when the static super properties are stored.
+    public func finish() async { await kept.finish() }
 }

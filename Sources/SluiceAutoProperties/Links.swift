@@ -56,20 +56,16 @@ public final class Links: Processor {
         "session_id", "sessionid", "sid", "sig", "signature", "state", "ticket", "token",
     ]
 
-    private struct State {
-        var isLoaded = false
-        var campaigns = Campaigns()
-        /// The properties for later events, which are built when a campaign changes and not for each event.
-        var properties: Properties = [:]
-    }
-
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let secrets: Set<String>
-    private let state = Locked(State())
     private let kept: PersistedState<Campaigns>
 
     /// Creates the processor.
+    ///
+    /// ```swift
+    /// let links = Links(persistedIn: .file(stateDirectory), redacting: Links.secretNames.union(["invitation"]))
+    /// ```
     ///
     /// - Parameters:
     ///   - persistence: Where the first and the last campaign are kept.
@@ -77,12 +73,8 @@ public final class Links: Processor {
     public init(persistedIn persistence: Persistence = .memory, redacting secretNames: Set<String> = Links.secretNames)
     {
         secrets = Set(secretNames.map { $0.lowercased() })
-        kept = PersistedState("links", in: persistence, context, damaged: .unknown) { Campaigns() }
-        do throws(SluiceError) {
-            try load()
-        } catch {
-            context.report("the campaigns of earlier launches can't be read: \(error)")
-        }
+        kept = PersistedState(
+            "links", in: persistence, initial: Campaigns(), ifDamaged: .unknown, report: context.report)
     }
 
     // MARK: Verbs
@@ -90,15 +82,23 @@ public final class Links: Processor {
     /// Call this when a link has opened your app: in `onOpenURL`, or in the methods of your delegate for URLs and user
     /// activities. Tracks `$DeepLinkOpened`.
     ///
+    /// ```swift
+    /// links.opened(url.absoluteString, referrer: referrer?.absoluteString, ["screen": "Sale"])
+    /// ```
+    ///
     /// - Parameters:
     ///   - url: The link. Any text is accepted.
     ///   - referrer: The URL or the id of the app or page that had the link.
     ///   - properties: The event's own properties, which take precedence.
-    public func opened(_ url: String, referrer: String? = nil, _ properties: Properties = [:]) {
-        open("$DeepLinkOpened", url, referrer, [:], properties)
+    public func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral = [:]) {
+        open("$DeepLinkOpened", url, referrer, [:], properties.properties)
     }
 
     /// Call this when the user has opened a push message. Tracks `$PushOpened`.
+    ///
+    /// ```swift
+    /// links.pushOpened("spring", source: "news", ["has_image": true])
+    /// ```
     ///
     /// - Parameters:
     ///   - campaign: The name of the campaign, `$utm_campaign`; nil for the one in the URL.
@@ -107,21 +107,30 @@ public final class Links: Processor {
     ///   - url: The link that the message opens. Don't call `opened` for it as well.
     ///   - properties: The event's own properties, which take precedence.
     public func pushOpened(
-        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: Properties = [:]
+        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: PropertyLiteral = [:]
     ) {
         var given: Properties = ["$utm_medium": "push"]
         given["$utm_campaign"] = campaign.map { .string($0) }
         given["$utm_source"] = source.map { .string($0) }
-        open("$PushOpened", url, nil, given, properties)
+        open("$PushOpened", url, nil, given, properties.properties)
     }
 
     /// The campaign of the first opening, such as `$first_utm_source`, and of the last one, such as
     /// `$latest_utm_source`.
-    public var campaigns: Properties { state.withLock(\.properties) }
+    ///
+    /// ```swift
+    /// if links.campaigns["$first_utm_source"] == "newsletter" { log("a reader of the newsletter") }
+    /// ```
+    public var campaigns: Properties { kept.read(\.properties) }
 
     /// Forgets the first and the last campaign, for example at a logout. The next opening with a campaign is the first.
+    ///
+    /// ```swift
+    /// links.reset()
+    /// links.opened("https://shop.example/?utm_source=newsletter")    // the first campaign is the last one too
+    /// ```
     public func reset() {
-        change { $0 = Campaigns() }
+        kept.saveOrReport { $0 = Campaigns() }
     }
 
     private func open(
@@ -137,7 +146,7 @@ public final class Links: Processor {
         referrers["$referrer"] = origin.map { .string($0.text) }
         if !campaign.isEmpty {
             let touch = campaign + referrers
-            change { $0.add(touch) }
+            kept.saveOrReport { $0.add(touch) }
         }
         var all = properties
         all.addDefaults(campaign + referrers)
@@ -148,7 +157,7 @@ public final class Links: Processor {
         }
     }
 
-    /// Adds the campaign of a push message. Its name and source take precedence over those of the link.
+    /// Adds the campaign of a push message. Its name and source take precedence over the link's.
     private func fill(_ campaign: inout Properties, with given: Properties, _ isTruncated: inout Bool) {
         var given = given
         for name in ["$utm_campaign", "$utm_source"] {
@@ -165,45 +174,20 @@ public final class Links: Processor {
 
     // MARK: Processor
 
+    /// Reads the campaigns of earlier launches.
+    ///
+    /// - Throws: An error of the place where they are kept.
+    public func prepare() throws { try kept.load() }
+
     /// Adds the first and the last campaign to the event.
     public func process(_ event: inout Event) -> Disposition {
-        let properties = state.withLock(\.properties)
+        let properties = kept.read(\.properties)
         if !properties.isEmpty { event.properties.addDefaults(properties) }
         return .keep
     }
 
-    // MARK: State
-
-    private func change(_ body: (inout Campaigns) -> Void) {
-        do throws(SluiceError) {
-            try load()
-        } catch {
-            // The save fails too, and is reported.
-        }
-        state.withLock { state in
-            body(&state.campaigns)
-            state.properties = state.campaigns.properties.shared()
-        }
-        guard kept.isPersistent else { return }
-        // The state has the last of several changes by now. A state that could not be read is not replaced.
-        kept.memory.withLock { if $0.value != nil { $0.value = state.withLock(\.campaigns) } }
-        kept.saveOrReport()
-    }
-
-    /// Adopts the campaigns of earlier launches, as soon as they can be read.
-    private func load() throws(SluiceError) {
-        guard kept.isPersistent, !state.withLock(\.isLoaded) else { return }
-        try kept.load()
-        guard let former = kept.memory.withLock(\.value) else { return }
-        state.withLock { state in
-            guard !state.isLoaded else { return }
-            state.isLoaded = true
-            // The campaigns on disk are older than those of this process.
-            state.campaigns.first = former.first ?? state.campaigns.first
-            state.campaigns.last = state.campaigns.last ?? former.last
-            state.properties = state.campaigns.properties.shared()
-        }
-    }
+    /// Returns when the campaigns are stored.
+    public func finish() async { await kept.finish() }
 }
 
 extension Sanitization {
@@ -214,8 +198,10 @@ extension Sanitization {
 /// The campaigns that ``Links`` adds to events.
 private struct Campaigns: PersistedValue {
     /// Nil before the first opening. Empty if it is unknown, after damage.
-    var first: Properties?
-    var last: Properties?
+    private var first: Properties?
+    private var last: Properties?
+    /// The properties for later events, which are built when a campaign changes and not for each event.
+    private(set) var properties: Properties = [:]
 
     /// An installation that may have had a first campaign.
     static let unknown = {
@@ -234,6 +220,7 @@ private struct Campaigns: PersistedValue {
             default: return nil
             }
         }
+        updateProperties()
     }
 
     var object: Properties {
@@ -246,30 +233,19 @@ private struct Campaigns: PersistedValue {
     mutating func add(_ campaign: Properties) {
         first = first ?? campaign
         last = campaign
+        updateProperties()
     }
 
-    var properties: Properties {
+    mutating func merge(stored: Campaigns) {
+        first = stored.first ?? first
+        last = last ?? stored.last
+        updateProperties()
+    }
+
+    private mutating func updateProperties() {
         func named(_ prefix: String, _ campaign: Properties?) -> [(String, PropertyValue)] {
             (campaign ?? [:]).map { ("$\(prefix)_\($0.name.dropFirst())", $0.value) }
         }
-        return Properties(named("first", first) + named("latest", last))
-    }
-}
-
-// MARK: Literals with variables
-
-extension Links {
-    /// Tracks `$DeepLinkOpened` with a literal that has variables in it.
-    @_disfavoredOverload
-    public func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral) {
-        opened(url, referrer: referrer, properties.properties)
-    }
-
-    /// Tracks `$PushOpened` with a literal that has variables in it.
-    @_disfavoredOverload
-    public func pushOpened(
-        _ campaign: String? = nil, source: String? = nil, url: String? = nil, _ properties: PropertyLiteral
-    ) {
-        pushOpened(campaign, source: source, url: url, properties.properties)
+        properties = Properties(named("first", first) + named("latest", last)).shared()
     }
 }

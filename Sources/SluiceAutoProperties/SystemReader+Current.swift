@@ -1,14 +1,5 @@
 import Sluice
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+import SluiceLibC
 
 extension SystemReader {
     /// Reads the system on which the process runs.

@@ -33,13 +33,16 @@ struct SystemReader: Sendable {
     /// first one is used.
     func collect() -> Properties {
         var properties = platform
-        properties.addDefaults(process)
-        properties.addDefaults(operatingSystem)
-        properties.addDefaults(hardware)
-        properties.addDefaults(region)
-        properties.addDefaults(container)
+        properties.addDefaults(ProcessReader(system: self).properties)
+        properties.addDefaults(OperatingSystemReader(system: self).properties)
+        properties.addDefaults(HardwareReader(system: self).properties)
+        properties.addDefaults(RegionReader(system: self).properties)
+        properties.addDefaults(ContainerReader(system: self).properties)
         return properties
     }
+
+    /// The properties of the network at this moment.
+    var network: Properties { NetworkReader(system: self).properties }
 
     /// Returns the first line of a file without the blanks around it. Nil if it is empty.
     func line(_ path: String) -> String? {

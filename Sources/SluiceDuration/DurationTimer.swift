@@ -24,20 +24,21 @@ public import Sluice
 /// timers.end(second)
 /// ```
 ///
-/// A method that takes a name uses the timer of that name which was started last. A timer whose token you have not kept ends
-/// with the next `start` of its name. At most 1,000 timers run at a time; the oldest is then forgotten.
+/// A method that takes a name uses the timer of that name which was started last. A timer whose token you have not kept
+/// ends with the next `start` of its name. At most 1,000 timers run at a time. If you start one more, the oldest is
+/// forgotten.
 ///
 /// Only `end` ends a timer. An event of the same name that you track with `pipeline.track` has no duration.
 ///
 /// Running timers are paused when the app enters the background or is launched into it, and continue when it becomes
 /// active. A timer that you have paused stays paused; one that you start or resume in the background runs.
 ///
-/// You can call all methods from any thread. A timer in several pipelines tracks its event in each of them.
+/// You can call all methods from any thread.
 public final class DurationTimer: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let measure: DurationMeasure
     private let maximumAge: Duration?
@@ -45,14 +46,18 @@ public final class DurationTimer: Processor {
 
     /// Creates a set of timers.
     ///
+    /// ```swift
+    /// let timers = DurationTimer(inSeconds: true, maximumAge: .seconds(3_600))
+    /// ```
+    ///
     /// - Parameters:
     ///   - inSeconds: Whether durations are in seconds. By default they are in milliseconds; both have three decimals.
     ///   - countsSleep: Whether the sleep of the machine counts. Setting the wall clock never does.
     ///   - limit: The longest plausible duration. A longer one is left out of its event, and counted as
     ///     ``Sluice/Sanitization/overlongDuration``.
-    ///   - maximumAge: The longest time from `start` to `end`, pauses included, by the same clock; nil for no limit. The
-    ///     duration of an older timer is left out and counted likewise, because its start belongs to something else, such as
-    ///     an earlier attempt.
+    ///   - maximumAge: The longest time from `start` to `end`, pauses included, by the same clock; nil for no limit.
+    ///     The duration of an older timer is left out and counted in the same way, because its start belongs to
+    ///     something else, such as an earlier attempt.
     public init(
         inSeconds: Bool = false, countsSleep: Bool = false, limit: Duration = .seconds(86_400),
         maximumAge: Duration? = nil
@@ -65,7 +70,12 @@ public final class DurationTimer: Processor {
 
     /// Starts a timer.
     ///
-    /// - Parameter name: The timer's name. A running timer of that name starts again, or continues if you have its token.
+    /// ```swift
+    /// let upload = timers.start("Upload")
+    /// ```
+    ///
+    /// - Parameter name: The timer's name. A running timer of that name restarts from zero, or continues if you have
+    ///   its token.
     /// - Returns: A token for this timer.
     @discardableResult
     public func start(_ name: String) -> DurationToken {
@@ -75,6 +85,11 @@ public final class DurationTimer: Processor {
     }
 
     /// Pauses the timer of a name. Does nothing if it is paused or there is no such timer.
+    ///
+    /// ```swift
+    /// timers.pause("WatchVideo")     // an advertisement begins
+    /// timers.resume("WatchVideo")    // and ends
+    /// ```
     ///
     /// - Parameter name: The timer's name.
     public func pause(_ name: String) { update(name) { $0.pause($1, at: $2) } }
@@ -94,25 +109,29 @@ public final class DurationTimer: Processor {
     /// - Parameter token: The timer's token.
     public func resume(_ token: DurationToken) { update(token) { $0.resume($1, at: $2) } }
 
-    /// Ends the timer of a name, and tracks the event of that name with its `$event_duration`. Without such a timer, the
-    /// event is tracked without a duration.
+    /// Ends the timer of a name, and tracks the event of that name with its `$event_duration`. Without such a timer,
+    /// the event is tracked without a duration.
     ///
     /// - Parameters:
     ///   - name: The name of the timer and the event.
     ///   - properties: The event's properties.
     ///   - priority: The event's priority.
-    public func end(_ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal) {
-        end(name, properties, priority) { $0.id(name) }
+    public func end(_ name: String, _ properties: PropertyLiteral = [:], priority: Event.Priority = .normal) {
+        end(name, properties.properties, priority) { $0.id(name) }
     }
 
     /// Ends a timer, and tracks the event of its name with its `$event_duration`.
+    ///
+    /// ```swift
+    /// timers.end(upload, ["bytes": 1_048_576])
+    /// ```
     ///
     /// - Parameters:
     ///   - token: The timer's token.
     ///   - properties: The event's properties.
     ///   - priority: The event's priority.
-    public func end(_ token: DurationToken, _ properties: Properties = [:], priority: Event.Priority = .normal) {
-        end(token.name, properties, priority) { _ in token.id }
+    public func end(_ token: DurationToken, _ properties: PropertyLiteral = [:], priority: Event.Priority = .normal) {
+        end(token.name, properties.properties, priority) { _ in token.id }
     }
 
     private func end(
@@ -133,6 +152,10 @@ public final class DurationTimer: Processor {
 
     /// Forgets the timer of a name, without an event.
     ///
+    /// ```swift
+    /// timers.remove("WatchVideo")    // the video could not be loaded
+    /// ```
+    ///
     /// - Parameter name: The timer's name.
     public func remove(_ name: String) { update(name) { table, id, _ in table.remove(id) } }
 
@@ -142,9 +165,7 @@ public final class DurationTimer: Processor {
     public func remove(_ token: DurationToken) { update(token) { table, id, _ in table.remove(id) } }
 
     /// Forgets all timers, without events.
-    public func clear() {
-        table.withLock { $0.removeAll() }
-    }
+    public func clear() { table.withLock { $0.removeAll() } }
 
     private func update(_ name: String, _ body: (inout TimerTable, UInt64, Duration) -> Void) {
         let now = measure.now(context)
@@ -166,27 +187,11 @@ public final class DurationTimer: Processor {
     /// Pauses and resumes the timers.
     public func update(for signal: Signal) {
         let now = measure.now(context)
-        switch signal {
+        switch signal.kind {
         case .launched(.passive): table.withLock { $0.launchInBackground() }
         case .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
         case .launched(.foreground), .willResignActive, .willTerminate, .connectivity: break
         }
-    }
-}
-
-// MARK: Literals with variables
-
-extension DurationTimer {
-    /// Ends the timer of a name with a literal that has variables in it.
-    @_disfavoredOverload
-    public func end(_ name: String, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
-        end(name, properties.properties, priority: priority)
-    }
-
-    /// Ends a timer with a literal that has variables in it.
-    @_disfavoredOverload
-    public func end(_ token: DurationToken, _ properties: PropertyLiteral, priority: Event.Priority = .normal) {
-        end(token, properties.properties, priority: priority)
     }
 }

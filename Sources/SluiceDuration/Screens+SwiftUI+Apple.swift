@@ -21,45 +21,39 @@
     }
 
     extension View {
-        /// Tracks this view as a screen, while it is visible: `$AppViewScreen` when it appears, and `$AppPageLeave` when it
-        /// disappears.
+        /// Tracks this view as a screen, while it is visible: `$AppViewScreen` when it appears, and `$AppPageLeave`
+        /// when it disappears.
         ///
         /// ```swift
         /// ProductView(product)
-        ///     .trackScreen("Product", ["sku": .string(product.sku)])
+        ///     .trackScreen("Product", ["sku": product.sku])
         /// ```
         ///
-        /// Several views can be visible at a time, such as a sheet above its presenter. SwiftUI decides when a view appears:
-        /// a `TabView` or a `NavigationStack` may keep a covered view. A changed name or changed properties count from the
-        /// next appearance on.
+        /// Several views can be visible at a time, such as a sheet above its presenter. SwiftUI decides when a view
+        /// appears: a `TabView` or a `NavigationStack` may keep a covered view. A changed name or changed properties
+        /// count from the next appearance on.
         ///
         /// - Parameters:
         ///   - name: The screen's name.
         ///   - properties: The properties of the `$AppViewScreen`.
         /// - Returns: The view, tracked with the environment's `screens`.
-        public func trackScreen(_ name: String, _ properties: Properties = [:]) -> some View {
+        public func trackScreen(_ name: String, _ properties: PropertyLiteral = [:]) -> some View {
             modifier(ScreenTracking(name: name, properties: properties))
-        }
-
-        /// Tracks this view as a screen, with a literal that has variables in it.
-        @_disfavoredOverload
-        public func trackScreen(_ name: String, _ properties: PropertyLiteral) -> some View {
-            trackScreen(name, properties.properties)
         }
     }
 
     private struct ScreenTracking: ViewModifier {
-        /// The token of a visible view. An object, so that changing it doesn't render the view again.
+        /// The token of a visible view. This is an object, because a change inside of it doesn't render the view.
         @MainActor final class Visit {
             var token: DurationToken?
         }
 
         let name: String
-        let properties: Properties
+        let properties: PropertyLiteral
         @Environment(\.screens) private var screens
         @State private var visit = Visit()
 
-        init(name: String, properties: Properties) {
+        init(name: String, properties: PropertyLiteral) {
             self.name = name
             self.properties = properties
         }

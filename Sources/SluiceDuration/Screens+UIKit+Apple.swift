@@ -14,15 +14,17 @@
         /// }
         /// ```
         ///
-        /// Call it once, on the main thread, before your first window is visible. A second call replaces the closure. It
-        /// replaces the implementations of `viewDidAppear(_:)` and `viewDidDisappear(_:)` of `UIViewController` by ones that
-        /// call the original implementations first. A view controller that overrides them must call `super`, as UIKit demands.
-        /// Don't use it beside another library that restores those implementations.
+        /// Call it once, on the main thread, before your first window is visible. A second call replaces the closure.
+        /// It replaces the implementations of `viewDidAppear(_:)` and `viewDidDisappear(_:)` of `UIViewController` by
+        /// ones that call the original implementations first. A view controller that overrides them must call `super`,
+        /// as UIKit demands. Don't use it beside another library that restores the original implementations.
         ///
-        /// A view controller inside of a tracked one, such as a child or a page, is a part of that screen: it is left with it.
+        /// A view controller inside of a tracked one, such as a child or a page, is a part of that screen: it is left
+        /// with it.
         ///
-        /// - Parameter name: Called on the main thread for each view controller that appears, those of the system included.
-        ///   Returns the screen's name, or nil for a view controller that is no screen, such as a navigation controller.
+        /// - Parameter name: Called on the main thread for each view controller that appears, including the system's
+        ///   own. Returns the screen's name, or nil for a view controller that is no screen, such as a navigation
+        ///   controller.
         @MainActor public func observeViewControllers(named name: @escaping @MainActor (UIViewController) -> String?) {
             ViewControllerObservation.shared.add(self, name)
         }

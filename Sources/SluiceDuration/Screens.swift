@@ -18,18 +18,19 @@ public import Sluice
 /// | `$AppViewScreen` | `$screen_name`, `$referrer` (the screen that was entered before), and the screen's own |
 /// | `$AppPageLeave` | `$screen_name`, `$event_duration` (the time for which the screen was visible) |
 ///
-/// Entering the background leaves every visible screen, because the app may never return. When it returns, the time of
-/// those screens starts again, without a second view. A screen that you enter in the background, as in a passive launch,
-/// is viewed when the app becomes active.
+/// Entering the background leaves every visible screen, because the app may never return. When the app returns, the
+/// time of these screens restarts from zero, without a second view. A screen that you enter in the background, as in a
+/// passive launch, is viewed when the app becomes active.
 ///
 /// List `LifecycleEvents` above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
-/// You can call all methods from any thread. At most 100 screens are visible at a time; the oldest is then left.
+/// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
+/// oldest is left.
 public final class Screens: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let measure: DurationMeasure
     private let table = Locked(ScreenTable())
@@ -47,50 +48,68 @@ public final class Screens: Processor {
 
     // MARK: Verbs
 
-    /// Call this when a screen has become visible, beside those that are.
+    /// Call this when a screen has become visible. The screens that you have entered before stay visible.
+    ///
+    /// ```swift
+    /// let checkout = screens.enter("Checkout", ["items": 3])
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppViewScreen`.
     ///   - parent: The screen that it is a part of, and with which it is left.
-    /// - Returns: A token for ``leave(_:_:)-(DurationToken,Properties)``.
+    /// - Returns: A token for ``leave(_:_:)-(DurationToken,_)``.
     @discardableResult
-    public func enter(_ name: String, _ properties: Properties = [:], in parent: DurationToken? = nil) -> DurationToken
+    public func enter(_ name: String, _ properties: PropertyLiteral = [:], in parent: DurationToken? = nil)
+        -> DurationToken
     {
-        DurationToken(name, update { $0.enter(name, properties, in: parent?.id, at: $1, &$2) })
+        DurationToken(name, update { $0.enter(name, properties.properties, in: parent?.id, at: $1, &$2) })
     }
 
     /// Call this when a screen has gone, and its children with it. Does nothing if it was left before.
     ///
+    /// ```swift
+    /// screens.leave(checkout, ["is_paid": true])
+    /// ```
+    ///
     /// - Parameters:
-    ///   - token: The token from ``enter(_:_:in:)-(_,Properties,_)`` or ``show(_:_:)-(_,Properties)``.
+    ///   - token: The token from ``enter(_:_:in:)`` or ``show(_:_:)``.
     ///   - properties: The properties of the `$AppPageLeave`.
-    public func leave(_ token: DurationToken, _ properties: Properties = [:]) {
-        update { $0.leave(token.id, properties, at: $1, &$2) }
+    public func leave(_ token: DurationToken, _ properties: PropertyLiteral = [:]) {
+        update { $0.leave(token.id, properties.properties, at: $1, &$2) }
     }
 
     /// Leaves the screen of a name that was entered last.
     ///
+    /// ```swift
+    /// screens.leave("Checkout")
+    /// ```
+    ///
     /// - Parameters:
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppPageLeave`.
-    public func leave(_ name: String, _ properties: Properties = [:]) {
+    public func leave(_ name: String, _ properties: PropertyLiteral = [:]) {
         update { table, now, outputs in
-            if let id = table.id(name) { table.leave(id, properties, at: now, &outputs) }
+            if let id = table.id(name) { table.leave(id, properties.properties, at: now, &outputs) }
         }
     }
 
     /// Leaves all screens and enters this one. Use it if you show one screen at a time.
     ///
+    /// ```swift
+    /// screens.show("Home")
+    /// screens.show("Search")    // $AppPageLeave of Home, then $AppViewScreen of Search
+    /// ```
+    ///
     /// - Parameters:
     ///   - name: The screen's name.
     ///   - properties: The properties of the `$AppViewScreen`.
-    /// - Returns: A token for ``leave(_:_:)-(DurationToken,Properties)``.
+    /// - Returns: A token for ``leave(_:_:)-(DurationToken,_)``.
     @discardableResult
-    public func show(_ name: String, _ properties: Properties = [:]) -> DurationToken {
+    public func show(_ name: String, _ properties: PropertyLiteral = [:]) -> DurationToken {
         let id = update { table, now, outputs in
             table.leaveAll(at: now, &outputs)
-            return table.enter(name, properties, in: nil, at: now, &outputs)
+            return table.enter(name, properties.properties, in: nil, at: now, &outputs)
         }
         return DurationToken(name, id)
     }
@@ -122,36 +141,10 @@ public final class Screens: Processor {
 
     /// Tracks the views and the ends of views that a signal causes.
     public func emit(for signal: Signal) {
-        switch signal {
+        switch signal.kind {
         case .launched(.passive), .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
         case .launched(.foreground), .willResignActive, .connectivity: break
         }
-    }
-}
-
-// MARK: Literals with variables
-
-extension Screens {
-    /// Enters a screen with a literal that has variables in it.
-    @_disfavoredOverload
-    @discardableResult
-    public func enter(_ name: String, _ properties: PropertyLiteral, in parent: DurationToken? = nil) -> DurationToken {
-        enter(name, properties.properties, in: parent)
-    }
-
-    /// Leaves a screen with a literal that has variables in it.
-    @_disfavoredOverload
-    public func leave(_ token: DurationToken, _ properties: PropertyLiteral) { leave(token, properties.properties) }
-
-    /// Leaves the screen of a name with a literal that has variables in it.
-    @_disfavoredOverload
-    public func leave(_ name: String, _ properties: PropertyLiteral) { leave(name, properties.properties) }
-
-    /// Shows a screen with a literal that has variables in it.
-    @_disfavoredOverload
-    @discardableResult
-    public func show(_ name: String, _ properties: PropertyLiteral) -> DurationToken {
-        show(name, properties.properties)
     }
 }

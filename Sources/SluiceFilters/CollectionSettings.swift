@@ -14,7 +14,7 @@ public import Sluice
 /// List it above all other stages, so they never see a dropped event. Use ``Consent`` for the user's own answer; you
 /// can use both. To store events without sending them, call `pipeline.pauseDelivery()`, which lasts for one launch.
 ///
-/// You can use one object in several pipelines and call it from any thread. Building the pipeline throws if the
+/// Each pipeline needs an object of its own. You can call it from any thread. Building the pipeline throws if the
 /// settings can't be read. Damaged settings are reported, and all events are dropped until you call ``setEnabled(_:)``.
 public final class CollectionSettings: Processor {
     /// True, because a pipeline has at most one.
@@ -42,8 +42,8 @@ public final class CollectionSettings: Processor {
     /// - Parameter persistence: Where to keep the settings.
     public init(persistedIn persistence: Persistence) {
         settings = PersistedState(
-            "collection", in: persistence, context, damaged: Settings(isEnabled: false)
-        ) { Settings(isEnabled: true) }
+            "collection", in: persistence, initial: Settings(isEnabled: true), ifDamaged: Settings(isEnabled: false),
+            report: context.report)
     }
 
     /// Whether events pass. True until you disable collection.
@@ -52,7 +52,7 @@ public final class CollectionSettings: Processor {
     /// let settings = CollectionSettings(persistedIn: .file(stateDirectory))
     /// if !settings.isEnabled { log("This installation sends no events.") }
     /// ```
-    public var isEnabled: Bool { settings.value?.isEnabled ?? true }
+    public var isEnabled: Bool { settings.value.isEnabled }
 
     /// Turns collection on or off. The setting takes effect immediately, and is on disk when this method returns.
     ///
@@ -65,8 +65,7 @@ public final class CollectionSettings: Processor {
     /// - Parameter isEnabled: Whether events pass.
     /// - Throws: The error of the place where the settings are kept. The setting then lasts until the process ends.
     public func setEnabled(_ isEnabled: Bool) throws(SluiceError) {
-        settings.set(Settings(isEnabled: isEnabled))
-        try settings.save()
+        try settings.save { $0.isEnabled = isEnabled }
     }
 
     /// Reads the settings.
@@ -76,6 +75,9 @@ public final class CollectionSettings: Processor {
 
     /// Drops the event if collection is disabled.
     public func process(_ event: inout Event) -> Disposition {
-        settings.memory.withLock { $0.value?.isEnabled ?? true } ? .keep : .drop(.collectionDisabled)
+        settings.value.isEnabled ? .keep : .drop(.collectionDisabled)
     }
+
+    /// Returns when the settings are stored.
+    public func finish() async { await settings.finish() }
 }

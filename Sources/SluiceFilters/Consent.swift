@@ -15,7 +15,7 @@ public import Sluice
 /// `whilePending: .hold`, and list it below all other stages. Held events keep their ids, their times and the
 /// properties that the stages above have added. They wait in memory only, never on disk.
 ///
-/// You can use one object in several pipelines and call it from any thread. The answer applies to later events and to
+/// Each pipeline needs an object of its own. You can call it from any thread. The answer applies to later events and to
 /// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for
 /// example, doesn't change it.
 ///
@@ -56,6 +56,16 @@ public final class Consent: Processor {
         }
     }
 
+    /// The treatment of events before the user has answered.
+    public enum WhilePending: Sendable, Hashable {
+        /// Events continue. Use this where the user can only opt out.
+        case keep
+        /// Events end, and are counted as ``Sluice/DropReason/consentPending``.
+        case drop
+        /// Events wait for the answer.
+        case hold
+    }
+
     private struct Held {
         var events: [Event] = []
         var bytes = 0
@@ -63,7 +73,7 @@ public final class Consent: Processor {
 
     /// Connects this plugin to its pipelines.
     public let context = PluginContext()
-    private let whilePending: Disposition
+    private let whilePending: WhilePending
     private let maximumBytes: Int
     private let answer: PersistedState<Answer>
     private let waiting = Locked(Held())
@@ -77,17 +87,17 @@ public final class Consent: Processor {
     ///
     /// - Parameters:
     ///   - persistence: Where to keep the answer.
-    ///   - disposition: The treatment of events before the user has answered. Pass `.keep` where the user can only opt
-    ///     out.
+    ///   - whilePending: The treatment of events before the user has answered.
     ///   - maximumBytes: The most bytes of JSON that `.hold` keeps. Further events are dropped as
     ///     ``Sluice/DropReason/consentPending``.
     public init(
-        persistedIn persistence: Persistence, whilePending disposition: Disposition = .drop(.consentPending),
+        persistedIn persistence: Persistence, whilePending: WhilePending = .drop,
         holdingUpTo maximumBytes: Int = 1_048_576
     ) {
-        whilePending = disposition
+        self.whilePending = whilePending
         self.maximumBytes = maximumBytes
-        answer = PersistedState("consent", in: persistence, context, damaged: .lost) { .pending }
+        answer = PersistedState(
+            "consent", in: persistence, initial: .pending, ifDamaged: .lost, report: context.report)
     }
 
     /// The user's answer. It is `pending` while it can't be read.
@@ -95,7 +105,7 @@ public final class Consent: Processor {
     /// ```swift
     /// if consent.status == .pending { askForConsent() }
     /// ```
-    public var status: Status { answer.value?.status ?? .pending }
+    public var status: Status { answer.value.status }
 
     /// The number of events that wait for the answer.
     public var held: Int { waiting.withLock { $0.events.count } }
@@ -112,7 +122,14 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The answer is then unchanged.
     public func grant() throws(SluiceError) {
-        try answer.change { $0 = .granted }
+        let former = answer.value
+        do throws(SluiceError) {
+            try answer.save { $0 = .granted }
+        } catch {
+            // A denial by another thread stays.
+            answer.update { if $0 == .granted { $0 = former } }
+            throw error
+        }
         for event in takeHeld() { context.forward(event) }
     }
 
@@ -124,10 +141,9 @@ public final class Consent: Processor {
     ///
     /// - Throws: The error of the place where the answer is kept. The denial then lasts until the process ends.
     public func deny() throws(SluiceError) {
-        // In memory first: nothing passes while the disk is busy, or if it fails.
-        answer.set(.denied)
-        for event in takeHeld() { context.drop(event, .consentDenied) }
-        try answer.save()
+        defer { for event in takeHeld() { context.drop(event, because: .consentDenied) } }
+        // In memory first: nothing passes while the disk is busy or if it fails.
+        try answer.save { $0 = .denied }
     }
 
     /// Reads the answer.
@@ -148,17 +164,25 @@ public final class Consent: Processor {
                 return .drop(.consentPending)
             }
             held.events.append(event)
-            return .hold
+            return context.hold(event)
         }
     }
 
+    /// Returns when the answer is stored.
+    public func finish() async { await answer.finish() }
+
     /// Nil if an event is held.
     private var disposition: Disposition? {
-        switch answer.memory.withLock(\.value) ?? .lost {
+        switch answer.value {
         case .granted: .keep
         case .denied: .drop(.consentDenied)
         case .lost where whilePending == .keep: .drop(.consentPending)
-        case .pending, .lost: whilePending == .hold ? nil : whilePending
+        case .pending, .lost:
+            switch whilePending {
+            case .keep: .keep
+            case .drop: .drop(.consentPending)
+            case .hold: nil
+            }
         }
     }
 

@@ -115,7 +115,7 @@ extension StableHash {
         case .array, .object:
             var writer = JSONWriter()
             writer.value(value)
-            for byte in writer.bytes { add(byte) }
+            add(writer.bytes)
         }
     }
 }

@@ -46,11 +46,9 @@ public struct Limits: Processor {
     private var setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
     private var values = ValueLimits()
     /// The event names so far, for ``distinctEventNames``.
-    private var knownNames = Locked<Set<String>>([])
-    /// Nil without a persistence.
-    private var kept: PersistedState<KnownNames>?
+    private var knownNames: PersistedState<KnownNames>
     /// Connects this plugin to its pipelines.
-    public private(set) var context = PluginContext()
+    public private(set) var context: PluginContext
 
     /// Creates a filter with limits for lengths. Set its other properties for further rules.
     ///
@@ -68,6 +66,7 @@ public struct Limits: Processor {
         self.properties = properties
         self.propertyName = propertyName
         self.string = string
+        (context, knownNames) = Limits.place(.memory)
         values = ValueLimits(self)
     }
 
@@ -89,15 +88,20 @@ public struct Limits: Processor {
     ) {
         self = limits
         self.setAside = setAside
-        knownNames = Locked([])
-        context = PluginContext()
-        let state = PersistedState("event-names", in: persistence, context) { KnownNames() }
-        kept = state.isPersistent ? state : nil
+        (context, knownNames) = Limits.place(persistence)
     }
 
-    /// Checks the rules, and reads the event names of earlier launches. A failure to read them is reported.
+    private static func place(_ persistence: Persistence) -> (PluginContext, PersistedState<KnownNames>) {
+        let context = PluginContext()
+        return (
+            context, PersistedState("event-names", in: persistence, initial: KnownNames(), report: context.report)
+        )
+    }
+
+    /// Checks the rules, and reads the event names of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a rule that allows no name at all, and an error of the
+    ///   place where the event names are kept.
     public func prepare() throws {
         let names = [
             ("eventName", eventName), ("distinctEventNames", distinctEventNames),
@@ -107,14 +111,7 @@ public struct Limits: Processor {
             throw SluiceError(
                 .invalidArgument, "Limits with \(name) of less than 1 leave no name: choose 1 at least, or nil for any")
         }
-        guard let kept, distinctEventNames != nil else { return }
-        do throws(SluiceError) {
-            try kept.load()
-            let former = kept.memory.withLock { $0.value?.names ?? [] }
-            knownNames.withLock { $0.formUnion(former) }
-        } catch {
-            context.report("the event names of earlier launches can't be read, so they are counted from 0: \(error)")
-        }
+        if distinctEventNames != nil { try knownNames.load() }
     }
 
     /// Applies the limits to the event.
@@ -149,19 +146,12 @@ public struct Limits: Processor {
     }
 
     private func isKnown(_ name: String, _ limit: Int) -> Bool {
-        knownNames.withLock { names in
-            if names.contains(name) { return true }
-            guard names.count < limit else { return false }
-            names.insert(name)
-            // Nil if the names could not be read, so they are not replaced.
-            kept?.memory.withLock { _ = $0.value?.names.insert(name) }
-            kept?.saveLater()
-            return true
-        }
+        let answer = knownNames.read { $0.names.contains(name) ? true : $0.names.count < limit ? nil : false }
+        return answer ?? knownNames.update { $0.add(name, limit) }
     }
 
-    /// Waits until no write is pending. For tests.
-    package func waitForWrites() async { await kept?.waitForWrites() }
+    /// Returns when the event names are stored.
+    public func finish() async { await knownNames.finish() }
 
     private func limitProperties(of event: inout Event) -> Refusal? {
         var changes: [(from: Property, to: Property, sanitizations: [Sanitization])] = []
@@ -211,6 +201,15 @@ private struct KnownNames: PersistedValue {
         let names = array.compactMap(\.string)
         guard names.count == array.count else { return nil }
         self.names = Set(names)
+    }
+
+    mutating func merge(stored: KnownNames) { names.formUnion(stored.names) }
+
+    /// - Returns: whether the name is known now.
+    mutating func add(_ name: String, _ limit: Int) -> Bool {
+        guard names.count < limit || names.contains(name) else { return false }
+        names.insert(name)
+        return true
     }
 
     var object: Properties { ["names": .array(PropertyArray(names.sorted().map { .string($0) }))] }

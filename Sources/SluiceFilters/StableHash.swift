@@ -1,27 +1,25 @@
+import Sluice
+
 /// A hash that is the same in every process, on every platform and in every version.
 ///
 /// It is FNV-1a with 64 bits, followed by the finalizer of SplitMix64, because the high bits of FNV alone are far from
 /// uniform for short inputs.
 struct StableHash {
-    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
+    private var state = FNV1a()
 
-    mutating func add(_ byte: UInt8) {
-        state = (state ^ UInt64(byte)) &* 0x100_0000_01B3
-    }
+    mutating func add(_ byte: UInt8) { state.add(UInt64(byte)) }
 
-    mutating func add(_ string: String) {
-        for byte in string.utf8 { add(byte) }
-    }
+    mutating func add(_ string: String) { state.add(string.utf8) }
+
+    mutating func add(_ bytes: [UInt8]) { state.add(bytes) }
 
     /// Adds the bytes of a word in big-endian order.
     mutating func add(_ word: UInt64) {
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            add(UInt8(truncatingIfNeeded: word >> shift))
-        }
+        withUnsafeBytes(of: word.bigEndian) { state.add($0) }
     }
 
     var value: UInt64 {
-        var mixed = state
+        var mixed = state.value
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
         return mixed ^ mixed >> 31

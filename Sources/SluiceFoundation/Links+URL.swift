@@ -18,7 +18,7 @@ extension Links {
     ///   - url: The link.
     ///   - referrer: The page that had the link, such as `NSUserActivity.referrerURL`.
     ///   - properties: The event's own properties, which take precedence.
-    public func opened(_ url: URL, referrer: URL? = nil, _ properties: Properties = [:]) {
+    public func opened(_ url: URL, referrer: URL? = nil, _ properties: PropertyLiteral = [:]) {
         opened(url.absoluteString, referrer: referrer?.absoluteString, properties)
     }
 
@@ -34,7 +34,7 @@ extension Links {
     ///   - url: The link that the message opens.
     ///   - properties: The event's own properties, which take precedence.
     public func pushOpened(
-        _ campaign: String? = nil, source: String? = nil, url: URL, _ properties: Properties = [:]
+        _ campaign: String? = nil, source: String? = nil, url: URL, _ properties: PropertyLiteral = [:]
     ) {
         pushOpened(campaign, source: source, url: url.absoluteString, properties)
     }

@@ -12,23 +12,33 @@ final class ClockCorrection: Sendable {
     private let time: any TimeSource
     private let bounds = Locked<ClockBounds?>(nil)
     private let kept: PersistedState<ClockSkew>
+    private let observer = Locked<TransportObserver?>(nil)
 
-    init(persistedIn persistence: Persistence, time: any TimeSource) {
-        self.time = time
-        // Damage isn't reported, because the next response replaces the skew.
-        kept = PersistedState("clock", in: persistence, PluginContext()) { ClockSkew() }
+    /// Returns nil if the correction is off.
+    init?(_ configuration: HTTPTransport.Configuration) {
+        guard let persistence = configuration.clockCorrection.persistence else { return nil }
+        time = configuration.time
+        kept = PersistedState("clock", in: persistence, initial: ClockSkew()) { [observer] message in
+            observer.withLock(\.self)?.note("clock correction: \(message)")
+        }
+    }
+
+    /// Reads the skew of an earlier launch. Messages go to `observer`, also later.
+    func open(_ observer: TransportObserver) throws(SluiceError) {
+        self.observer.withLock { $0 = observer }
+        try kept.load()
     }
 
     /// How far the server's clock is ahead of this system's wall clock, in milliseconds. Zero while both can agree. Nil
     /// before the first response. The skew changes only when a response contradicts it.
     var skew: Int64? {
         let (wall, now) = (time.wallTime(), time.continuousTime())
-        let old = kept.value?.milliseconds
+        let old = kept.value.milliseconds
         guard let bounds = bounds.withLock({ $0 }), Timestamp.writable.contains(wall) else { return old }
         let new = bounds.skew(from: wall, at: now, keeping: old)
         if new != old {
-            kept.set(ClockSkew(milliseconds: new))
-            kept.saveLater()
+            // Before the batch counts as sent. It changes so rarely that no one notices the time.
+            kept.saveOrReport { $0.milliseconds = new }
         }
         return new
     }
@@ -45,9 +55,6 @@ final class ClockCorrection: Sendable {
         bounds.withLock { $0 = $0?.narrowed(by: found) ?? found }
         _ = skew
     }
-
-    /// Waits until the skew has been written. For tests.
-    func waitForWrites() async { await kept.waitForWrites() }
 
     /// Returns the batch with corrected times.
     static func correct(_ batch: Batch, by skew: Int64) -> Batch {

@@ -18,15 +18,12 @@ extension HTTPTransport {
         public var client: (any HTTPClient)?
         /// The clocks. Pass the same clocks as to the pipeline.
         public var time: any TimeSource
-        /// Corrects the times of events by the server's clock, for devices whose clock is wrong. Nil sends them
-        /// unchanged.
+        /// Corrects the times of events by the server's clock, for devices whose clock is wrong. Off by default.
         ///
         /// ```swift
-        /// let transport = HTTPTransport(to: collector, configuration: .init(clockCorrection: .file(stateDirectory)))
+        /// let transport = HTTPTransport(
+        ///     to: collector, configuration: .init(clockCorrection: .learned(keptIn: .file(stateDirectory))))
         /// ```
-        ///
-        /// The value is the place where the skew is kept for the next launch, as the item `clock`. Pass `.memory` to
-        /// learn it in each launch.
         ///
         /// The transport reads the server's time from the `Date` of each 2xx response. From the first response on, it
         /// sends every batch with the server's time: in the times of its events, and in ``HTTPRequest/sendTime``.
@@ -42,7 +39,7 @@ extension HTTPTransport {
         /// The skew is the one at the time of sending. If the wall clock is set between `track` and sending, events
         /// from before the change are sent with a wrong time. This happens on a device that gets its time from the
         /// network after its start.
-        public var clockCorrection: Persistence?
+        public var clockCorrection: ClockCorrection
         /// Changes each request last, for example to add a signature or a token. It sees the body as it is sent. If it
         /// throws, the batch is retried.
         ///
@@ -52,8 +49,6 @@ extension HTTPTransport {
         /// })
         /// ```
         public var sign: (@Sendable (inout HTTPRequest) throws -> Void)?
-        /// Receives one message if bodies should be compressed but the system has no zlib.
-        public var onDiagnostic: (@Sendable (Diagnostic) -> Void)?
 
         var deflater: Deflater? = .system
 
@@ -64,9 +59,8 @@ extension HTTPTransport {
             totalTimeout: Duration = .seconds(30),
             client: (any HTTPClient)? = nil,
             time: any TimeSource = PipelineEnvironment.systemTime,
-            clockCorrection: Persistence? = nil,
-            sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil,
-            onDiagnostic: (@Sendable (Diagnostic) -> Void)? = nil
+            clockCorrection: ClockCorrection = .off,
+            sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
         ) {
             self.gzip = gzip
             self.connectTimeout = connectTimeout
@@ -75,7 +69,24 @@ extension HTTPTransport {
             self.time = time
             self.clockCorrection = clockCorrection
             self.sign = sign
-            self.onDiagnostic = onDiagnostic
+        }
+
+        /// Whether the times of events are corrected: see ``Configuration/clockCorrection``.
+        public struct ClockCorrection: Sendable {
+            /// Nil if it is off.
+            let persistence: Persistence?
+
+            /// Events are sent with the times that they have.
+            public static let off = ClockCorrection(persistence: nil)
+
+            /// Times are corrected by the skew that the responses show.
+            ///
+            /// - Parameter persistence: Where the skew is kept for the next launch, as the item `clock`. Pass `.memory` to
+            ///   learn it in each launch.
+            /// - Returns: The setting.
+            public static func learned(keptIn persistence: Persistence) -> ClockCorrection {
+                ClockCorrection(persistence: persistence)
+            }
         }
 
         var timeouts: HTTPTimeouts { HTTPTimeouts(connect: connectTimeout, total: totalTimeout) }

@@ -28,7 +28,6 @@ public final class HTTPTransport: Transport {
     private let client: any HTTPClient
     private let compresses: Bool
     let clock: ClockCorrection?
-    private let status = Locked<Int?>(nil)
 
     /// Creates a transport. The arguments are validated when you build the pipeline.
     ///
@@ -47,24 +46,28 @@ public final class HTTPTransport: Transport {
         self.configuration = configuration
         client = configuration.client ?? SystemClient(configuration.timeouts)
         compresses = configuration.gzip && format.wire.acceptsGzip
-        clock = configuration.clockCorrection.map { ClockCorrection(persistedIn: $0, time: configuration.time) }
+        clock = ClockCorrection(configuration)
     }
 
     /// The largest batch that the format's backend accepts.
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
 
-    /// The status of the last response, such as 503. Nil before the first one.
-    public var lastStatus: Int? { status.withLock(\.self) }
-
     /// How far the server's clock is ahead of this system's wall clock. Zero while both can agree. Nil before the first
-    /// response, or without a ``Configuration/clockCorrection``.
+    /// response, or if ``Configuration/clockCorrection`` is off.
     public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
 
-    /// Validates the arguments and loads the client.
+    /// Validates the arguments, loads the client, and reads the skew of the clocks that an earlier launch has learned.
     ///
+    /// - Parameters:
+    ///   - observer: Gets a message if bodies should be compressed but the system has no zlib, and if the skew is damaged or
+    ///     can't be kept.
+    ///   - environment: Isn't used: the client has clocks of its own.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
-    ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl.
-    public func open() throws(SluiceError) {
+    ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
+    ///   kept.
+    public func open(
+        _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws(SluiceError) {
         try HTTPURL.check(url)
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
@@ -72,11 +75,9 @@ public final class HTTPTransport: Transport {
         try configuration.timeouts.check()
         try client.open()
         if compresses, configuration.deflater == nil {
-            configuration.onDiagnostic?(
-                Diagnostic(
-                    kind: .note, route: "",
-                    message: "bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it"))
+            observer.note("bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it")
         }
+        try clock?.open(observer)
     }
 
     /// Sends a batch in one request, or in one request for each endpoint of the format.
@@ -117,7 +118,7 @@ public final class HTTPTransport: Transport {
             unsendable = format.unsendable(in: batch, of: blank) { _ in true }
             request = encode(batch.without(unsendable.keys), into: blank)
         }
-        var verdicts = Verdicts.all(.tooLarge)
+        var verdicts = Verdicts.all(.tooLarge())
         if let request {
             do {
                 verdicts = try await send(request, with: batch.without(unsendable.keys))
@@ -154,7 +155,6 @@ public final class HTTPTransport: Transport {
         try request.check()
         let begin = clock?.now
         let response = try await client.send(request)
-        status.withLock { $0 = response.status }
         if let begin { clock?.note(response, since: begin) }
         return format.verdicts(for: batch, from: response).explained(by: response)
     }

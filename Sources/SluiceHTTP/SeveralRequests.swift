@@ -33,9 +33,10 @@ extension Verdicts {
     /// - Returns: The verdicts on the whole batch.
     static func merging(_ results: [(events: [Int], verdicts: Verdicts)]) -> Verdicts {
         let wholes = results.compactMap { result in
-            if case .all(let verdict) = result.verdicts { verdict } else { nil }
+            if case .all(let verdict) = result.verdicts.kind { verdict } else { nil }
         }
-        if wholes.count == results.count, let whole = Verdict(common: wholes) { return .all(whole) }
+        let status = results.compactMap(\.verdicts.status).last
+        if wholes.count == results.count, let whole = Verdict(common: wholes) { return .all(whole, status: status) }
         let count = results.reduce(0) { $0 + $1.events.count }
         var each = [Verdict](repeating: .retry(after: nil), count: count)
         for result in results {
@@ -43,18 +44,21 @@ extension Verdicts {
                 each[index] = verdict
             }
         }
-        return .results(each)
+        var merged = Verdicts.results(each)
+        merged.status = status
+        return merged
     }
 
     /// The verdicts on the `count` events of a request.
     private func list(of count: Int) -> [Verdict] {
-        switch self {
+        switch kind {
         // In the whole batch, the route couldn't see that the event was alone.
-        case .all(.split(let reason)) where count == 1: [.rejected(reason)]
-        case .all(.tooLarge) where count == 1: [.rejected("the event alone is too large for the receiver")]
+        case .all(let verdict) where count == 1 && verdict.kind == .split: [.rejected(reason: verdict.reason)]
+        case .all(let verdict) where count == 1 && verdict.kind == .tooLarge:
+            [.rejected(reason: "the event alone is too large for the receiver")]
         case .all(let verdict): Array(repeating: verdict, count: count)
         case .each(let verdicts) where verdicts.count == count: verdicts
-        case .each: Array(repeating: .retry(after: nil), count: count)
+        case .each: Array(repeating: .retry(), count: count)
         }
     }
 }
@@ -64,16 +68,16 @@ extension Verdict {
     fileprivate init?(common verdicts: [Verdict]) {
         guard let first = verdicts.first else { return nil }
         self = first
-        guard case .retry(_, let reason) = first else {
+        guard case .retry = first.kind else {
             if verdicts.contains(where: { $0 != first }) { return nil }
             return
         }
         var longest: Duration?
         for verdict in verdicts {
-            guard case .retry(let after, _) = verdict else { return nil }
+            guard case .retry(let after) = verdict.kind else { return nil }
             longest = [longest, after].compactMap(\.self).max()
         }
-        self = .retry(after: longest, reason: reason)
+        self = .retry(after: longest, reason: first.reason)
     }
 }
 
@@ -85,14 +89,15 @@ extension Batch {
 
     /// The value of ``HTTPRequest/id``: the first event's id and a hash of all ids.
     var identity: String {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var hash = FNV1a()
         for line in events {
             if let id = line.id {
-                hash = ((hash ^ id.high) &* 0x100_0000_01B3 ^ id.low) &* 0x100_0000_01B3
+                hash.add(id.high)
+                hash.add(id.low)
             } else {
-                hash = (hash ^ line.bytes.fnv1a) &* 0x100_0000_01B3
+                hash.add(FNV1a(line.bytes).value)
             }
         }
-        return (events.first?.id?.description ?? "batch") + "-" + String(hash, radix: 16)
+        return (events.first?.id?.description ?? "batch") + "-" + String(hash.value, radix: 16)
     }
 }

@@ -36,12 +36,13 @@ extension Verdicts {
     func inserting(unsendable: [Int: String], of count: Int) -> Verdicts {
         guard !unsendable.isEmpty else { return self }
         let each: [Verdict]
-        switch self {
+        switch kind {
         case .all(let verdict): each = Array(repeating: verdict, count: count - unsendable.count)
         case .each(let verdicts) where verdicts.count == count - unsendable.count: each = verdicts
         case .each: each = Array(repeating: .retry(after: nil), count: count - unsendable.count)
         }
         var rest = each[...]
-        return .each((0..<count).map { unsendable[$0].map { .unsendable($0) } ?? rest.removeFirst() })
+        return .each(
+            (0..<count).map { unsendable[$0].map { .unsendable(reason: $0) } ?? rest.removeFirst() }, status: status)
     }
 }

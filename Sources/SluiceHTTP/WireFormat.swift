@@ -16,7 +16,7 @@ public import Sluice
 ///     }
 ///
 ///     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-///         response.status == 400 ? .all(.split("the server refused the events")) : .all(response.verdict)
+///         response.status == 400 ? .all(.split(reason: "the server refused the events")) : .all(response.verdict)
 ///     }
 /// }
 /// ```

@@ -6,16 +6,21 @@ import Sluice
 /// Identity(persistedIn: .device(), anonymousIDFrom: [.vendor])
 /// ```
 ///
-/// Sources are asked in their order, once per installation; the first valid id is used. An id is ignored if it is blank,
-/// longer than 255 characters, contains NUL, or is all zeros (the IDFA without permission). Without an id from a source,
-/// and for every new id later, a random UUID is used.
+/// Sources are asked in their order, once per installation; the first valid id is used. An id is ignored if it is
+/// blank, longer than 255 characters, contains NUL, or is all zeros (the IDFA without permission). Without an id from a
+/// source, and for every new id later, a random UUID is used.
 public struct AnonymousIDSource: Sendable {
     private let ask: @Sendable () -> String?
 
     /// Creates a source.
     ///
-    /// - Parameter id: Returns the id, or nil if there is no id. It is called on the thread that builds the pipeline, or
-    ///   that first asks the ``Identity`` for an id, and must not call the identity.
+    /// ```swift
+    /// let source = AnonymousIDSource { machineID() }
+    /// let identity = Identity(persistedIn: .file(stateDirectory), anonymousIDFrom: [source])
+    /// ```
+    ///
+    /// - Parameter id: Returns the id, or nil if there is no id. It is called on the thread that builds the pipeline,
+    ///   or that first asks the ``Identity`` for an id, and must not call the identity.
     public init(_ id: @escaping @Sendable () -> String?) {
         ask = id
     }

@@ -14,7 +14,7 @@
         /// device too.
         ///
         /// The anonymous id survives the app's removal in the keychain. Nothing else does, except a flag that records
-        /// whether somebody has signed up under it. The login id, bound ids, groups and the state of other plugins are
+        /// whether a user has signed up under it. The login id, bound ids, groups and the state of other plugins are
         /// in the user defaults only, and are removed with the app.
         ///
         /// A backup contains the user defaults. Restored on another device, they keep the login id, bound ids and
@@ -32,6 +32,11 @@
         /// launch your app at that time, build the pipeline with `DeferredPipeline` of SluiceLifecycle.
         ///
         /// Call this method on the main thread, because only the main thread can read the vendor's id.
+        ///
+        /// ```swift
+        /// let identity = Identity(persistedIn: .device())
+        /// let shared = Identity(persistedIn: .device(accessGroup: "A1B2C3D4E5.com.example.shared"))
+        /// ```
         ///
         /// - Parameters:
         ///   - name: The prefix of the names in both; one for each pipeline with an identity of its own. Apps that
@@ -130,7 +135,7 @@
                 let item = query.merging(value) { $1 }
                 let status = SecItemAdd(NSDictionary(dictionary: item) as CFDictionary, nil)
                 if status == errSecDuplicateItem {
-                    // Another app of the access group has added it meanwhile.
+                    // Another app of the access group has added it since the update.
                     _ = try update(query, to: value)
                 } else {
                     try check(status)

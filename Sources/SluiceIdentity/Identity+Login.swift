@@ -1,35 +1,35 @@
 public import Sluice
 
 extension Identity {
-    /// Sets the user's id for later events. The same id again changes nothing. Another id replaces it, and removes the
-    /// bound ids and groups of the former user.
+    /// Sets the user's id for later events. A login with the current id changes nothing. Another id replaces it, and
+    /// removes the bound ids and groups of the former user. The first login under an anonymous id tracks `$SignUp`: see
+    /// ``Identity`` for the times at which it is repeated.
     ///
-    /// The first login under an anonymous id tracks `$SignUp`, with that id as `$original_id`, so that a backend can
-    /// join the events from before and after the login. If a stage above drops it, for example without the user's
-    /// consent, it is tracked again when the app becomes active or enters the background, at the next `login`, or in
-    /// the next launch. If a stage below drops or holds it, only the next launch tracks it again. Every attempt has the
-    /// same event id and the time of the login. Only the last of several pending sign-ups is kept.
+    /// ```swift
+    /// let identity = Identity(persistedIn: .file(stateDirectory))
+    /// try identity.login("customer-42", ["plan": "pro"])
+    /// ```
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
     ///   - properties: The properties of the `$SignUp`.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL, and an
     ///   error of the place where the identity is kept; the identity is then as it was.
-    public func login(_ id: String, _ properties: Properties = [:]) throws(SluiceError) {
+    public func login(_ id: String, _ properties: PropertyLiteral = [:]) throws(SluiceError) {
+        let properties = properties.properties
         try UserIDs.validate(id, "login id")
         // Until they are tracked, they are stored in a deeper nesting, and must be read back unchanged.
         guard properties.nesting <= 24 else {
             throw SluiceError(.invalidArgument, "the properties of a login are nested in more than 24 levels")
         }
         let now = context.time.wallTime()
-        let event = (context.newEventID(at: now), now)
         var signUp: UserIDs.SignUp?
         try change { ids in
             let former = ids.signUp
-            ids.logIn(id, properties, event: event)
+            ids.logIn(id, properties, event: (context.newEventID(at: now), now))
             signUp = ids.signUp == former ? nil : ids.signUp
         }
-        trackSignUp(signUp)
+        signUps.track(signUp)
     }
 
     /// Forgets the login id, the bound ids and the groups; the anonymous id stays.
@@ -51,19 +51,23 @@ extension Identity {
     /// Adds a further id of the user to every event, in the object `$identities`, and tracks `$BindID`. Another id of
     /// the same kind replaces it.
     ///
+    /// ```swift
+    /// try identity.bind("crm_id", to: "7781")
+    /// ```
+    ///
     /// - Parameters:
     ///   - kind: The kind of id, such as `crm_id`; 1 to 255 characters, like the id. At most 32 at a time.
     ///   - id: A value that doesn't change. Pass a hash rather than a telephone number.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
     ///   a 33rd kind, and an error of the place where the identity is kept; the identity is then as it was.
-    public func bind(_ kind: String, _ id: String) throws(SluiceError) {
+    public func bind(_ kind: String, to id: String) throws(SluiceError) {
         try UserIDs.validate(kind, "kind of id")
         try UserIDs.validate(id, "id to bind")
-        let isNew = try change { (ids) throws(SluiceError) in
+        let hasChanged = try change { (ids) throws(SluiceError) in
             ids.boundIDs[kind] = .string(id)
             try UserIDs.validate(ids.boundIDs.count, "bound ids")
         }
-        if isNew { context.track("$BindID", ["$id_kind": .string(kind), "$id_value": .string(id)]) }
+        if hasChanged { context.track("$BindID", ["$id_kind": .string(kind), "$id_value": .string(id)]) }
     }
 
     /// Removes a bound id, and tracks `$UnbindID`. Does nothing if no id of that kind is bound.
@@ -82,21 +86,28 @@ extension Identity {
     /// Adds the user to a group, such as a company: every event gets it in the object `$groups`. Another group of the
     /// same type replaces it.
     ///
+    /// ```swift
+    /// try identity.join(group: "acme", ofType: "company", ["seats": 12])
+    /// ```
+    ///
     /// - Parameters:
-    ///   - type: The type of group, such as `company`; 1 to 255 characters, like the id. At most 32 at a time.
-    ///   - id: The group's id.
+    ///   - id: The group's id, such as `acme`; 1 to 255 characters, like the type.
+    ///   - type: The type of group, such as `company`. At most 32 at a time.
     ///   - properties: Properties of the group itself. If there are any, or the group is another one than before, this
     ///     tracks `$GroupIdentify`.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of them is blank, too long or contains NUL, or for
     ///   a 33rd type, and an error of the place where the identity is kept; the identity is then as it was.
-    public func join(_ type: String, _ id: String, _ properties: Properties = [:]) throws(SluiceError) {
+    public func join(
+        group id: String, ofType type: String, _ properties: PropertyLiteral = [:]
+    ) throws(SluiceError) {
+        let properties = properties.properties
         try UserIDs.validate(type, "type of group")
         try UserIDs.validate(id, "group id")
-        let isNew = try change { (ids) throws(SluiceError) in
+        let hasChanged = try change { (ids) throws(SluiceError) in
             ids.groups[type] = .string(id)
             try UserIDs.validate(ids.groups.count, "groups")
         }
-        guard isNew || !properties.isEmpty else { return }
+        guard hasChanged || !properties.isEmpty else { return }
         var event: Properties = ["$group_type": .string(type), "$group_key": .string(id)]
         if !properties.isEmpty { event["$group_set"] = .object(properties) }
         context.track("$GroupIdentify", event)
@@ -108,25 +119,5 @@ extension Identity {
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func leave(_ type: String) throws(SluiceError) {
         try change { $0.groups[type] = nil }
-    }
-}
-
-// MARK: Literals with variables
-
-extension Identity {
-    /// Logs in with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func login(_ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
-        try login(id, properties.properties)
-    }
-
-    /// Joins a group with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func join(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
-        try join(type, id, properties.properties)
     }
 }

@@ -8,12 +8,12 @@ extension Identity {
     ///
     /// - Parameters:
     ///   - type: The type of item, such as `book`; 1 to 255 characters, like the id.
-    ///   - id: The item's id among those of its type.
+    ///   - id: The item's id, unique among the items of its type.
     ///   - properties: The item's properties.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
-    public func setItem(_ type: String, _ id: String, _ properties: Properties) throws(SluiceError) {
-        var event = try Identity.item(type, id)
-        event["$item"] = .object(properties)
+    public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
+        var event = try Properties(item: type, id)
+        event["$item"] = .object(properties.properties)
         context.track("$ItemSet", event)
     }
 
@@ -21,46 +21,64 @@ extension Identity {
     ///
     /// - Parameters:
     ///   - type: The type of item.
-    ///   - id: The item's id among those of its type.
+    ///   - id: The item's id, unique among the items of its type.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
-        context.track("$ItemDelete", try Identity.item(type, id))
+        context.track("$ItemDelete", try Properties(item: type, id))
     }
+}
 
-    private static func item(_ type: String, _ id: String) throws(SluiceError) -> Properties {
+extension Properties {
+    fileprivate init(item type: String, _ id: String) throws(SluiceError) {
         try UserIDs.validate(type, "type of item")
         try UserIDs.validate(id, "item id")
-        return ["$item_type": .string(type), "$item_id": .string(id)]
+        self = ["$item_type": .string(type), "$item_id": .string(id)]
     }
 }
 
 /// Verbs about the user of an ``Identity``. Each tracks one event, which a backend applies to the user's profile.
 ///
-/// The profile's properties are in an object of their own, so that they don't mix with the properties that plugins add
-/// to every event. The profile itself is not kept on the device.
+/// ```swift
+/// let identity = Identity(persistedIn: .file(stateDirectory))
+/// let profile = identity.profile
+/// profile.set(["plan": "pro", "language": "de"])
+/// try profile.increment(["logins": 1])
+/// ```
+///
+/// The profile's properties are in an object of their own. They don't mix with the properties that plugins add to every
+/// event. The profile itself is not kept on the device.
 public struct Profile: Sendable {
     let context: PluginContext
 
     /// Sets properties of the user: `$ProfileSet`, with `$set`.
     ///
     /// - Parameter properties: The properties to set.
-    public func set(_ properties: Properties) {
-        context.track("$ProfileSet", ["$set": .object(properties)])
+    public func set(_ properties: PropertyLiteral) {
+        context.track("$ProfileSet", ["$set": .object(properties.properties)])
     }
 
     /// Sets the properties that the user doesn't have yet: `$ProfileSetOnce`, with `$set_once`.
     ///
+    /// ```swift
+    /// profile.setOnce(["first_product": "A-7"])
+    /// ```
+    ///
     /// - Parameter properties: The properties to set.
-    public func setOnce(_ properties: Properties) {
-        context.track("$ProfileSetOnce", ["$set_once": .object(properties)])
+    public func setOnce(_ properties: PropertyLiteral) {
+        context.track("$ProfileSetOnce", ["$set_once": .object(properties.properties)])
     }
 
     /// Adds to numbers of the user: `$ProfileIncrement`, with `$increment`.
     ///
+    /// ```swift
+    /// try profile.increment(["orders": 1, "spent": 12.5])
+    /// ```
+    ///
     /// - Parameter amounts: The numbers to add.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if one of the amounts is not a number; nothing is tracked
     ///   then.
-    public func increment(_ amounts: Properties) throws(SluiceError) {
+    public func increment(_ amounts: PropertyLiteral) throws(SluiceError) {
+        let amounts = amounts.properties
         for amount in amounts {
             switch amount.value {
             case .int, .double: continue
@@ -73,9 +91,13 @@ public struct Profile: Sendable {
 
     /// Appends to lists of the user: `$ProfileAppend`, with `$append`.
     ///
+    /// ```swift
+    /// profile.append(["interests": "shoes", "sizes": [42, 43]])
+    /// ```
+    ///
     /// - Parameter values: The values to append. A single value is a list of one.
-    public func append(_ values: Properties) {
-        let lists = values.map { property -> (String, PropertyValue) in
+    public func append(_ values: PropertyLiteral) {
+        let lists = values.properties.map { property -> (String, PropertyValue) in
             if case .array = property.value { return (property.name, property.value) }
             return (property.name, [property.value])
         }
@@ -83,6 +105,10 @@ public struct Profile: Sendable {
     }
 
     /// Removes properties of the user: `$ProfileUnset`, with `$unset`.
+    ///
+    /// ```swift
+    /// profile.unset("plan", "language")
+    /// ```
     ///
     /// - Parameter names: The names of the properties.
     public func unset(_ names: String...) {
@@ -93,36 +119,4 @@ public struct Profile: Sendable {
     public func delete() {
         context.track("$ProfileDelete")
     }
-}
-
-// MARK: Literals with variables
-
-extension Identity {
-    /// Tracks `$ItemSet` with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
-        try setItem(type, id, properties.properties)
-    }
-}
-
-extension Profile {
-    /// Sets properties with a literal that has variables in it.
-    @_disfavoredOverload
-    public func set(_ properties: PropertyLiteral) { set(properties.properties) }
-
-    /// Sets missing properties, with a literal that has variables in it.
-    @_disfavoredOverload
-    public func setOnce(_ properties: PropertyLiteral) { setOnce(properties.properties) }
-
-    /// Adds to numbers with a literal that has variables in it.
-    ///
-    /// - Throws: The errors of the method without variables.
-    @_disfavoredOverload
-    public func increment(_ amounts: PropertyLiteral) throws(SluiceError) { try increment(amounts.properties) }
-
-    /// Appends to lists with a literal that has variables in it.
-    @_disfavoredOverload
-    public func append(_ values: PropertyLiteral) { append(values.properties) }
 }

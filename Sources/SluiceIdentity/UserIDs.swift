@@ -36,7 +36,7 @@ struct UserIDs: Sendable, Equatable {
     }
     /// The properties that every event gets besides the three ids. They are built when they change, not for each event.
     private(set) var extras: Properties = [:]
-    /// Whether somebody has logged in under this anonymous id.
+    /// Whether a user has logged in under this anonymous id.
     var hasSignedUp = false
     var signUp: SignUp?
 
@@ -81,21 +81,22 @@ struct UserIDs: Sendable, Equatable {
     }
 }
 
-extension UserIDs: PersistedValue {
+extension UserIDs {
+    /// Returns nil if the object was not made by ``object``, or is incomplete.
     init?(_ object: Properties) {
-        guard let anonymousID = object.string("anonymous_id") else { return nil }
-        self.init(anonymousID: anonymousID, loginID: object.string("login_id"))
-        boundIDs = object.object("bound_ids") ?? [:]
-        groups = object.object("groups") ?? [:]
+        guard let anonymousID = object["anonymous_id"]?.string else { return nil }
+        self.init(anonymousID: anonymousID, loginID: object["login_id"]?.string)
+        boundIDs = object["bound_ids"]?.object ?? [:]
+        groups = object["groups"]?.object ?? [:]
         hasSignedUp = object["has_signed_up"] == true
         updateExtras()
-        guard let pending = object.object("pending_sign_up") else { return }
-        guard let id = pending.string("id").flatMap({ EventID($0) }), case .date(let time) = pending["time"],
-            let loginID = pending.string("login_id"), let previousID = pending.string("previous_id")
+        guard let pending = object["pending_sign_up"]?.object else { return }
+        guard let id = pending["id"]?.string.flatMap({ EventID($0) }), case .date(let time) = pending["time"],
+            let loginID = pending["login_id"]?.string, let previousID = pending["previous_id"]?.string
         else { return nil }
         signUp = SignUp(
             id: id, time: time, loginID: loginID, previousID: previousID,
-            properties: pending.object("properties") ?? [:])
+            properties: pending["properties"]?.object ?? [:])
     }
 
     var object: Properties {
@@ -113,10 +114,10 @@ extension UserIDs: PersistedValue {
         return object
     }
 
-    static var hasDevicePart: Bool { true }
-
-    /// Includes whether somebody has signed up under the anonymous id. Otherwise a backend would join the next user
-    /// after a reinstall with the former one.
+    /// The ids with nothing but the part that belongs to the device.
+    ///
+    /// This part includes whether a user has signed up under the anonymous id. Otherwise a backend would join the next
+    /// user after a reinstall with the former one.
     var devicePart: UserIDs {
         var part = UserIDs(anonymousID: anonymousID)
         part.hasSignedUp = hasSignedUp
@@ -126,16 +127,6 @@ extension UserIDs: PersistedValue {
     mutating func takeDevicePart(from other: UserIDs) {
         anonymousID = other.anonymousID
         hasSignedUp = other.hasSignedUp
-    }
-}
-
-extension Properties {
-    fileprivate func string(_ name: String) -> String? {
-        if case .string(let string) = self[name] { string } else { nil }
-    }
-
-    fileprivate func object(_ name: String) -> Properties? {
-        if case .object(let object) = self[name] { object } else { nil }
     }
 }
 

@@ -23,7 +23,7 @@ public import Sluice
 /// for tasks that it starts with `Task { … }`. A detached task and a callback of another library have no scope: open
 /// one there too.
 ///
-/// An event with ids of its own keeps them, and its own properties take precedence over those of the scope. Without a
+/// An event with ids of its own keeps them, and its own properties take precedence over the scope's. Without a
 /// scope, events pass unchanged. You can list an ``Identity`` below it, for the events outside of all scopes.
 public struct UserScope: Processor {
     private struct Values: Sendable {
@@ -57,23 +57,29 @@ public struct UserScope: Processor {
     /// - Returns: The result of `body`.
     /// - Throws: Errors thrown by `body`.
     public static func with<Result>(
-        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: Properties = [:],
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil,
+        properties: PropertyLiteral = [:],
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
-        let values = values(distinctID, loginID, anonymousID, properties)
+        let values = values(distinctID, loginID, anonymousID, properties.properties)
         return try await $current.withValue(values, operation: body, isolation: isolation)
     }
 
     /// Runs `body` for a user, in code that isn't asynchronous. See
-    /// ``with(distinctID:loginID:anonymousID:properties:isolation:_:)-(_,_,_,Properties,_,_)``.
+    /// ``with(distinctID:loginID:anonymousID:properties:isolation:_:)``.
+    ///
+    /// ```swift
+    /// let invoice = UserScope.with(loginID: "customer-42") { pipeline.track("Invoice") }
+    /// ```
     ///
     /// - Returns: The result of `body`.
     /// - Throws: Errors thrown by `body`.
     public static func with<Result>(
-        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: Properties = [:],
+        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil,
+        properties: PropertyLiteral = [:],
         _ body: () throws -> Result
     ) rethrows -> Result {
-        try $current.withValue(values(distinctID, loginID, anonymousID, properties), operation: body)
+        try $current.withValue(values(distinctID, loginID, anonymousID, properties.properties), operation: body)
     }
 
     private static func values(
@@ -106,36 +112,5 @@ public struct UserScope: Processor {
         }
         event.properties.addDefaults(values.properties)
         return .keep
-    }
-}
-
-// MARK: Literals with variables
-
-extension UserScope {
-    /// Runs `body` for a user, with a literal that has variables in it.
-    ///
-    /// - Returns: The result of `body`.
-    /// - Throws: Errors thrown by `body`.
-    @_disfavoredOverload
-    public static func with<Result>(
-        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: PropertyLiteral,
-        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
-    ) async rethrows -> Result {
-        try await with(
-            distinctID: distinctID, loginID: loginID, anonymousID: anonymousID, properties: properties.properties,
-            isolation: isolation, body)
-    }
-
-    /// Runs `body` for a user, in code that isn't asynchronous, with a literal that has variables in it.
-    ///
-    /// - Returns: The result of `body`.
-    /// - Throws: Errors thrown by `body`.
-    @_disfavoredOverload
-    public static func with<Result>(
-        distinctID: String? = nil, loginID: String? = nil, anonymousID: String? = nil, properties: PropertyLiteral,
-        _ body: () throws -> Result
-    ) rethrows -> Result {
-        try with(
-            distinctID: distinctID, loginID: loginID, anonymousID: anonymousID, properties: properties.properties, body)
     }
 }

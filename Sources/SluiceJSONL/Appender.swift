@@ -1,21 +1,19 @@
 internal import Sluice
 
-/// Writes the events of one priority: a buffer in front of the open segment.
+/// Writes the lines of one lane: a buffer in front of the open segment.
 struct Appender {
-    let priority: Event.Priority
+    let lane: Lane
     private(set) var writer: SegmentWriter?
     /// Complete lines that are not in the file yet. It is empty between calls unless the durability is
     /// ``JSONLStore/Durability/buffered``.
     private var buffer = LineBuffer()
     private var buffered = Usage()
+    /// The lines in the open segment and in the buffer. Adding them up for each line would take longer than keeping the sum.
+    private(set) var usage = Usage()
 
-    init(_ priority: Event.Priority) {
-        self.priority = priority
+    init(_ lane: Lane) {
+        self.lane = lane
     }
-
-    var usage: Usage { (writer?.usage ?? Usage()) + buffered }
-
-    var fileBytes: Int { (writer?.usage.fileBytes ?? 0) + buffered.fileBytes }
 
     var bufferedBytes: Int { buffered.fileBytes }
 
@@ -23,14 +21,12 @@ struct Appender {
     var unsynchronized: PendingSynchronization.Item? {
         guard let writer, !writer.isSynchronized else { return nil }
         return PendingSynchronization.Item(
-            path: writer.path, isDirectory: false, version: writer.usage.fileBytes,
-            lane: Int(priority.rawValue))
+            path: writer.path, isDirectory: false, version: writer.usage.fileBytes, lane: lane)
     }
 
     private func isFull(before size: Int, at now: Duration, _ limits: BatchSize) -> Bool {
-        let usage = usage
-        guard usage.events > 0 else { return false }
-        if usage.events >= limits.events || usage.fileBytes + size > limits.bytes { return true }
+        guard usage.count > 0 else { return false }
+        if usage.count >= limits.events || usage.fileBytes + size > limits.bytes { return true }
         // mutant: never-close-old-segment
         return now > writer?.deadline ?? now
     }
@@ -40,18 +36,16 @@ struct Appender {
     mutating func add(_ line: StoredLine, at now: Duration, _ limits: BatchSize) -> Bool {
         if isFull(before: line.size, at: now, limits) { return false }
         buffer.append(line)
-        buffered.events += 1
-        buffered.eventBytes += line.eventBytes
-        buffered.fileBytes += line.size
+        buffered.add(line)
+        usage.add(line)
         return true
     }
 
     /// Takes the line back that was added last.
     mutating func removeLast(_ line: StoredLine) {
         buffer.removeLast(line)
-        buffered.events -= 1
-        buffered.eventBytes -= line.eventBytes
-        buffered.fileBytes -= line.size
+        buffered.remove(line)
+        usage.remove(line)
     }
 
     /// Writes the buffer to the file. If this throws, all lines are still in the buffer and none counts in the file.
@@ -59,7 +53,7 @@ struct Appender {
     /// - Throws: ``FileError/noSuchFile`` if the file or its directory was deleted.
     mutating func flush(to directories: inout Directories, at now: Duration) throws(FileError) {
         guard buffered.fileBytes > 0 else { return }
-        if writer == nil { writer = try directories.makeSegment(priority, at: now) }
+        if writer == nil { writer = try directories.makeSegment(lane, at: now) }
         try writer?.write(buffer, buffered, at: now, &directories)
         buffer.removeAll()
         buffered = Usage()
@@ -67,7 +61,10 @@ struct Appender {
 
     /// Ends the use of the open segment's file. Buffered lines stay for the next one.
     mutating func takeWriter() -> SegmentWriter? {
-        defer { writer = nil }
+        defer {
+            writer = nil
+            usage = buffered
+        }
         return writer
     }
 
@@ -76,6 +73,7 @@ struct Appender {
         defer {
             buffer = LineBuffer()
             buffered = Usage()
+            usage = writer?.usage ?? Usage()
         }
         return buffered
     }

@@ -2,51 +2,162 @@ internal import Sluice
 
 /// The batches that are handed out, and the segments that can't be read.
 struct Batches {
+    /// The next thing to do for a batch.
+    enum Step {
+        /// Read a segment, and before it these files of dead letters: some of its events may be in them.
+        case read(Segment, StoredFiles.LetterFiles)
+        case done(Batch?)
+    }
+
     private static let readAttempts = 3
     private static let unreadableInterval = Duration.seconds(60)
 
-    private var handedOut: [Batch.ID: Segment] = [:]
+    private var handedOut: [Batch.ID: [BatchPart]] = [:]
     private var lastBatch: UInt64 = 0
-    /// They were given up, and are tried again from time to time.
+    /// They were given up, and are retried from time to time.
     private var unreadable: [Segment] = []
     private var lastUnreadableAttempt: Duration = .zero
 
+    // MARK: Taking
+
+    /// Begins with the oldest segment of the highest priority.
+    mutating func begin(
+        _ draft: inout BatchDraft, _ appenders: inout Appenders, _ stored: inout StoredFiles
+    ) throws(SluiceError) -> Step {
+        appenders.setTarget(draft.size)
+        draft.limit(to: appenders.segmentSize)
+        appenders.closeOldDeadLetters(&stored)
+        _ = stored.oldestWaiting(.rejected)
+        var failure: FileError?
+        repeat {
+            for lane in Lane.allCases.reversed() where lane >= Lane(.normal) {
+                if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
+                do throws(FileError) {
+                    try appenders.close(lane, at: stored.configuration.now, &stored)
+                } catch {
+                    failure = error
+                }
+                if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
+            }
+        } while findMore(&appenders, &stored)
+        if let failure {
+            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: failure)
+        }
+        return .done(nil)
+    }
+
+    /// Adds a segment that was read to a batch, and looks for another one that fits.
+    mutating func add(
+        _ segment: Segment, _ result: Result<SegmentReader.Contents, SegmentReader.Failure>, to draft: inout BatchDraft,
+        _ appenders: inout Appenders, _ stored: inout StoredFiles
+    ) throws(SluiceError) -> Step {
+        switch result {
+        case .success(let contents):
+            guard let part = part(of: segment, contents, in: &stored) else { break }
+            guard draft.add(part) else {
+                stored.index.takeBack(segment)
+                return .done(handOut(draft))
+            }
+        case .failure(let failure):
+            do throws(SluiceError) {
+                try couldNotRead(segment, failure, in: &stored)
+            } catch {
+                // The next call tries it again.
+                if draft.parts.isEmpty { throw error }
+                return .done(handOut(draft))
+            }
+        }
+        if draft.parts.isEmpty { return try begin(&draft, &appenders, &stored) }
+        return next(for: draft, segment.lane, &appenders, &stored).map { read($0, &stored) } ?? .done(handOut(draft))
+    }
+
+    private func next(
+        for draft: BatchDraft, _ lane: Lane, _ appenders: inout Appenders, _ stored: inout StoredFiles
+    ) -> Segment? {
+        if draft.isFull { return nil }
+        if let segment = stored.oldestWaiting(lane) {
+            // A file is longer than its events.
+            let bytes = segment.count == nil ? segment.fileBytes : segment.eventBytes
+            return draft.hasRoom(for: segment.count ?? 1, bytes) ? segment : nil
+        }
+        let open = appenders.usage(lane)
+        guard open.count > 0, draft.hasRoom(for: open.count, open.eventBytes) else { return nil }
+        do throws(FileError) {
+            try appenders.close(lane, at: stored.configuration.now, &stored)
+        } catch {
+            return nil  // The next batch shows whether it can be written.
+        }
+        return stored.oldestWaiting(lane)
+    }
+
+    private func read(_ segment: Segment, _ stored: inout StoredFiles) -> Step {
+        stored.index.handOut(segment)
+        return .read(segment, stored.unreadLetters)
+    }
+
+    /// Looks for events elsewhere. Call it when nothing waits.
+    ///
+    /// - Returns: whether there is something to deliver now.
+    mutating func findMore(_ appenders: inout Appenders, _ stored: inout StoredFiles) -> Bool {
+        repeat {
+            while let claim = stored.directories.claimAnother(room: room(appenders, stored)) {
+                stored.take([claim])
+                stored.index.markImplausibleAges(
+                    at: stored.directories.clock.now, maximumAge: stored.configuration.maximumAge)
+                appenders.evict(downTo: stored.configuration.capacity, for: .critical, &stored)
+                if stored.index.events.unreadBytes > 0 { return true }
+            }
+        } while stored.directories.isFull && (stored.clearAgain() || leaveStuckDirectory(in: &stored))
+        return retryUnreadable(in: &stored)
+    }
+
+    /// The size that the events of another directory may have.
+    private func room(_ appenders: Appenders, _ stored: StoredFiles) -> Int {
+        let bytes = stored.index.events.fileBytes + appenders.usageOfEvents.fileBytes
+        return bytes == 0 ? .max : stored.configuration.capacity - bytes
+    }
+
+    // MARK: Reading
+
     /// Accounts for the contents of a segment.
     ///
-    /// - Returns: nil if no event in it can be handed out.
-    mutating func batch(
-        from segment: Segment, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
-    ) -> Batch? {
+    /// - Returns: nil if no event in it can be handed out. It is then removed.
+    private mutating func part(
+        of segment: Segment, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
+    ) -> BatchPart? {
         segment.readFailures = 0
         unreadable.removeAll { $0 === segment }
+        var contents = contents
         // An earlier process may have rejected some of its events, and ended before it settled the batch.
-        let isCounted = segment.events != nil
-        var lines = contents.lines
-        if !isCounted, stored.deadLetters.count > 0 {
-            lines.removeAll { $0.id.map(stored.deadLetters.contains) ?? false }
-        }
-        let damaged = segment.events.map { max(0, $0 - lines.count) } ?? contents.damaged
-        if !isCounted { stored.observer.recovered(lines.count + damaged) }
+        stored.deadLetters.removeRejected(from: &contents, of: segment)
+        let lines = contents.lines
+        let damaged = segment.count.map { max(0, $0 - lines.count) } ?? contents.damaged
+        if segment.count == nil { stored.observer.recovered(lines.count + damaged) }
         stored.observer.dropped(damaged, .corrupt)
         stored.index.setContents(
-            of: segment, events: min(lines.count, segment.events ?? .max),
+            of: segment, count: min(lines.count, segment.count ?? .max),
             eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
         guard !lines.isEmpty else {
             stored.retire(segment)
             stored.remove(segment)
             return nil
         }
-        lastBatch += 1
-        let batch = Batch(id: lastBatch, events: lines)
-        handedOut[batch.id] = segment
-        return batch
+        return BatchPart(segment, contents)
     }
 
-    /// Tries a segment again later that can't be read, or gives it up.
+    private mutating func handOut(_ draft: BatchDraft) -> Batch {
+        lastBatch += 1
+        handedOut[lastBatch] = draft.parts
+        // A batch of one segment shares its array.
+        let events = draft.parts.count == 1 ? draft.parts[0].events : draft.parts.flatMap(\.events)
+        return Batch(id: lastBatch, events: events)
+    }
+
+    /// Postpones a segment that can't be read, or gives it up.
     ///
-    /// - Throws: the reason, if reading it must be tried again later.
-    mutating func couldNotRead(
-        _ segment: Segment, _ failure: SegmentReader.Failure, in stored: inout StoredFiles, at now: Duration
+    /// - Throws: the reason, if the segment must be read later.
+    private mutating func couldNotRead(
+        _ segment: Segment, _ failure: SegmentReader.Failure, in stored: inout StoredFiles
     ) throws(SluiceError) {
         stored.index.takeBack(segment)
         let cause: any Error
@@ -71,16 +182,17 @@ struct Batches {
         // One bad file must not block the events behind it.
         stored.retire(segment)
         stored.index.subtractFromUsage(segment)
-        stored.observer.dropped(segment.events ?? 0, .unreadable)
+        stored.observer.dropped(segment.count ?? 0, .unreadable)
         if !unreadable.contains(where: { $0 === segment }) {
             unreadable.append(segment)
             stored.notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")
         }
-        lastUnreadableAttempt = now
+        lastUnreadableAttempt = stored.configuration.now
     }
 
     /// The device may have been unlocked, or the fault may have ended.
-    mutating func retryUnreadable(in stored: inout StoredFiles, at now: Duration) -> Bool {
+    private mutating func retryUnreadable(in stored: inout StoredFiles) -> Bool {
+        let now = stored.configuration.now
         guard !unreadable.isEmpty, now - lastUnreadableAttempt >= Batches.unreadableInterval else { return false }
         let segment = unreadable.removeFirst()
         unreadable.append(segment)
@@ -92,8 +204,8 @@ struct Batches {
     /// Leaves an adopted directory to a later process if only segments are left in it that can't be read or removed.
     ///
     /// - Returns: whether there was one.
-    mutating func leaveStuckDirectory(in stored: inout StoredFiles) -> Bool {
-        let stuck = (unreadable + stored.unremoved).map(\.directory)
+    private mutating func leaveStuckDirectory(in stored: inout StoredFiles) -> Bool {
+        let stuck = (unreadable + stored.unremoved).filter(\.lane.holdsEvents).map(\.directory)
         for path in Set(stuck).sorted() {
             guard let directory = stored.directories.adopted(path),
                 directory.segments == stuck.count(where: { $0 == path })
@@ -105,22 +217,38 @@ struct Batches {
         return false
     }
 
+    // MARK: Settling
+
     /// Turns events of a batch into dead letters that must be written.
-    mutating func reject(
-        _ letters: [DeadLetter], of batch: Batch.ID, in stored: inout StoredFiles
-    ) {
-        guard let segment = handedOut[batch] else { return }
-        stored.deadLetters.add(letters, of: segment)
+    mutating func reject(_ letters: [DeadLetter], of batch: Batch.ID, in stored: inout StoredFiles) {
+        guard var parts = handedOut[batch] else { return }
+        for letter in letters {
+            for index in parts.indices {
+                guard let id = parts[index].reject(letter.line) else { continue }
+                stored.deadLetters.add(letter.with(id), of: parts[index].segment)
+                break
+            }
+        }
+        handedOut[batch] = parts
     }
 
     /// Takes a batch out of the backlog for good.
     ///
-    /// - Returns: the segment whose file must be removed as soon as its dead letters are written.
-    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> Segment {
-        guard let segment = handedOut.removeValue(forKey: batch) else {
+    /// - Returns: the segments whose files must be removed as soon as their dead letters are written.
+    mutating func settle(_ batch: Batch.ID, in stored: inout StoredFiles) throws(SluiceError) -> [Segment] {
+        guard let parts = handedOut.removeValue(forKey: batch) else {
             throw SluiceError(.invalidArgument, "batch \(batch) is not handed out: settle each batch once")
         }
-        stored.retire(segment)
-        return segment
+        let segments = parts.map(\.segment)  // mutant: settle-first-file-only
+        for segment in segments { stored.retire(segment) }
+        return segments
+    }
+}
+
+extension DeadLetter {
+    /// Returns the letter as it is kept.
+    fileprivate func with(_ id: ID) -> DeadLetter {
+        DeadLetter(
+            id: id, line: line, reason: String(reason.prefix(1_024)), date: date, refusalsInARow: refusalsInARow)
     }
 }

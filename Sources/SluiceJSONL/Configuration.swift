@@ -12,6 +12,9 @@ struct Configuration: Sendable {
     /// See ``FileSystem/maximumFileBytes``.
     let maximumFileBytes: Int
 
+    /// By the continuous clock.
+    var now: Duration { environment.time.continuousTime() }
+
     /// A segment is at most an eighth of the capacity. Evicting a larger one would evict nearly everything.
     var segmentBytes: ClosedRange<Int> {
         let maximum = min(262_144, max(1, capacity / 8), maximumFileBytes)
@@ -28,21 +31,23 @@ struct Configuration: Sendable {
     /// No store has written a larger segment, whatever its settings were. A segment is read as a whole.
     var largestSegment: Int { max(67_108_864, maximumEventBytes * 2) }
 
-    /// A lower limit, so that small batches don't lead to a file for each event.
+    /// The lower limit keeps small batches from leading to a file for each event.
     let segmentEvents = 20...500
-
-    /// Dead letters are evicted by whole files, so files are small.
-    var deadLetterFileBytes: Int { min(65_536, capacity / 16, maximumFileBytes) }
 
     /// The size of a write if the durability is ``JSONLStore/Durability/buffered``.
     let bufferBytes = 65_536
 
-    var isBuffered: Bool { durability == .buffered }
+    /// Whether lines may wait in a buffer.
+    func isBuffered(_ lane: Lane) -> Bool { durability == .buffered && lane.holdsEvents }
 
     /// Whether the durability promises anything for a loss of power.
     var survivesPowerLoss: Bool { isFull || interval != nil }
 
     var isFull: Bool { durability == .full }
+
+    /// Whether lines are synchronized before they count as stored. Dead letters are, because their events may have been safe
+    /// for long, and are removed next.
+    func synchronizesEachWrite(_ lane: Lane) -> Bool { isFull || lane == .rejected && survivesPowerLoss }
 
     var interval: Duration? {
         if case .interval(let milliseconds) = durability {

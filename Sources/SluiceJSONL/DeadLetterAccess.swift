@@ -24,13 +24,15 @@ struct DeadLetterAccess: Sendable {
     func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         var replayed = 0
         for group in try letters(ids) {
-            let lines = try group.map { letter throws(SluiceError) in
-                (letter.id, try StoredLine(letter.line.bytes, encryption), letter.line.priority)
+            let lines = try group.letters.map { letter throws(SluiceError) in
+                (letter.id, try StoredLine(letter.line.bytes, encryption), Lane(letter.line.priority))
             }
             defer { finish() }
             let count: Int
             do throws(SluiceError) {
-                count = try access.perform { state throws(SluiceError) in try state.replay(lines) }
+                count = try access.perform { state throws(SluiceError) in
+                    try state.replay(lines, from: group.segment)
+                }
             } catch {
                 if replayed == 0 { throw error }
                 break
@@ -50,75 +52,78 @@ struct DeadLetterAccess: Sendable {
     }
 
     func discard(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        readFiles()
-        let count = try access.perform { $0.stored.deadLetters.remove(ids) }
+        var count = 0
+        for group in try letters(ids) {
+            let ids = Set(group.letters.map(\.id))
+            count += try access.perform { $0.stored.removeLetters(ids, from: group.segment) }
+        }
         finish()
-        guard access.read({ !$0.stored.deadLetters.hasRemovedLines }) else {
+        guard access.read({ !$0.stored.hasRemovedLetters }) else {
             throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
         }
         return count
     }
 
-    /// Encodes and writes pending dead letters, and removes the lines of replayed ones. Failures are reported once.
+    /// Encodes and writes pending dead letters, and removes the lines of removed ones. Failures are reported once.
     func finish() {
-        guard access.read({ $0.stored.deadLetters.isUnfinished }) else { return }
-        var lines: [(DeadLetter.ID, [UInt8])] = []
-        var failure: SluiceError?
-        for entry in access.read({ $0.stored.deadLetters.pending }) where entry.line == nil && failure == nil {
+        let (pending, isUnfinished) = access.read { state in
+            (state.stored.deadLetters.pending, state.stored.isUnfinished)
+        }
+        guard isUnfinished else { return }
+        var lines: [(DeadLetter.ID, StoredLine)] = []
+        var failure: (any Error)?
+        for letter in pending.map(\.letter) where failure == nil {
             do throws(SluiceError) {
-                lines.append((entry.id, try entry.letter.encoded(encryption)))
+                lines.append((letter.id, try StoredLine(DeadLetterLine.encoded(letter), encryption)))
             } catch {
                 failure = error
             }
         }
-        access.use { [lines] state in
-            for (id, line) in lines { state.stored.deadLetters.setLine(line, of: id) }
-            state.finishDeadLetters()
-            if let failure { state.deadLettersFailed(failure) }
+        do throws(SluiceError) {
+            try access.perform { [lines, failure] state in state.finishLetters(lines, failure) }
+        } catch {
+            // The store is closed. The events are in the files of their batches.
         }
     }
 
-    /// Reads the dead letters of earlier processes that nobody has read.
-    func readFiles() {
-        read(access.read { $0.stored.deadLetters.unreadFiles })
+    /// Reads the dead letters of earlier processes that were not read.
+    func readEarlier() {
+        read(access.read { $0.stored.unreadLetters })
     }
 
-    /// Reads files of dead letters that nobody has read.
-    func read(_ files: [DeadLetterFile]) {
-        for file in files {
-            let contents = Result { () throws(SegmentReader.Failure) in
-                DeadLetterLine.lines(in: try access.reader.bytes(of: file.path, limit: file.bytes), encryption)
-            }
-            access.use { $0.stored.setContents(of: file, contents) }
-        }
-    }
-
-    /// Reads dead letters, by file.
-    func letters(_ ids: Set<DeadLetter.ID>?) throws(SluiceError) -> [[DeadLetter]] {
-        readFiles()
-        let (stored, pending) = try access.perform { state throws(SluiceError) in
-            (
-                state.stored.deadLetters.letters(ids),
-                state.stored.deadLetters.pending.filter { ids?.contains($0.id) ?? true }
-            )
-        }
-        var groups: [[DeadLetter]] = []
-        for file in stored {
+    /// Reads files, to know which letters are in them.
+    func read(_ files: StoredFiles.LetterFiles) {
+        for (segment, path, bytes) in files {
             do throws(SegmentReader.Failure) {
-                let bytes = try access.reader.bytes(of: file.path, limit: file.bytes)
-                groups.append(
-                    file.letters.compactMap { letter in
-                        guard letter.range.upperBound <= bytes.count else { return nil }
-                        return DeadLetterLine(bytes[letter.range].dropLast(), encryption)?.letter(letter.id)
-                    })
-                let damaged = file.letters.count - (groups.last?.count ?? 0)
-                if damaged > 0 { access.use { $0.stored.notes.append(StoredFiles.damagedNote(damaged, file.path)) } }
+                let contents = try access.reader.readLetters(path, limit: bytes)
+                access.use { _ = $0.stored.note(contents, of: segment, bytes: bytes) }
             } catch {
-                if case .file(.noSuchFile) = error { continue }
-                throw SluiceError(
-                    .inputOutput, "a file of dead letters could not be read: \(file.path)", cause: error)
+                access.use { $0.stored.couldNotReadLetters(of: segment, at: path, error) }
             }
         }
-        return groups + [pending.map { $0.letter.letter($0.id) }]
+    }
+
+    /// Reads dead letters, by file. The last group is not in a file yet.
+    func letters(_ ids: Set<DeadLetter.ID>?) throws(SluiceError) -> [(segment: Segment?, letters: [DeadLetter])] {
+        let files = try access.perform { state in state.letterFiles() }
+        var groups: [(segment: Segment?, letters: [DeadLetter])] = []
+        for (segment, path, bytes) in files {
+            do throws(SegmentReader.Failure) {
+                let contents = try access.reader.readLetters(path, limit: bytes)
+                let existing = access.use { $0.stored.note(contents, of: segment, bytes: bytes) }
+                let letters = contents.letters.map(\.letter)
+                    .filter { existing.contains($0.id) && ids?.contains($0.id) ?? true }
+                if !letters.isEmpty { groups.append((segment, letters)) }
+            } catch {
+                access.use { $0.stored.couldNotReadLetters(of: segment, at: path, error) }
+                if case .file(let cause) = error, cause != .noSuchFile {
+                    throw SluiceError(.inputOutput, "a file of dead letters could not be read: \(path)", cause: cause)
+                }
+            }
+        }
+        let pending = access.read { $0.stored.deadLetters.pending }.map(\.letter).filter {
+            ids?.contains($0.id) ?? true
+        }
+        return pending.isEmpty ? groups : groups + [(nil, pending)]
     }
 }

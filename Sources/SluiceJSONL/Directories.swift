@@ -1,7 +1,9 @@
 internal import Sluice
 
-/// The directories of a store: the root, the one that this process writes to, those that it adopted from processes that
-/// have ended, and those of other processes.
+/// The directories of a store.
+///
+/// They are the root, the directory that this process writes to, the directories that it adopted from processes that
+/// have ended, and the directories of other processes.
 struct Directories {
     typealias Claim = (directory: InstanceDirectory, listing: InstanceDirectory.Listing)
 
@@ -35,7 +37,7 @@ struct Directories {
 
     /// Claims the directories of processes that have ended, as far as their events fit into the capacity.
     ///
-    /// One of them becomes the own directory, so that a host which is started often doesn't leave one each time. No file
+    /// One of them becomes the own directory. Otherwise a host that is started often would leave one each time. No file
     /// is read.
     mutating func claimAll() throws(SluiceError) -> [Claim] {
         do throws(FileError) {
@@ -49,7 +51,8 @@ struct Directories {
             claims.append(claim)
             room = min(room, configuration.capacity) - claim.listing.bytes
         }
-        let created = claims.flatMap(\.listing.segments).map(\.name.created).filter { $0 != SegmentName.unknownTime }
+        let created = claims.flatMap(\.listing.segments).map(\.name)
+            .filter { $0.lane.holdsEvents && $0.created != SegmentName.unknownTime }.map(\.created)
         clock = StoreClock(
             configuration.environment.time, newest: created.max(), maximumAge: configuration.maximumAge)
         return claims
@@ -74,8 +77,7 @@ struct Directories {
                 foreign += listing.foreign.map { "\(path)/\($0)" }
                 continueSequence(after: listing)
                 claimed[path] = directory
-                let isUsable = listing.canKeepDeadLetters
-                if ownDirectory == nil, isUsable { makeOwn(directory) }  // mutant: trust-adopted-entry
+                if ownDirectory == nil { makeOwn(directory) }  // mutant: trust-adopted-entry
                 return (directory, listing)
             } catch {
                 if error.isPassing { return nil }  // It is tried again with the next batch.
@@ -95,8 +97,7 @@ struct Directories {
 
     /// New files must come after all known ones.
     private mutating func continueSequence(after listing: InstanceDirectory.Listing) {
-        let segments = listing.segments.lazy.map(\.name.sequence)
-        for sequence in listing.deadLetters.map(\.sequence) + segments {
+        for sequence in listing.segments.map(\.name.sequence) {
             // No process has counted up to a higher number. Names after it could not be read by later processes.
             guard sequence < SegmentName.maximumSequence / 2 else { continue }
             nextSequence = max(nextSequence, sequence + 1)  // mutant: restart-sequence
@@ -105,12 +106,12 @@ struct Directories {
 
     /// Finds out when the store is opened, not with the first event, whether files can be created and synchronized.
     ///
-    /// - Returns: an error that may pass. Stored events can be delivered meanwhile.
+    /// - Returns: an error that may pass. Stored events can be delivered in the meantime.
     mutating func checkOwnDirectory() throws(SluiceError) -> FileError? {
         let adopted = ownDirectory
         do throws(FileError) {
             let directory = try makeOwnDirectory()
-            let probe = SegmentName(priority: .normal, sequence: nextSequence, created: clock.stamp)
+            let probe = SegmentName(.normal, sequence: nextSequence, created: clock.stamp)
             let file = try OpenFile(directory.path(of: probe), [.write, .create, .exclusive], in: files)
             let result = Result { () throws(FileError) in
                 guard configuration.survivesPowerLoss else { return }
@@ -150,7 +151,7 @@ struct Directories {
         return directory
     }
 
-    /// Nobody knows whether the entries that lead to the directory would survive a loss of power: another process may have
+    /// The entries that lead to the directory may not survive a loss of power: another process may have
     /// created them, and ended.
     private mutating func makeOwn(_ directory: InstanceDirectory) {
         ownDirectory = directory
@@ -158,7 +159,7 @@ struct Directories {
         for path in [directory.path] + root.synchronizedDirectories { synchronization.addEntries(of: path) }
     }
 
-    /// Forgets the own directory if someone has deleted it. Returns whether that is so.
+    /// Forgets the own directory if others have deleted it. Returns whether that is so.
     mutating func dropDeletedDirectory() -> Bool {
         guard let directory = ownDirectory, !directory.checkPresence() else { return false }
         ownDirectory = nil
@@ -166,17 +167,17 @@ struct Directories {
         return true
     }
 
-    mutating func makeSegment(_ priority: Event.Priority, at now: Duration) throws(FileError) -> SegmentWriter {
+    mutating func makeSegment(_ lane: Lane, at now: Duration) throws(FileError) -> SegmentWriter {
         let directory = try makeOwnDirectory()
-        // Only someone else's file can have the name: a few attempts are plenty.
+        // Only a foreign file can have the name: a few attempts are plenty.
         for _ in 0..<8 {
-            let name = SegmentName(priority: priority, sequence: makeSequence(), created: clock.stamp)
+            let name = SegmentName(lane, sequence: makeSequence(), created: clock.stamp)
             do throws(FileError) {
                 let writer = try SegmentWriter(
                     name, created: clock.now, in: directory, until: now + configuration.segmentAge,
-                    synchronizesEachWrite: configuration.isFull, files: files)
+                    synchronizesEachWrite: configuration.synchronizesEachWrite(lane), files: files)
                 synchronization.addEntries(of: directory.path)
-                directory.segments += 1
+                if lane.holdsEvents { directory.segments += 1 }
                 return writer
             } catch {
                 if error != .exists { throw error }
@@ -190,16 +191,31 @@ struct Directories {
         try synchronization.synchronizeEntries(in: files)
     }
 
-    mutating func makeSequence() -> UInt64 {
+    private mutating func makeSequence() -> UInt64 {
         defer { nextSequence &+= 1 }
         return nextSequence
     }
 
+    /// Moves a file of dead letters to the own directory.
+    ///
+    /// - Returns: its name there.
+    mutating func move(
+        _ name: SegmentName, from directory: InstanceDirectory, to own: InstanceDirectory
+    ) throws(FileError) -> SegmentName {
+        var newName = name
+        while try files.statusIfPresent(of: own.path(of: newName)) != nil {
+            newName = SegmentName(name.lane, sequence: makeSequence(), created: name.created)
+        }
+        try files.rename(directory.path(of: name), to: own.path(of: newName))
+        synchronization.addEntries(of: own.path)
+        return newName
+    }
+
     /// Counts a removed segment.
     ///
-    /// - Returns: its directory, if it was the last one of an adopted directory.
+    /// - Returns: its directory, if it was the last one with events of an adopted directory.
     func removed(_ segment: Segment) -> InstanceDirectory? {
-        guard let directory = claimed[segment.directory] else { return nil }
+        guard segment.lane.holdsEvents, let directory = claimed[segment.directory] else { return nil }
         directory.segments -= 1
         return directory.segments == 0 && directory !== ownDirectory ? directory : nil
     }

@@ -12,11 +12,12 @@ final class InstanceDirectory {
     private let files: any FileSystem
     /// The last check for a deletion, and the time of the next one.
     private var checks = Duration.seconds(-1)..<Duration.zero
-    /// The number of its segments that the store knows.
+    /// The number of its segments of events that the store knows.
     var segments = 0
 
     static let lockName = "lock"
-    static let rejectedName = "rejected"
+    /// Ends the name of a file that replaces another one as soon as it is complete.
+    static let incompleteSuffix = ".new"
 
     private init(path: String, handle: OpenFile, lock: OpenFile, files: any FileSystem) {
         self.path = path
@@ -26,9 +27,6 @@ final class InstanceDirectory {
     }
 
     func path(of name: SegmentName) -> String { "\(path)/\(name.text)" }
-
-    /// The directory of the dead letters.
-    var rejectedPath: String { "\(path)/\(InstanceDirectory.rejectedName)" }
 
     /// Creates a directory with a unique name.
     static func create(
@@ -89,8 +87,8 @@ final class InstanceDirectory {
         return lock
     }
 
-    /// Whether someone has deleted the directory's contents, or closed its files. It is called before every write and checks
-    /// again after 1 ms.
+    /// Whether others have deleted the directory's contents, or closed its files. It is called before every write, and
+    /// repeats the check after 1 ms.
     ///
     /// A check costs a third of a write. Events that were written to deleted files before it are counted as vanished. Only
     /// a test's clock stands still between two writes, so the check is then made.
@@ -109,7 +107,7 @@ final class InstanceDirectory {
         }
     }
 
-    /// Whether the directory is still where it was created. If someone has removed only its lock file, it is created again.
+    /// Whether the directory is still where it was created. If only its lock file is gone, it is created.
     func checkPresence() -> Bool {
         do throws(FileError) {
             let (held, named) = (try handle.status(), try files.status(of: path))
@@ -124,9 +122,8 @@ final class InstanceDirectory {
 
     /// Removes the directory if nothing is left in it. Don't use it afterwards.
     func removeIfEmpty() {
-        files.discardDirectory(rejectedPath)
         do throws(FileError) {
-            // Someone may have removed the lock file.
+            // The lock file may be gone.
             guard try files.list(path).allSatisfy({ $0 == InstanceDirectory.lockName }) else { return }
         } catch {
             return
@@ -137,26 +134,24 @@ final class InstanceDirectory {
 
     struct Listing {
         var segments: [(name: SegmentName, bytes: Int)] = []
-        var deadLetters: [(sequence: UInt64, bytes: Int)] = []
-        /// Names that no known version of this store has written.
+        /// Names that this version of the store hasn't written.
         var foreign: [String] = []
-        /// Whether `rejected` is missing or can be used.
-        var canKeepDeadLetters = true
 
-        /// The size of the segments.
-        var bytes: Int { segments.reduce(0) { $0 + $1.bytes } }
+        /// The size of the segments with events.
+        var bytes: Int { segments.reduce(0) { $0 + ($1.name.lane.holdsEvents ? $1.bytes : 0) } }
     }
 
-    /// Reads the directory and the sizes of its files. Removes empty segments. Files above the largest size are foreign.
+    /// Reads the directory and the sizes of its files. Removes empty segments, and new versions of dead letters that were
+    /// never completed. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
         for text in try files.list(path) where text != InstanceDirectory.lockName {
-            if text == InstanceDirectory.rejectedName {
-                try addDeadLetters(to: &listing, largest: largest)
-                continue
-            }
             guard let name = SegmentName(text) else {
-                listing.foreign.append(text)
+                if let name = text.withoutSuffix(InstanceDirectory.incompleteSuffix), SegmentName(name) != nil {
+                    files.discardFile("\(path)/\(text)")
+                } else {
+                    listing.foreign.append(text)
+                }
                 continue
             }
             do throws(FileError) {
@@ -174,40 +169,13 @@ final class InstanceDirectory {
         }
         return listing
     }
-
-    /// Lists the files of dead letters, and removes new versions of them that were never completed. The events in the
-    /// segments don't wait for files that can't be used.
-    private func addDeadLetters(to listing: inout Listing, largest: Int) throws(FileError) {
-        let rejected = InstanceDirectory.rejectedName
-        var names: [String] = []
-        do throws(FileError) {
-            names = try files.list(rejectedPath)
-        } catch {
-            if error.isPassing { throw error }
-            if error == .noSuchFile { return }
-            listing.foreign.append(rejected)
-            listing.canKeepDeadLetters = false
-        }
-        for name in names {
-            let path = "\(rejectedPath)/\(name)"
-            if name.hasSuffix(DeadLetterFile.incompleteSuffix) { files.discardFile(path) }
-            guard let sequence = DeadLetterFile.sequence(of: name) else { continue }
-            do throws(FileError) {
-                let status = try files.status(of: path)
-                if status.kind == .file, status.owner == files.userID, status.size <= largest {
-                    listing.deadLetters.append((sequence, status.size))
-                } else {
-                    listing.foreign.append("\(rejected)/\(name)")
-                }
-            } catch {
-                if error.isPassing { throw error }
-                if error != .noSuchFile { listing.foreign.append("\(rejected)/\(name)") }
-            }
-        }
-    }
 }
 
 extension String {
+    fileprivate func withoutSuffix(_ suffix: String) -> String? {
+        hasSuffix(suffix) ? String(dropLast(suffix.count)) : nil
+    }
+
     fileprivate func isDirectory(in files: any FileSystem) -> Bool {
         do throws(FileError) {
             return try files.status(of: self).kind == .directory

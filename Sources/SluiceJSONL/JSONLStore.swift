@@ -2,42 +2,100 @@ public import Sluice
 
 /// A store on disk: a directory of JSON Lines files that outlive the process. You can read them with `jq` and `grep`.
 ///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     JSONLStore(at: stateDirectory)
+///     StdoutTransport()
+/// }
+/// ```
+///
 /// By default an event survives the end of the process for any reason, `kill -9` included, as soon as ``append(_:)``
 /// returns; see ``Durability``. The next process that uses the directory delivers the events that are left in it. Several
-/// processes may share a directory: each has its own subdirectory.
+/// processes may share a directory: each has its own subdirectory. You choose the level when you create the store:
 ///
-/// When the store is full, it evicts dead letters first, then whole segments: those of the lowest priority first, the
-/// oldest first. It never evicts events that are being delivered or that have a higher priority than the incoming event.
-/// If that is not enough, the incoming event is refused.
+/// ```swift
+/// let store = JSONLStore(at: stateDirectory, durability: .interval(milliseconds: 500))
+/// ```
+///
+/// When the store is full, it evicts dead letters first, then whole segments: the lowest priority first, and within a
+/// priority the oldest first. It never evicts events that are being delivered or that have a higher priority than the
+/// incoming event. If that is not enough, the incoming event is refused. You can raise the capacity:
+///
+/// ```swift
+/// let large = JSONLStore(at: stateDirectory, capacity: 100 << 20)
+/// ```
+///
+/// Events that are too old are dropped. You can choose their age:
+///
+/// ```swift
+/// let brief = JSONLStore(at: stateDirectory, maximumAge: .seconds(7 * 86_400))
+/// ```
 ///
 /// Each line carries a CRC-32C. A damaged line is skipped and counted, never delivered. Rejected events are kept as dead
-/// letters in `rejected/`, beside the segments.
+/// letters in segments of their own. You list, replay and discard them with your pipeline:
+///
+/// ```swift
+/// for letter in try await pipeline.deadLetters() { print(letter.reason) }
+/// ```
+///
+/// Replay them when the receiver accepts them. They then wait like new events:
+///
+/// ```swift
+/// try await pipeline.replayDeadLetters { $0.reason.contains("400") }
+/// ```
+///
+/// ## Levels of durability
+/// Choose ``Durability/buffered`` for the highest speed, if a crash may take some events:
+///
+/// ```swift
+/// let fast = JSONLStore(at: stateDirectory, durability: .buffered)
+/// ```
+///
+/// Choose ``Durability/full`` if a loss of power must take no event:
+///
+/// ```swift
+/// let safe = JSONLStore(at: stateDirectory, durability: .full)
+/// ```
+///
+/// ## Using a store without a pipeline
+/// A tool or a test can use a store of its own. Open it first. Then read the waiting events:
+///
+/// ```swift
+/// let inspected = JSONLStore(at: stateDirectory)
+/// try inspected.open()
+/// print(inspected.backlog.events)
+/// ```
+///
+/// You can wait until the drive has all events:
+///
+/// ```swift
+/// try inspected.synchronize(while: { !Task.isCancelled })
+/// ```
+///
+/// Close the store at the end. The next process delivers the events that are left:
+///
+/// ```swift
+/// inspected.close()
+/// ```
+///
+/// Pass the clocks and random numbers of your tests as an environment:
+///
+/// ```swift
+/// let repeatable = JSONLStore(at: stateDirectory, environment: PipelineEnvironment(random: { 7 }))
+/// ```
 public final class JSONLStore: Store {
-    /// The failures that an event survives after ``JSONLStore/append(_:)`` has returned.
-    public enum Durability: Sendable, Hashable {
-        /// Nothing yet: events are written 64 KiB at a time, and when a batch is taken. A crash of the process loses the
-        /// events that were not written; a shutdown doesn't.
-        case buffered
-        /// The end of the process for any reason: `kill -9`, a trap, out of memory. A loss of power or a crash of the
-        /// system can lose the events that the system had not written, usually those of the last 5 to 30 seconds.
-        case process
-        /// The same as ``process``, and a loss of power loses at most the events of the last `milliseconds`, or of two
-        /// synchronizations if they take longer. A task synchronizes one file after another, and callers don't wait for
-        /// it, so a busy drive prolongs the time. Use at least 1 ms. More than a day counts as a day.
-        case interval(milliseconds: Int)
-        /// A loss of power, as far as the drive is honest. Each event waits for a synchronization (0.2 to 20 ms). On
-        /// Apple's platforms it is `F_FULLFSYNC`. Directories are synchronized if their file system can do that, which CIFS
-        /// and some FUSE drives can't.
-        case full
-    }
-
     private let access: StateAccess
     private let synchronizer: Synchronizer
     private let deadLetterAccess: DeadLetterAccess
+    private let batchAccess: BatchAccess
 
     private var configuration: Configuration { access.configuration }
 
     /// Creates a store. A pipeline opens it.
+    ///
+    /// ```swift
+    /// let store = JSONLStore(at: stateDirectory, maximumEventBytes: 65_536)
+    /// ```
     ///
     /// - Parameters:
     ///   - directory: the place for the events. If it is missing, it is created with its parents (0700). Otherwise it must
@@ -45,9 +103,9 @@ public final class JSONLStore: Store {
     ///   - durability: the failures that an accepted event survives.
     ///   - capacity: the most bytes of events and dead letters to keep on disk: 10 MiB by default. Each process that shares
     ///     the directory has this capacity. Until a batch is settled, its dead letters may exceed it.
-    ///   - maximumAge: events older than this are dropped, a segment at a time, so up to 4 % late: 25 days by default. The
+    ///   - maximumAge: events and dead letters older than this are dropped, a segment at a time, so up to 4 % late: 25 days by default. The
     ///     age follows the monotonic clock while the process runs. Time between two processes counts only if it is shorter
-    ///     than `maximumAge`, so a wall clock that is years ahead expires nothing. Dead letters don't expire.
+    ///     than `maximumAge`, so a wall clock that is years ahead expires nothing.
     ///   - maximumEventBytes: the longest event to accept: 1 MB by default, at most 512 MiB.
     ///   - encryption: encrypts the lines if you pass one.
     ///   - environment: the clocks, and the random numbers for the name of the subdirectory.
@@ -86,6 +144,7 @@ public final class JSONLStore: Store {
         access = StateAccess(configuration, files: files)
         synchronizer = Synchronizer(access)
         deadLetterAccess = DeadLetterAccess(access, synchronizer)
+        batchAccess = BatchAccess(access, deadLetterAccess)
     }
 
     deinit {
@@ -94,36 +153,45 @@ public final class JSONLStore: Store {
 
     // MARK: Store
 
-    /// Opens the store and takes over the events of earlier processes. It reads directories and dead letters, but no events,
-    /// except to count those that it must evict or expire immediately.
+    /// Opens the store and takes over the events of earlier processes. A pipeline calls this method for you.
+    ///
+    /// It reads directories and dead letters, but no events, except to count the events that it must evict or expire
+    /// immediately.
     ///
     /// It takes over three directories at a time, and the next ones when nothing waits.
     ///
     /// A full disk is not an error: stored events can be delivered.
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
-    ///   file or a symbolic link, or belongs to someone else, or if its files can't be synchronized and the durability
+    ///   file or a symbolic link, or belongs to another user, or if its files can't be synchronized and the durability
     ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
     ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
-    public func open(_ observer: StoreObserver) throws(SluiceError) {
+    public func open(
+        _ observer: StoreObserver = StoreObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws(SluiceError) {
         try configuration.validate()
         try access.use { state throws(SluiceError) in try state.open(observer) }
-        deadLetterAccess.readFiles()
+        deadLetterAccess.readEarlier()
+        deadLetterAccess.finish()
         access.use { $0.enforceLimits() }
     }
 
     /// Writes one event to the end of its segment. You can call this method from any thread.
     ///
+    /// ```swift
+    /// try store.append(EventLine(Event(name: "Purchase")))
+    /// ```
+    ///
     /// - Throws: ``SluiceError/Code/storageFull`` if nothing may make room for the event.
     ///   ``SluiceError/Code/eventTooLarge`` or ``SluiceError/Code/malformedLine`` if the line is too long or isn't an object
     ///   on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The refused event
-    ///   is not stored, unless the file system doesn't even allow to remove it again: then a later process may deliver it.
+    ///   is not stored. If the file system doesn't even allow its removal, a later process may deliver it.
     public func append(_ line: EventLine) throws(SluiceError) {
         let stored = try prepare(line)
         // Read outside the lock, because reading the clock takes a considerable part of an append.
-        let now = access.now
+        let now = configuration.now
         let isDue = try access.perform { state throws(SluiceError) in
-            try state.append(stored, line.priority, at: now)
+            try state.append(stored, Lane(line.priority), at: now)
             return state.scheduleSynchronization()
         }
         if isDue { synchronizer.start() }
@@ -132,17 +200,22 @@ public final class JSONLStore: Store {
     /// Writes several events with one write for each segment, and with ``Durability/full`` one synchronization. A segment has up
     /// to 500 events of one priority.
     ///
-    /// If a write fails, each of its events is tried on its own. If the file system doesn't even allow to remove what it has
-    /// written of them, a later process may deliver some of them twice.
+    /// ```swift
+    /// let lines = try requests.map { try EventLine(Event(name: $0.path, time: $0.time)) }
+    /// let errors = store.append(contentsOf: lines)
+    /// ```
+    ///
+    /// If a write fails, each of its events is tried on its own. If the file system doesn't even allow the removal of
+    /// the part that it has written, a later process may deliver some of them twice.
     ///
     /// - Returns: the errors of the events that are not stored: see ``append(_:)``.
     public func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
         var errors: [Int: SluiceError] = [:]
-        var entries: [StoreState.Entry] = []
+        var entries: [Appenders.Entry] = []
         entries.reserveCapacity(lines.count)
         for (index, line) in lines.enumerated() {
             do throws(SluiceError) {
-                entries.append(.init(index: index, line: try prepare(line), priority: line.priority))
+                entries.append(.init(index: index, line: try prepare(line), lane: Lane(line.priority)))
             } catch {
                 errors[index] = error
             }
@@ -172,74 +245,31 @@ public final class JSONLStore: Store {
         return try StoredLine(line.bytes, configuration.encryption)
     }
 
-    /// Hands out the oldest segment of the highest priority as one batch. If only the open segment is left, it is closed.
-    /// Later segments get the requested size, between 20 and 500 events.
+    /// Hands out the oldest segment of the highest priority as one batch, or several small ones together.
+    ///
+    /// ```swift
+    /// while let batch = try store.nextBatch(BatchSize(events: 100, bytes: 1 << 20)) { try store.settle(batch.id) }
+    /// ```
+    ///
+    /// Segments of one priority are joined, in their order, as long as all of their events fit into the requested size and
+    /// into one full segment. The open segment is closed for that. Later segments get the requested size, between 20 and 500
+    /// events.
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
-    ///   so that it doesn't block later events, and its events count as ``DropReason/unreadable``. It is tried again
-    ///   by the next call when nothing else waits, which delivery makes after the next event. If that succeeds, its events
-    ///   count as recovered and come after later ones.
-    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        while true {
-            // One use of the lock, because each one can wait for a write.
-            let taken = try access.perform { state throws(SluiceError) in
-                state.setTarget(size)
-                return try state.takeSegment(atLeast: priority).map { ($0, state.stored.deadLetters.unreadFiles) }
-            }
-            guard let (segment, unreadDeadLetters) = taken else { return nil }
-            // Some of the segment's events may be dead letters.
-            deadLetterAccess.read(unreadDeadLetters)
-            // Without the lock: callers of append must not wait for a file to be read.
-            let result = Result { () throws(SegmentReader.Failure) in
-                try access.reader.read(segment.path, limit: segment.fileBytes, priority: segment.name.priority)
-            }
-            let batch = try access.perform { state throws(SluiceError) -> Batch? in
-                switch result {
-                case .success(let contents): return state.batches.batch(from: segment, contents, in: &state.stored)
-                case .failure(let failure):
-                    try state.batches.couldNotRead(segment, failure, in: &state.stored, at: state.now)
-                    return nil
-                }
-            }
-            if let batch { return batch }
-        }
+    ///   because it must not block later events. Its events then count as ``DropReason/unreadable``. The next call
+    ///   retries it when nothing else waits; delivery makes that call after the next event. If the retry succeeds, its
+    ///   events count as recovered and come after later ones.
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        try batchAccess.next(size)
     }
 
-    /// Removes the batch's file.
+    /// Removes the batch's files.
     ///
-    /// - Throws: ``SluiceError/Code/inputOutput`` if the file can't be removed, or must stay because rejected events of the
-    ///   batch can't be written. Removing it is tried again. Its events are not handed out again in this process, but may
-    ///   be in a later one.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be removed, or must stay because rejected events of the
+    ///   batch can't be written. The store retries the removal. This process doesn't hand out its events a second time,
+    ///   but a later one may.
     public func settle(_ batch: Batch.ID) throws(SluiceError) {
-        let (segment, hasLetters) = try access.perform { state throws(SluiceError) in
-            state.stored.removeUnremoved()
-            let segment = try state.batches.settle(batch, in: &state.stored)
-            return (segment, state.stored.deadLetters.isUnfinished)
-        }
-        var mustStay = false
-        if hasLetters {
-            deadLetterAccess.finish()
-            mustStay = access.use { state in
-                state.stored.removeUnremoved()
-                return state.stored.deadLetters.isPending(segment)
-            }
-        }
-        // Without the lock: it takes a while to free a file's blocks.
-        let path = segment.path
-        let removal = mustStay ? nil : Result { () throws(FileError) in try access.files.removeFile(path) }
-        try access.use { state throws(SluiceError) in
-            defer { state.settled() }
-            guard let removal else {
-                state.stored.removeLater(segment)
-                throw SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
-            }
-            do throws(FileError) {
-                try state.stored.removed(segment, removal)
-            } catch {
-                throw SluiceError(
-                    .inputOutput, "a delivered segment could not be removed; this is tried again", cause: error)
-            }
-        }
+        try batchAccess.settle(batch)
     }
 
     /// The number and size of the waiting events. Events of earlier processes count as the size of their files until they
@@ -249,7 +279,7 @@ public final class JSONLStore: Store {
     }
 
     /// Writes buffered events, and waits until the drive has everything that this process has written: one file after
-    /// another, the oldest first. Other threads can append meanwhile.
+    /// another, the oldest first. Other threads can append in the meantime.
     ///
     /// - Parameter mayContinue: returns whether there is time for another file. The next call continues with the rest.
     /// - Throws: ``SluiceError/Code/inputOutput`` if events may still be lost with the power.
@@ -260,43 +290,52 @@ public final class JSONLStore: Store {
         }
     }
 
-    /// Writes buffered events, and leaves all events to the next process.
+    /// Writes buffered events, and leaves all events to the next process. A pipeline calls this method when you shut it
+    /// down.
     ///
-    /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, so that a shutdown keeps its
-    /// deadline. Call ``synchronize(while:)`` before if you have more time, as ``Pipeline/shutdown(deadline:)`` does.
+    /// With ``Durability/interval(milliseconds:)`` it synchronizes at most eight files, because a shutdown must keep
+    /// its deadline. If you have more time, call ``synchronize(while:)`` before, as ``Pipeline/shutdown(timeout:)``
+    /// does.
     public func close() {
         deadLetterAccess.finish()
         if configuration.interval != nil { synchronizer.runBriefly() }
         access.use { $0.close() }
     }
 
-    /// Whether no synchronization is scheduled.
-    var isIdle: Bool { synchronizer.isIdle }
-
     // MARK: Dead letters
 
-    /// Writes rejected events to `rejected/`, and synchronizes them if the durability promises anything for a loss of power.
+    /// Writes rejected events to a segment of dead letters, and synchronizes them if the durability promises anything for a
+    /// loss of power.
     ///
-    /// If they can't be written, they are kept in memory and tried again, and the file of their batch stays on disk. An
-    /// event that is a dead letter already is ignored.
+    /// If they can't be written, they are kept in memory until a retry succeeds, and the files with their events stay
+    /// on disk. An event that isn't in the batch, or is rejected a second time, is ignored.
     public func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         deadLetterAccess.reject(letters, in: batch)
     }
 
-    /// Reads all dead letters, oldest first, including those of earlier processes. Damaged lines are skipped and reported.
+    /// Reads all dead letters, oldest first, including the letters of earlier processes. Damaged ones are removed,
+    /// and counted as ``DropReason/corrupt``.
+    ///
+    /// ```swift
+    /// let letters = try store.deadLetters()
+    /// ```
     ///
     /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read.
     public func deadLetters() throws(SluiceError) -> [DeadLetter] {
-        try deadLetterAccess.letters(nil).flatMap(\.self)
+        try deadLetterAccess.letters(nil).flatMap(\.letters)
     }
 
     /// Appends the events of dead letters to the waiting events, and removes the dead letters.
     ///
-    /// The capacity doesn't matter: a dead letter takes more room than its event. If the process ends in between, an event
-    /// may be both a dead letter and stored as a waiting event, and stays a dead letter.
+    /// ```swift
+    /// let count = try store.replayDeadLetters(Set(letters.map(\.id)))
+    /// ```
     ///
-    /// - Returns: the number of events that wait again. Unknown ids are ignored. If an event can't be written, it and the
-    ///   remaining ones stay dead letters.
+    /// The capacity doesn't matter: a dead letter takes more room than its event. If the process ends in between, an event
+    /// can wait and stay a dead letter.
+    ///
+    /// - Returns: the number of events that wait to be delivered. Unknown ids are ignored. If an event can't be
+    ///   written, it and the remaining ones stay dead letters.
     /// - Throws: ``SluiceError/Code/inputOutput`` if no event can be read or written.
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try deadLetterAccess.replay(ids)
@@ -304,9 +343,13 @@ public final class JSONLStore: Store {
 
     /// Deletes dead letters.
     ///
+    /// ```swift
+    /// let count = try store.discardDeadLetters(Set(letters.map(\.id)))
+    /// ```
+    ///
     /// - Returns: the number of deleted dead letters. Unknown ids are ignored.
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. This is tried again, and the dead letters are
-    ///   not listed any more, but a later process may find them.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. The store retries this. The dead letters
+    ///   are not listed any more, but a later process may find them.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try deadLetterAccess.discard(ids)
     }
@@ -314,6 +357,10 @@ public final class JSONLStore: Store {
 
 extension DropReason {
     /// The file of the event can't be read at present. If it can be read later, the event counts as
-    /// ``RouteLedger/recovered`` and is delivered.
+    /// ``RouteLedger/recovered`` and is delivered. You find the count in the ledger:
+    ///
+    /// ```swift
+    /// for route in pipeline.ledger.routes { print(route.dropped[.unreadable] ?? 0) }
+    /// ```
     public static let unreadable = DropReason(rawValue: "unreadable")
 }

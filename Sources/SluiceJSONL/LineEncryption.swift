@@ -1,10 +1,22 @@
 internal import Sluice
 
-/// Encryption at rest for ``JSONLStore``: your code encrypts each line and decrypts it again.
+/// Encryption at rest for ``JSONLStore``. Your code encrypts each line when it is stored, and decrypts it when it is
+/// read.
 ///
-/// The store writes the encrypted bytes as `{"sealed":"<base64>","crc":"…"}`, so its files stay JSON Lines. Plain lines
-/// from before you turned encryption on are still delivered. If a line can't be decrypted, its segment stays on disk and
-/// is reported; a later process with the right key delivers it.
+/// ```swift
+/// let encryption = LineEncryption(encrypt: { try cipher.encrypt($0) }, decrypt: { try cipher.decrypt($0) })
+/// let store = JSONLStore(at: stateDirectory, encryption: encryption)
+/// ```
+///
+/// The store writes the encrypted bytes as `{"sealed":"<base64>","crc":"…"}`, so its files stay JSON Lines. If you
+/// turn encryption on later, the earlier plain lines are still delivered. If a line can't be decrypted, its segment
+/// stays on disk and is reported; a later process with the right key delivers it.
+///
+/// Pass one encryption to several stores if they share a key:
+///
+/// ```swift
+/// let urgent = JSONLStore(at: queueDirectory, encryption: encryption)
+/// ```
 ///
 /// Don't bind the encryption to a line's position: the store may move lines between files.
 public struct LineEncryption: Sendable {
@@ -12,6 +24,14 @@ public struct LineEncryption: Sendable {
     private let decrypt: @Sendable (_ encrypted: [UInt8]) throws -> [UInt8]
 
     /// Creates an encryption from two functions.
+    ///
+    /// ```swift
+    /// let encryption = LineEncryption {
+    ///     try cipher.encrypt($0)
+    /// } decrypt: {
+    ///     try cipher.decrypt($0)
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - encrypt: encrypts and authenticates a line, for example with AES-GCM and a fresh nonce that is part of the

@@ -1,15 +1,6 @@
 internal import CSluiceJSONL
 internal import Sluice
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+import SluiceLibC
 
 /// CRC-32C. It finds every change of up to 32 adjacent bits, and misses one in 2³² of the others.
 enum Checksum {

@@ -10,8 +10,8 @@ struct PendingSynchronization {
         let isDirectory: Bool
         /// The number of the last change, or the size of an open segment.
         let version: Int
-        /// The priority whose open segment it is.
-        var lane: Int?
+        /// The lane whose open segment it is.
+        var lane: Lane?
 
         /// Takes as long as the drive takes. A file that is gone needs no synchronization: its batch was settled.
         func synchronize(in files: any FileSystem) throws(FileError) {
@@ -46,21 +46,20 @@ struct PendingSynchronization {
         items[path] = nil
     }
 
-    /// The oldest change first, and the open segments last.
-    func work(_ appenders: [Appender]) -> [Item] {
-        items.values.sorted { $0.version < $1.version } + appenders.indices.compactMap { appenders[$0].unsynchronized }
-    }
+    /// The files and directories, the oldest change first.
+    var work: [Item] { items.values.sorted { $0.version < $1.version } }
 
-    /// Notes that an item is safe, unless it has changed meanwhile. A file whose synchronization failed is not tried
-    /// again: the system may have dropped the bytes and would report a success.
+    /// Marks an item as safe, unless it has changed since it was taken. A file whose synchronization failed is not
+    /// retried: the system may have dropped the bytes and would report a success.
     mutating func finish(_ item: Item, hasFailed: Bool) {
+        // mutant: finish-changed-synchronization
         let isDone = hasFailed ? !item.isDirectory : items[item.path]?.version == item.version
         if isDone { remove(item.path) }
     }
 
     /// Synchronizes the directories.
     mutating func synchronizeEntries(in files: any FileSystem) throws(FileError) {
-        for item in items.values.sorted(by: { $0.version < $1.version }) where item.isDirectory {
+        for item in work where item.isDirectory {
             try item.synchronize(in: files)
             remove(item.path)
         }
@@ -69,7 +68,7 @@ struct PendingSynchronization {
 
 extension FileSystem {
     /// Synchronizes a directory. Ignores a directory that is gone, and one above the root that this user may not read:
-    /// someone else has created its entries.
+    /// its entries are others'.
     fileprivate func synchronizeEntries(_ path: String) throws(FileError) {
         do throws(FileError) {
             try synchronizeDirectory(path)

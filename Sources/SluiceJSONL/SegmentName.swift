@@ -1,11 +1,11 @@
 internal import Sluice
 
-/// The name of a segment's file: `<class>-<sequence>-<created>.jsonl`.
+/// The name of a segment's file: `<lane>-<sequence>-<created>.jsonl`.
 ///
 /// It contains everything that is known about the segment without reading it. It is also the version of the format: a name
-/// of another shape belongs to another version or to someone else, and the file is left alone.
+/// of another shape belongs to another version or another program, and the file is left alone.
 struct SegmentName: Hashable {
-    let priority: Event.Priority
+    let lane: Lane
     /// Ascends over all segments of a root directory that the process knows: sixteen hexadecimal digits.
     let sequence: UInt64
     /// Decimal milliseconds in the time of ``StoreClock``, or ``unknownTime``.
@@ -19,8 +19,8 @@ struct SegmentName: Hashable {
     static let maximumSequence = UInt64.max >> 1
     private static let maximumMilliseconds: Int64 = 1_000_000_000_000_000
 
-    init(priority: Event.Priority, sequence: UInt64, created: Timestamp) {
-        self.priority = priority
+    init(_ lane: Lane, sequence: UInt64, created: Timestamp) {
+        self.lane = lane
         self.sequence = sequence
         self.created = Timestamp(milliseconds: min(max(0, created.milliseconds), SegmentName.maximumMilliseconds))
     }
@@ -29,23 +29,16 @@ struct SegmentName: Hashable {
         guard text.hasSuffix(SegmentName.suffix) else { return nil }
         let parts = text.dropLast(SegmentName.suffix.count).split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3,
-            let priority = Event.Priority.allCases.first(where: { $0.word == parts[0] }),
-            let sequence = UInt64(parts[1], radix: 16), sequence <= SegmentName.maximumSequence,
+            let lane = Lane(word: parts[0]), let sequence = UInt64(parts[1], radix: 16),
+            sequence <= SegmentName.maximumSequence,
             let milliseconds = Int64(parts[2])
         else { return nil }
-        self.init(priority: priority, sequence: sequence, created: Timestamp(milliseconds: milliseconds))
+        self.init(lane, sequence: sequence, created: Timestamp(milliseconds: milliseconds))
         // This version writes no signs, leading zeros or capitals.
         guard self.text == text else { return nil }
     }
 
-    var text: String {
-        "\(priority.word)-\(SegmentName.digits(sequence))-\(created.milliseconds)\(SegmentName.suffix)"
-    }
-
-    static func digits(_ sequence: UInt64) -> String {
-        let digits = String(sequence, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
+    var text: String { "\(lane.word)-\(sequence.digits)-\(created.milliseconds)\(SegmentName.suffix)" }
 }
 
 extension SegmentName: Comparable {
@@ -54,11 +47,10 @@ extension SegmentName: Comparable {
     }
 }
 
-extension Event.Priority {
-    fileprivate var word: String {
-        switch self {
-        case .normal: "normal"
-        case .critical: "critical"
-        }
+extension UInt64 {
+    /// Sixteen hexadecimal digits.
+    var digits: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -12,6 +12,8 @@ struct SegmentReader {
 
     struct Contents {
         var lines: [EventLine] = []
+        /// The places of the undamaged lines in the file, without the checksum.
+        var ranges: [Range<Int>] = []
         /// The number of damaged lines, including a torn one at the end.
         var damaged = 0
     }
@@ -20,9 +22,8 @@ struct SegmentReader {
     let encryption: LineEncryption?
 
     /// Reads the first `limit` bytes of a segment.
-    func read(_ path: String, limit: Int, priority: Event.Priority) throws(Failure) -> Contents {
+    func read(_ path: String, limit: Int, _ lane: Lane) throws(Failure) -> Contents {
         var buffer = try bytes(of: path, limit: limit)
-        var ranges: [Range<Int>] = []
         var contents = Contents()
         var start = 0
         while start < buffer.count {
@@ -31,21 +32,21 @@ struct SegmentReader {
                 break
             }
             if let range = LineFormat.event(in: &buffer, at: start..<start + length) {
-                ranges.append(range)
+                contents.ranges.append(range)
             } else if length > 0 {
                 contents.damaged += 1
             }
             start += length + 1
         }
-        contents.lines.reserveCapacity(ranges.count)
-        for range in ranges {
+        contents.lines.reserveCapacity(contents.ranges.count)
+        for range in contents.ranges {
             let line: ArraySlice<UInt8>
             do {
                 line = try LineEncryption.event(in: buffer[range], encryption)
             } catch {
                 throw .encrypted(error)
             }
-            contents.lines.append(EventLine(bytes: line, priority: priority))
+            contents.lines.append(EventLine(bytes: line, priority: lane.priority))
         }
         return contents
     }
@@ -75,5 +76,27 @@ struct SegmentReader {
             throw .file(error)
         }
         throw .foreign
+    }
+}
+
+extension SegmentReader {
+    struct Letters {
+        /// Each letter with the place of its line in the file, including the newline.
+        var letters: [(place: Range<Int>, letter: DeadLetter)] = []
+        var damaged = 0
+    }
+
+    /// Reads the first `limit` bytes of a segment of dead letters.
+    func readLetters(_ path: String, limit: Int) throws(Failure) -> Letters {
+        let contents = try read(path, limit: limit, .rejected)
+        var result = Letters(damaged: contents.damaged)
+        for (line, range) in zip(contents.lines, contents.ranges) {
+            if let letter = DeadLetterLine.decoded(line.bytes) {
+                result.letters.append((range.lowerBound..<range.upperBound + LineFormat.overhead, letter))
+            } else {
+                result.damaged += 1
+            }
+        }
+        return result
     }
 }

@@ -1,13 +1,14 @@
 internal import Sluice
 
-/// The file that the events of one priority are appended to. This process has created it.
+/// The file that the lines of one lane are appended to. This process has created it.
 final class SegmentWriter {
     let name: SegmentName
     /// In the time of ``StoreClock``.
     let created: Timestamp
     let directory: InstanceDirectory
+    let path: String
     private let file: OpenFile
-    /// When the last event may be appended, by the continuous clock.
+    /// When the last line may be appended, by the continuous clock.
     let deadline: Duration
     private let synchronizesEachWrite: Bool
     /// The complete lines in the file.
@@ -23,10 +24,9 @@ final class SegmentWriter {
         self.directory = directory
         self.deadline = deadline
         self.synchronizesEachWrite = synchronizesEachWrite
-        file = try OpenFile(directory.path(of: name), [.write, .append, .create, .exclusive], in: files)
+        path = directory.path(of: name)
+        file = try OpenFile(path, [.write, .append, .create, .exclusive], in: files)
     }
-
-    var path: String { directory.path(of: name) }
 
     /// Writes lines to the end of the file. If this throws, none of them counts.
     ///
@@ -62,7 +62,7 @@ final class SegmentWriter {
         }
     }
 
-    /// Whether someone has deleted the file. Writing to it still succeeds, without effect.
+    /// Whether others have deleted the file. Writing to it still succeeds, without effect.
     var isDeleted: Bool {
         do throws(FileError) {
             return try file.status().links == 0

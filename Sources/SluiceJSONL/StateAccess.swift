@@ -14,8 +14,6 @@ struct StateAccess: Sendable {
 
     var reader: SegmentReader { SegmentReader(files: files, encryption: configuration.encryption) }
 
-    var now: Duration { configuration.environment.time.continuousTime() }
-
     /// Returns a part of the state, whether the store is open or not.
     func read<Value>(_ body: (StoreState) -> Value) -> Value {
         state.withLock { body($0) }
@@ -34,7 +32,10 @@ struct StateAccess: Sendable {
         var hasNotes = false
         defer { if hasNotes { reportNotes() } }
         return try state.withLock { state throws(Failure) in
-            defer { hasNotes = !state.stored.notes.isEmpty }
+            defer {
+                state.stored.reportUnread()
+                hasNotes = !state.stored.notes.isEmpty
+            }
             return try body(&state)
         }
     }

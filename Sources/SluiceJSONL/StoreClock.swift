@@ -7,7 +7,7 @@ internal import Sluice
 /// from the newest segment, as if no time had passed. Events are then kept too long, not lost.
 struct StoreClock {
     /// Whether other processes can tell the age of a segment from its name. After an implausible reading they can't:
-    /// nobody knows how far the clock is off, and with a correct clock the segments would seem older than they are.
+    /// it is unknown how far the clock is off, and with a correct clock the segments would seem older than they are.
     private let isTrusted: Bool
     private let origin: Timestamp
     private let opened: Duration
@@ -38,7 +38,7 @@ struct StoreClock {
 }
 
 extension Duration {
-    /// Rounded down, and limited so that sums don't overflow.
+    /// Rounded down. Limited, because sums must not overflow.
     var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let limit: Int64 = 1_000_000_000_000

@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// The state of a ``JSONLStore``: connects its parts, and reports to the observer.
+/// The state of a ``JSONLStore``: connects its parts.
 struct StoreState {
     enum Phase {
         case new, open, closed
@@ -11,21 +11,15 @@ struct StoreState {
     var phase = Phase.new
     private var processID: Int32
     var stored: StoredFiles
-
-    /// By the priority's raw value.
-    var appenders = Event.Priority.allCases.map { Appender($0) }
-    /// The size at which an open segment is full.
-    var segmentSize: BatchSize
+    private var appenders: Appenders
     var batches = Batches()
-    private var hasReportedDeadLetters = false
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
         self.files = files
         processID = files.processID
         stored = StoredFiles(configuration, files: files)
-        segmentSize = BatchSize(
-            events: configuration.segmentEvents.upperBound, bytes: configuration.segmentBytes.upperBound)
+        appenders = Appenders(configuration)
     }
 
     // MARK: Opening and closing
@@ -55,12 +49,12 @@ struct StoreState {
         phase = .open
     }
 
-    /// Applies the age limit and the capacity to the events of earlier processes.
+    /// Applies the age limit and the capacity to the files of earlier processes.
     mutating func enforceLimits() {
         stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
         for segment in stored.index.segments where stored.isExpired(segment) { stored.expire(segment) }
         // mutant: ignore-capacity-at-open
-        evict(downTo: configuration.capacity, for: .critical)
+        appenders.evict(downTo: configuration.capacity, for: .critical, &stored)
         findMoreIfEmpty()
     }
 
@@ -77,8 +71,9 @@ struct StoreState {
 
     /// The child of a `fork` has a copy of the state, but the files and their events belong to the parent.
     private mutating func resetAfterFork() {
-        stored.observer.dropped(usage.events, .leftToParentProcess)
-        stored.observer.deadLettersDropped(stored.deadLetters.count, .leftToParentProcess)
+        let backlog = backlog
+        stored.observer.dropped(backlog.events, .leftToParentProcess)
+        stored.observer.deadLettersDropped(backlog.deadLetters, .leftToParentProcess)
         let parent = stored
         self = StoreState(configuration, files: files)
         stored.observer = parent.observer
@@ -95,16 +90,8 @@ struct StoreState {
     mutating func close() {
         guard phase == .open else { return }
         if files.processID != processID { resetAfterFork() }
-        for lane in appenders.indices {
-            do throws(FileError) {
-                try closeSegment(lane)
-            } catch {
-                closeWriter(lane)
-                stored.observer.dropped(appenders[lane].takeBuffered().events, .storeFailed)
-            }
-        }
+        appenders.closeAll(at: configuration.now, &stored)
         stored.removeUnremoved()
-        stored.deadLetters.close()
         stored.directories.close()
         stored.directories.synchronization = PendingSynchronization()
         batches = Batches()
@@ -114,222 +101,124 @@ struct StoreState {
 
     // MARK: Sizes
 
-    var now: Duration { configuration.environment.time.continuousTime() }
-
-    /// Everything apart from dead letters.
-    var usage: Usage { appenders.reduce(stored.index.usage) { $0 + $1.usage } }
-
     var backlog: Backlog {
-        let usage = usage
+        let usage = stored.index.events + appenders.usageOfEvents
         return Backlog(
-            events: usage.events, bytes: usage.eventBytes + usage.unreadBytes, unreadBytes: usage.unreadBytes,
-            deadLetters: stored.deadLetters.count)
+            events: usage.count, bytes: usage.eventBytes + usage.unreadBytes,
+            deadLetters: stored.index.deadLetters.count + appenders.usage(.rejected).count
+                + stored.deadLetters.pending.count)
     }
 
     // MARK: Appending
 
-    mutating func append(_ line: StoredLine, _ priority: Event.Priority, at now: Duration) throws(SluiceError) {
-        // mutant: ignore-capacity, ignore-incoming-priority
-        try makeRoom(for: line.size, priority)
-        try store(line, priority, at: now)
+    mutating func append(_ line: StoredLine, _ lane: Lane, at now: Duration) throws(SluiceError) {
+        try appenders.append(line, lane, at: now, &stored)
     }
 
-    /// One of several lines that are appended together.
-    struct Entry {
-        let index: Int
-        let line: StoredLine
-        let priority: Event.Priority
-
-        var lane: Int { Int(priority.rawValue) }
+    /// Appends lines, and returns the errors of the refused ones, by their indices.
+    mutating func append(_ entries: [Appenders.Entry]) -> [Int: SluiceError] {
+        appenders.append(entries, isLimited: true, at: configuration.now, &stored)
     }
 
-    /// Appends lines, and returns the errors of those that are refused, by their indices.
-    mutating func append(_ entries: [Entry]) -> [Int: SluiceError] {
-        var errors: [Int: SluiceError] = [:]
-        // For each appender, the positions of the lines in its buffer.
-        var unwritten = appenders.map { _ in [Int]() }
-        let now = now
-        for position in entries.indices {
-            let (line, priority) = (entries[position].line, entries[position].priority)
-            let lane = entries[position].lane
-            do throws(SluiceError) {
-                // Eviction can close a segment, so none of these lines may be in its buffer.
-                if !hasRoom(for: line.size) { for lane in appenders.indices { write(&unwritten[lane]) } }
-                try makeRoom(for: line.size, priority)
-                // Otherwise the buffer can begin with other lines, and is written in large parts anyway.
-                guard !configuration.isBuffered else {
-                    try store(line, priority, at: now)
-                    continue
-                }
-            } catch {
-                errors[entries[position].index] = error
-                continue
-            }
-            while !appenders[lane].add(line, at: now, segmentSize) {
-                write(&unwritten[lane])
-                closeWriter(lane)
-            }
-            unwritten[lane].append(position)
-        }
-        for lane in appenders.indices { write(&unwritten[lane]) }  // mutant: acknowledge-group-before-writing
-        return errors
+    // MARK: Batches
 
-        /// Writes a buffer, which has these lines. If that fails, each of them is tried on its own.
-        func write(_ positions: inout [Int]) {
-            guard let lane = positions.first.map({ entries[$0].lane }) else { return }
-            defer { positions.removeAll(keepingCapacity: true) }
-            do throws(FileError) {
-                try flush(lane, at: now)
-            } catch {
-                // mutant: keep-refused-group
-                for position in positions.reversed() { appenders[lane].removeLast(entries[position].line) }
-                for position in positions {
-                    do throws(SluiceError) {
-                        try store(entries[position].line, entries[position].priority, at: now)
-                    } catch {
-                        errors[entries[position].index] = error  // mutant: accept-refused-group
-                    }
-                }
-            }
-        }
+    /// Begins with the oldest segment of the highest priority.
+    mutating func begin(_ draft: inout BatchDraft) throws(SluiceError) -> Batches.Step {
+        try batches.begin(&draft, &appenders, &stored)
     }
 
-    /// Appends a line without regard to the capacity.
-    private mutating func store(
-        _ line: StoredLine, _ priority: Event.Priority, at now: Duration
-    ) throws(SluiceError) {
-        let lane = Int(priority.rawValue)
-        do throws(FileError) {
-            while !appenders[lane].add(line, at: now, segmentSize) { try closeSegment(lane) }
-            // mutant: acknowledge-before-writing
-            if configuration.isBuffered, appenders[lane].bufferedBytes < configuration.bufferBytes { return }
-            do throws(FileError) {
-                try flush(lane, at: now)
-            } catch {
-                // Only this line is refused. Others in the buffer were accepted and stay.
-                appenders[lane].removeLast(line)
-                throw error
-            }
-        } catch {
-            throw SluiceError(.inputOutput, "the event could not be written: see the cause", cause: error)
-        }
+    /// Adds a segment that was read to a batch, and looks for another one that fits.
+    mutating func add(
+        _ segment: Segment, _ result: Result<SegmentReader.Contents, SegmentReader.Failure>, to draft: inout BatchDraft
+    ) throws(SluiceError) -> Batches.Step {
+        try batches.add(segment, result, to: &draft, &appenders, &stored)
     }
 
-    /// Writes all buffered lines.
-    mutating func flushAll() throws(SluiceError) {
-        for lane in appenders.indices {
-            do throws(FileError) {
-                try flush(lane, at: now)
-            } catch {
-                throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: error)
-            }
-        }
+    /// Call this after a batch was settled. Delivery asks no store for batches whose backlog is empty.
+    mutating func settled() {
+        guard phase == .open else { return }
+        // The dead letters of the batch were counted twice until now.
+        appenders.evictDeadLetters(&stored)
+        findMoreIfEmpty()
     }
 
-    /// Writes the buffered lines. If this throws, all of them are still in the buffer.
-    private mutating func flush(_ lane: Int, at now: Duration) throws(FileError) {
-        var attempts = 8
-        while true {
-            do throws(FileError) {
-                return try appenders[lane].flush(to: &stored.directories, at: now)
-            } catch {
-                guard error == .noSuchFile else {
-                    closeWriter(lane)  // mutant: continue-after-failed-write
-                    throw error
-                }
-                // The directory was deleted. The next attempt creates it, and may fail while the deletion goes on.
-                handleDeletedDirectory()
-                attempts -= 1
-                guard attempts > 0 else { throw error }
-            }
-        }
-    }
-
-    /// Closes the open segment of a priority, if there is one, so that it can be handed out.
-    mutating func closeSegment(_ lane: Int) throws(FileError) {
-        try flush(lane, at: now)
-        closeWriter(lane)
-    }
-
-    /// Closes the file of the open segment. Buffered lines stay for the next one.
-    mutating func closeWriter(_ lane: Int) {
-        guard let writer = appenders[lane].takeWriter() else { return }
-        let segment = Segment(closing: writer)
-        guard writer.usage.events > 0 else { return stored.remove(segment) }
-        stored.index.insertSorted(segment)
-        if !writer.isSynchronized { stored.directories.synchronization.add(segment.path) }
+    private mutating func findMoreIfEmpty() {
+        if backlog.isEmpty { _ = batches.findMore(&appenders, &stored) }
     }
 
     // MARK: Synchronizing
 
-    /// The files and directories that a loss of power could still take.
-    var unsynchronized: [PendingSynchronization.Item] { stored.directories.synchronization.work(appenders) }
-
-    /// Notes that an item is safe, or that the drive has failed to keep it.
-    mutating func finish(_ item: PendingSynchronization.Item, hasFailed: Bool) {
-        if let lane = item.lane, let writer = appenders[lane].writer, writer.path == item.path {
-            if hasFailed || writer.usage.fileBytes == item.version { writer.isSynchronized = true }
-            if hasFailed { closeWriter(lane) }
-        } else {
-            stored.directories.synchronization.finish(item, hasFailed: hasFailed)
+    /// Writes buffered events, and returns the files and directories that a loss of power could still take.
+    mutating func unsynchronized() throws(SluiceError) -> [PendingSynchronization.Item] {
+        do throws(FileError) {
+            try appenders.flush(at: configuration.now, &stored)
+        } catch {
+            throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: error)
         }
+        return stored.directories.synchronization.work + appenders.unsynchronized
+    }
+
+    /// Marks an item as safe, or as one that the drive has failed to keep.
+    mutating func finish(_ item: PendingSynchronization.Item, hasFailed: Bool) {
+        if appenders.finish(item, hasFailed: hasFailed, &stored) { return }
+        stored.directories.synchronization.finish(item, hasFailed: hasFailed)
     }
 
     /// Returns whether the caller must synchronize, one interval from now.
     mutating func scheduleSynchronization() -> Bool {
         guard configuration.interval != nil, !stored.directories.synchronization.isScheduled else { return false }
-        let isDue = !stored.directories.synchronization.isEmpty || appenders.contains { $0.unsynchronized != nil }
+        let isDue = !stored.directories.synchronization.isEmpty || appenders.hasUnsynchronized
         stored.directories.synchronization.isScheduled = isDue
         return isDue
     }
 
     // MARK: Dead letters
 
-    /// Writes pending dead letters, and removes the lines of replayed ones from their files.
-    mutating func finishDeadLetters() {
-        if phase == .open, files.processID != processID { resetAfterFork() }
-        var attempts = 8
-        while phase == .open, stored.deadLetters.isUnfinished {
-            do throws(FileError) {
-                try stored.deadLetters.write(to: &stored.directories)
-                if stored.deadLetters.hasRemovedLines {
-                    // The replayed events must be in a file before.
-                    for lane in appenders.indices { try flush(lane, at: now) }
-                    stored.observer.deadLettersDropped(try stored.deadLetters.removeLines(files), .vanished)
-                }
-                if stored.deadLetters.pending.isEmpty { hasReportedDeadLetters = false }
-                return
-            } catch {
-                attempts -= 1
-                guard error == .noSuchFile, attempts > 0 else { return deadLettersFailed(error) }
-                handleDeletedDirectory()
-            }
-        }
+    /// Returns the files of all dead letters. The open one is closed.
+    mutating func letterFiles() -> StoredFiles.LetterFiles {
+        appenders.closeDeadLetters(&stored)
+        _ = stored.oldestWaiting(.rejected)
+        return stored.letterFiles
     }
 
-    mutating func deadLettersFailed(_ error: any Error) {
-        if hasReportedDeadLetters { return }
-        hasReportedDeadLetters = true
-        stored.notes.append("dead letters can't be written at present; this is tried again: \(error)")
+    /// Writes pending dead letters, and removes the lines of removed ones from their files. Reports the first failure.
+    mutating func finishLetters(_ letters: [(id: DeadLetter.ID, line: StoredLine)], _ failure: (any Error)?) {
+        let pending = stored.existingLetters(in: nil)
+        let letters = letters.filter { pending.contains($0.id) }
+        let (written, refusal) = append(letters.map { ($0.id, $0.line, .rejected) })
+        _ = stored.deadLetters.removePending(written)
+        var failure = failure ?? refusal
+        do throws(FileError) {
+            // The events of replayed letters must be in a file before.
+            if stored.hasRemovedLetters {
+                try appenders.flush(at: configuration.now, &stored)
+                try stored.rewriteLetters()
+            }
+        } catch {
+            failure = failure ?? error
+        }
+        stored.reportDeadLetterFailure(failure)
     }
 
     /// Appends events that were dead letters. Moving them needs no room: a dead letter is longer than its event.
     ///
-    /// - Returns: the number of events. Letters that were evicted meanwhile are ignored.
+    /// - Returns: the number of events. Letters that were evicted in the meantime are ignored.
     mutating func replay(
-        _ letters: [(id: DeadLetter.ID, line: StoredLine, priority: Event.Priority)]
+        _ letters: [(id: DeadLetter.ID, line: StoredLine, lane: Lane)], from segment: Segment?
     ) throws(SluiceError) -> Int {
-        let existing = stored.deadLetters.existing(letters.map(\.id))
-        var replayed: Set<DeadLetter.ID> = []
-        defer { _ = stored.deadLetters.remove(replayed) }
-        do throws(SluiceError) {
-            for letter in letters where existing.contains(letter.id) {
-                try store(letter.line, letter.priority, at: now)
-                replayed.insert(letter.id)
-            }
-        } catch {
-            if replayed.isEmpty { throw error }
-        }
-        return replayed.count
+        let existing = stored.existingLetters(in: segment)
+        let (replayed, failure) = append(letters.filter { existing.contains($0.id) })
+        if replayed.isEmpty, let failure { throw failure }
+        return stored.removeLetters(replayed, from: segment)
+    }
+
+    private mutating func append(
+        _ lines: [(id: DeadLetter.ID, line: StoredLine, lane: Lane)]
+    ) -> (stored: Set<DeadLetter.ID>, failure: SluiceError?) {
+        let entries = lines.indices.map { Appenders.Entry(index: $0, line: lines[$0].line, lane: lines[$0].lane) }
+        let errors = appenders.append(entries, isLimited: false, at: configuration.now, &stored)
+        return (
+            Set(lines.indices.filter { errors[$0] == nil }.map { lines[$0].id }), errors.min { $0.key < $1.key }?.value
+        )
     }
 }

@@ -1,18 +1,20 @@
 internal import Sluice
 
-/// The closed segments and the dead letters of a store: removes their files, and accounts for those that are lost.
+/// The closed segments of a store: removes their files, and accounts for lines that are lost.
 struct StoredFiles {
     let configuration: Configuration
     let files: any FileSystem
-    var observer = StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in })
+    var observer = StoreObserver()
     /// Messages to report when the lock is free: the host's code may call the store.
     var notes: [String] = []
     var directories: Directories
     var index = SegmentIndex()
     var deadLetters = DeadLetters()
+    /// The size of unread segments that the observer knows.
+    private var reportedUnread = 0
     /// Segments that are accounted for, but whose files could not be removed yet.
     private(set) var unremoved: [Segment] = []
-    /// Adopted directories without segments, whose dead letters could not be moved yet.
+    /// Adopted directories without events, whose dead letters could not be moved yet.
     private var uncleared: [InstanceDirectory] = []
 
     init(_ configuration: Configuration, files: any FileSystem) {
@@ -21,7 +23,13 @@ struct StoredFiles {
         directories = Directories(configuration, files: files)
     }
 
-    var fileBytes: Int { index.usage.fileBytes + deadLetters.bytes }
+    /// Tells the observer the size of unread segments if it has changed.
+    mutating func reportUnread() {
+        let bytes = index.events.unreadBytes
+        guard bytes != reportedUnread else { return }
+        reportedUnread = bytes
+        observer.unread(bytes)
+    }
 
     mutating func takeNotes() -> [String] {
         defer { notes = [] }
@@ -32,25 +40,14 @@ struct StoredFiles {
     mutating func take(_ claims: [Directories.Claim]) {
         var segments: [Segment] = []
         for (directory, listing) in claims {
-            directory.segments += listing.segments.count
+            directory.segments += listing.segments.count { $0.name.lane.holdsEvents }
             segments += listing.segments.map { Segment($0.name, in: directory.path, fileBytes: $0.bytes) }
-            deadLetters.add((directory, listing))
-            if listing.segments.isEmpty, directory !== directories.ownDirectory { clearAway(directory) }
         }
         for segment in segments.sorted(by: { $0.precedes($1) }) { index.insertSorted(segment) }
-        if let note = directories.takeForeignNote() { notes.append(note) }
-    }
-
-    /// Evicts whole files of dead letters, the oldest first, until at most `limit` bytes are left.
-    mutating func evictDeadLetters(downTo limit: Int) {
-        while fileBytes > limit, let file = deadLetters.files.first {
-            do throws(FileError) {
-                observer.deadLettersDropped(try deadLetters.evict(file, files), .evicted)
-                directories.synchronization.remove(file.path)
-            } catch {
-                return
-            }
+        for (directory, _) in claims where directory.segments == 0 && directory !== directories.ownDirectory {
+            clearAway(directory)
         }
+        if let note = directories.takeForeignNote() { notes.append(note) }
     }
 
     /// Evicts a segment. Returns false if files can't be removed.
@@ -64,61 +61,62 @@ struct StoredFiles {
         }
         count(segment, unread)
         retire(segment)
-        observer.dropped(segment.events ?? 0, .evicted)
+        dropped(segment, .evicted)
         subtractFromUsage(segment)
         return true
     }
 
-    /// Takes note of the contents of a file. If it can't be read, it is left alone.
-    mutating func setContents(
-        of file: DeadLetterFile,
-        _ contents: Result<(lines: [(range: Range<Int>, line: DeadLetterLine)], damaged: Int), SegmentReader.Failure>
-    ) {
-        switch contents {
-        case .success(let contents):
-            deadLetters.setContents(of: file, contents.lines)
-            if contents.damaged > 0 { notes.append(StoredFiles.damagedNote(contents.damaged, file.path)) }
-        case .failure(let failure):
-            deadLetters.setContents(of: file, [])
-            notes.append("dead letters that can't be read are left alone: \(file.path) (\(failure))")
-        }
-    }
+    private func dropped(_ segment: Segment, _ reason: DropReason) { dropped(segment.count ?? 0, reason, segment.lane) }
 
-    static func damagedNote(_ count: Int, _ path: String) -> String {
-        "\(count) dead letters are damaged or can't be decrypted, and are skipped: \(path)"
+    /// Reports that events or dead letters are lost.
+    func dropped(_ count: Int, _ reason: DropReason, _ lane: Lane) {
+        if lane.holdsEvents {
+            observer.dropped(count, reason)
+        } else {
+            observer.deadLettersDropped(count, reason)
+        }
     }
 
     // MARK: Age
 
-    /// Whether the last event of a waiting segment may be older than the age limit.
+    /// Whether the last line of a waiting segment may be older than the age limit.
     func isExpired(_ segment: Segment) -> Bool {
         let age = configuration.maximumAge + configuration.segmentAge
         let limit = directories.clock.now.milliseconds - age.wholeMilliseconds
         return segment.created < limit && segment.condition == .waiting && segment.hasPlausibleAge
     }
 
+    /// The next segment of a lane to deliver. Expires the segments before it.
+    mutating func oldestWaiting(_ lane: Lane) -> Segment? {
+        while let segment = index.firstWaiting(lane) {
+            guard isExpired(segment) else { return segment }
+            expire(segment)
+        }
+        return nil
+    }
+
     mutating func expire(_ segment: Segment) {
         count(segment, countUnread(segment))
         retire(segment)
-        observer.dropped(segment.events ?? 0, .expired)
+        dropped(segment, .expired)
         remove(segment)
     }
 
-    /// Counts the events of an earlier process's segment that nobody has read. Returns nil if they are counted already.
+    /// Counts the lines of an earlier process's segment that was not read. Returns nil if they are counted already.
     private mutating func countUnread(_ segment: Segment) -> Int? {
-        guard segment.events == nil else { return nil }
+        guard segment.count == nil else { return nil }
         do throws(SegmentReader.Failure) {
             return try SegmentReader(files: files, encryption: nil).countLines(segment.path, limit: segment.fileBytes)
         } catch {
-            notes.append("the events of a segment that can't be read are not counted: \(segment.path)")
+            notes.append("the lines of a segment that can't be read are not counted: \(segment.path)")
             return 0
         }
     }
 
     private mutating func count(_ segment: Segment, _ unread: Int?) {
         guard let unread else { return }
-        index.setContents(of: segment, events: unread, eventBytes: 0)
-        observer.recovered(unread)
+        index.setContents(of: segment, count: unread, eventBytes: 0)
+        if segment.lane.holdsEvents { observer.recovered(unread) }
     }
 
     // MARK: Files
@@ -139,7 +137,7 @@ struct StoredFiles {
     }
 
     /// Notes the result of removing a retired segment's file.
-    mutating func removed(_ segment: Segment, _ removal: Result<Void, FileError>) throws(FileError) {
+    private mutating func removed(_ segment: Segment, _ removal: Result<Void, FileError>) throws(FileError) {
         switch removal {
         case .success, .failure(.noSuchFile): subtractFromUsage(segment)
         case .failure(let error):
@@ -150,9 +148,26 @@ struct StoredFiles {
     }
 
     /// Removes a retired segment's file later: its dead letters are not written yet.
-    mutating func removeLater(_ segment: Segment) { unremoved.append(segment) }
+    private mutating func removeLater(_ segment: Segment) { unremoved.append(segment) }
 
-    /// Tries again what has failed before.
+    /// Notes the result of removing the file of a settled segment; nil if its dead letters are not written yet.
+    ///
+    /// - Returns: why the file is still there.
+    mutating func settled(_ segment: Segment, _ removal: Result<Void, FileError>?) -> SluiceError? {
+        guard let removal else {
+            removeLater(segment)
+            return SluiceError(.inputOutput, "rejected events can't be written, so their batch's file is kept")
+        }
+        do throws(FileError) {
+            try removed(segment, removal)
+            return nil
+        } catch {
+            return SluiceError(
+                .inputOutput, "a delivered segment could not be removed; this is tried again", cause: error)
+        }
+    }
+
+    /// Repeats removals that have failed before.
     mutating func removeUnremoved() {
         guard !unremoved.isEmpty || !uncleared.isEmpty else { return }
         let (segments, directories) = (unremoved, uncleared)
@@ -161,10 +176,17 @@ struct StoredFiles {
         for directory in directories { clearAway(directory) }
     }
 
+    /// Retries the removal of adopted directories without events. Returns whether there is one less.
+    mutating func clearAgain() -> Bool {
+        let before = uncleared.count
+        if before > 0 { removeUnremoved() }
+        return uncleared.count < before
+    }
+
     /// Leaves these files to a later process.
     mutating func forgetUnremoved() { (unremoved, uncleared) = ([], []) }
 
-    /// Leaves an adopted directory to a later process, which may deliver again what can't be removed there.
+    /// Leaves an adopted directory to a later process, which may deliver the events a second time whose files can't be removed.
     mutating func leave(_ directory: InstanceDirectory) {
         for segment in unremoved where segment.directory == directory.path { index.subtractFromUsage(segment) }
         unremoved.removeAll { $0.directory == directory.path }
@@ -176,10 +198,14 @@ struct StoredFiles {
         if let directory = directories.removed(segment) { clearAway(directory) }
     }
 
-    /// Removes an adopted directory without segments. Its dead letters move to the own one.
+    /// Removes an adopted directory without events. Its dead letters move to the own one.
     mutating func clearAway(_ directory: InstanceDirectory) {
         do throws(FileError) {
-            try deadLetters.move(from: directory, &directories)
+            for segment in index.segments(.rejected) where segment.directory == directory.path {
+                let own = try directories.makeOwnDirectory()
+                let name = try directories.move(segment.name, from: directory, to: own)
+                index.moved(segment, to: own, as: name)
+            }
             directories.clearAway(directory)
         } catch {
             // Its dead letters stay there, with its lock, until the next attempt.
@@ -190,13 +216,16 @@ struct StoredFiles {
     /// Accounts for a segment whose file is missing.
     mutating func lost(_ segment: Segment) {
         retire(segment)
-        observer.dropped(segment.events ?? 0, .vanished)
+        dropped(segment, .vanished)
         subtractFromUsage(segment)
     }
+}
 
+extension FileSystem {
+    /// Whether there is certainly no file.
     func isMissing(_ path: String) -> Bool {
         do throws(FileError) {
-            return try files.statusIfPresent(of: path) == nil
+            return try statusIfPresent(of: path) == nil
         } catch {
             return false
         }

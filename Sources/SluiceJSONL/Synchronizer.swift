@@ -8,17 +8,11 @@ final class Synchronizer: Sendable {
         self.access = access
     }
 
-    /// Whether no synchronization is scheduled.
-    var isIdle: Bool { access.read { !$0.stored.directories.synchronization.isScheduled } }
-
     /// Writes buffered events, and synchronizes one file after another.
     ///
     /// - Returns: the last failure, which has been reported.
     func run(while mayContinue: () -> Bool) throws(SluiceError) -> FileError? {
-        let items = try access.perform { state throws(SluiceError) in
-            try state.flushAll()
-            return state.unsynchronized
-        }
+        let items = try access.perform { state throws(SluiceError) in try state.unsynchronized() }
         var failure: FileError?
         for item in items {
             guard mayContinue() else { break }
@@ -38,7 +32,7 @@ final class Synchronizer: Sendable {
         return failure
     }
 
-    /// Synchronizes at most eight files, so that closing a store doesn't take long.
+    /// Synchronizes at most eight files, because closing a store must not take long.
     func runBriefly() {
         var rest = 8
         do throws(SluiceError) {
@@ -52,7 +46,7 @@ final class Synchronizer: Sendable {
     }
 
     /// Synchronizes one interval from now.
-    func start() { start(since: access.now) }
+    func start() { start(since: access.configuration.now) }
 
     /// - Parameter start: when the oldest of the events that are not safe may have been stored.
     private func start(since start: Duration) {
@@ -63,7 +57,7 @@ final class Synchronizer: Sendable {
             do {
                 try await time.sleep(until: start + interval)
             } catch {
-                // Only a cancelled task is woken early, and nobody cancels this one.
+                // Only a cancelled task is woken early, and this one is never cancelled.
             }
             let now = time.continuousTime()
             do throws(SluiceError) {

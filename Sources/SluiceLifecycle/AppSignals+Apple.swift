@@ -12,10 +12,14 @@
     /// Create one on the main thread while the app is launching, as in `application(_:didFinishLaunchingWithOptions:)`,
     /// or later, and keep it while it must report. It doesn't keep the pipeline alive.
     ///
+    /// ```swift
+    /// signals = AppSignals(to: pipeline)    // in a property of the app's delegate
+    /// ```
+    ///
     /// When the app enters the background, it asks the system for time to send waiting events, and returns it when that
     /// is done. No batch is started when the time is almost over, and requests in flight are cancelled when it ends;
     /// their events are sent later. When the network changes, delivery retries immediately, and `AutoProperties` reads
-    /// the network again.
+    /// the new network.
     ///
     /// A Mac app doesn't enter the background: there `$AppEnd` comes with the termination, and waiting events are sent
     /// when the app is hidden or another one becomes active. The system doesn't terminate the app suddenly while this
@@ -70,6 +74,10 @@
             /// Reports the launch of an app extension, and then the states of the app that contains it.
             ///
             /// In the background it asks the system for time to send, as long as an extension can.
+            ///
+            /// ```swift
+            /// signals = AppSignals(inExtension: pipeline, launch: .passive)    // in a notification service
+            /// ```
             ///
             /// - Parameters:
             ///   - pipeline: The pipeline of the extension, with a store in a directory of its own.
@@ -182,7 +190,7 @@
             switch change {
             case .didEnterBackground, .willTerminate: report(.passive)
             case .willEnterForeground, .didBecomeActive, .willResignActive, .isOutOfSight:
-                // The process may have been suspended meanwhile, until the user opened the app.
+                // The process may have been suspended since its launch, until the user opened the app.
                 report(time.continuousTime() < deadline ? .foreground : .passive)
             }
         }

@@ -42,8 +42,8 @@ struct AppVersion: Sendable, Equatable {
 
 /// An `$AppInstall` or `$AppUpdate`, which is on disk before it is tracked.
 ///
-/// It stays on disk if the process ends after the event was tracked and before that is noted. The next launch then
-/// tracks it with the same id, so that receivers can drop the second one. So it is neither lost nor counted twice.
+/// If the process ends after the event was tracked and before it is removed from disk, it stays there. The next launch
+/// then tracks it with the same id, and receivers can drop the second one. So it is neither lost nor counted twice.
 struct VersionEvent: Sendable, Equatable {
     var id: EventID
     var time: Timestamp

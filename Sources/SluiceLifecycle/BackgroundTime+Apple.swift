@@ -37,9 +37,9 @@
                     MainActor.assumeIsolated { self.expire() }
                 }
                 guard task != .invalid else { return }
-                // While the app leaves the foreground, and under a debugger, the system returns the greatest number. Assume
-                // 30 s, which the system has given since iOS 13. If the app isn't suspended, delivery continues a few
-                // seconds later.
+                // While the app leaves the foreground, and under a debugger, the system returns the greatest number.
+                // Assume 30 s, which the system has given since iOS 13. If the app isn't suspended, delivery continues
+                // a few seconds later.
                 let time = UIApplication.shared.backgroundTimeRemaining
                 pipeline?.expectSuspension(in: .seconds(time < 86_400 ? max(0, time) : 30))
             }

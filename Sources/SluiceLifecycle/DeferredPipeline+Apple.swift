@@ -3,11 +3,12 @@
     public import Sluice
     import UIKit
 
-    /// Builds your pipeline as soon as the device has been unlocked after its restart, and keeps earlier events in memory.
+    /// Builds your pipeline as soon as the device has been unlocked after its restart, and keeps earlier events in
+    /// memory.
     ///
-    /// The system can launch an app before the first unlock, for example for a call. Files, user defaults and the keychain
-    /// can't be read then: a store on disk can't be opened, and the user and the consent are unknown. If this can happen to
-    /// your app, build the pipeline with this object:
+    /// The system can launch an app before the first unlock, for example for a call. Files, user defaults and the
+    /// keychain can't be read then: a store on disk can't be opened, and the user and the consent are unknown. If this
+    /// can happen to your app, build the pipeline with this object:
     ///
     /// ```swift
     /// let analytics = try DeferredPipeline(onFailure: { error in logger.error("\(error)") }) {
@@ -24,10 +25,10 @@
     /// ```
     ///
     /// In most launches, the pipeline is built immediately, and this object only passes events to it. Before the first
-    /// unlock it keeps the events with their ids and times. After the unlock it builds the pipeline and tracks them there,
-    /// in their order. Plugins process them at that time, so a session or a rate limit is that of the unlock, and events of
-    /// plugins, such as `$AppInstall`, can come first. If the process ends before the unlock, the kept events are lost,
-    /// because nothing can be written.
+    /// unlock it keeps the events with their ids and times. After the unlock it builds the pipeline and tracks them
+    /// there, in their order. Plugins process them at that time, so a session or a rate limit is that of the unlock,
+    /// and events of plugins, such as `$AppInstall`, can come first. If the process ends before the unlock, the kept
+    /// events are lost, because nothing can be written.
     @available(iOSApplicationExtension, unavailable)
     @available(tvOSApplicationExtension, unavailable)
     @available(visionOSApplicationExtension, unavailable)
@@ -59,7 +60,8 @@
             }
         }
 
-        /// Other threads can track while events are drained. After this many rounds, they no longer wait for their turn.
+        /// Other threads can track while events are drained. After this many rounds, they no longer wait for their
+        /// turn.
         private static let maximumRounds = 10
 
         private let state = Locked(State())
@@ -77,8 +79,8 @@
         ///     pipeline's ledger counts them as ``Sluice/DropReason/beforeUnlock``.
         ///   - environment: The clock and the random numbers for the times and ids of these events.
         ///   - center: The center where the app's notifications are posted.
-        ///   - onFailure: Called with the error if `build` throws after the unlock. The events stay, and `build` is called
-        ///     again when the device is unlocked or the app becomes active the next time.
+        ///   - onFailure: Called with the error if `build` throws after the unlock. The events stay, and `build` is
+        ///     called the next time that the device is unlocked or the app becomes active.
         ///   - build: Builds the pipeline. Create everything in it: the plugins, the store and the transport.
         /// - Throws: The error of `build` if the device was unlocked before, and
         ///   ``Sluice/SluiceError/Code/invalidArgument`` if `maximumBytes` is not positive.
@@ -109,12 +111,17 @@
             }
         }
 
-        // A locked device has no protected data, also after its first unlock. Only before that, the vendor's id is unknown.
+        // A locked device has no protected data, also after its first unlock. Only before that, the vendor's id is
+        // unknown.
         @MainActor private static var wasUnlocked: Bool {
             UIApplication.shared.isProtectedDataAvailable || UIDevice.current.identifierForVendor != nil
         }
 
         /// The pipeline; nil until it is built and has the events that were kept.
+        ///
+        /// ```swift
+        /// await analytics.pipeline?.flush()
+        /// ```
         public var pipeline: Pipeline? {
             state.withLock { state in
                 if case .ready(let pipeline) = state.phase { pipeline } else { nil }
@@ -123,6 +130,10 @@
 
         /// Tracks an event in the pipeline, or keeps it until there is one. See
         /// ``Sluice/Pipeline/track(_:_:priority:id:configure:)``.
+        ///
+        /// ```swift
+        /// analytics.track("CallEnded", ["seconds": 42])
+        /// ```
         ///
         /// - Parameters:
         ///   - name: The event's name.
@@ -140,14 +151,21 @@
                 return pipeline.track(name, properties, priority: priority, id: id, configure: configure)
             }
             let time = environment.time.wallTime()
-            let id = id ?? state.withLock { $0.ids.next(at: time, random: environment.random) }
+            let id = id ?? state.withLock { $0.ids.next(at: time, in: environment) }
             var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
             configure(&event)
             keep(event)?.track(event)
             return event.id
         }
 
-        /// Stores the events that `body` tracks together if there is a pipeline. See ``Sluice/Pipeline/trackTogether(_:)``.
+        /// Stores the events that `body` tracks together if there is a pipeline. See
+        /// ``Sluice/Pipeline/trackTogether(_:)``.
+        ///
+        /// ```swift
+        /// analytics.trackTogether {
+        ///     for item in order.items { analytics.track("Purchase", ["sku": .string(item.sku)]) }
+        /// }
+        /// ```
         ///
         /// - Parameter body: Tracks the events on the thread that it is called on.
         /// - Returns: The result of `body`.
@@ -186,7 +204,7 @@
             return pipeline
         }
 
-        /// Checks for an unlock. After `build` has failed, only notifications call it again.
+        /// Checks for an unlock. After `build` has failed, only notifications lead to another call.
         @MainActor private func check() {
             if hasFailed { return }
             state.withLock { $0.isChecking = false }

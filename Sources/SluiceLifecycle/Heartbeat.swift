@@ -1,7 +1,7 @@
 import Sluice
 
-/// Calls a closure again and again while the app is in the foreground, so that the end of the session and the app is known
-/// after a crash.
+/// Calls a closure at regular intervals while the app is in the foreground. After a crash, the next launch then knows
+/// when the session and the app ended, to within one interval.
 final class Heartbeat: Sendable {
     private let interval: Duration
     private let task = Locked<Task<Void, Never>?>(nil)

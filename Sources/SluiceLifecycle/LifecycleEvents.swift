@@ -3,6 +3,15 @@ public import Sluice
 /// Turns signals from the platform into events: `$AppStart`, `$AppEnd` and `$AppStartPassively`. Tracks `$AppInstall`
 /// and `$AppUpdate`.
 ///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     Sessions(persistedIn: .file(stateDirectory))
+///     LifecycleEvents(persistedIn: .file(stateDirectory), appVersion: "2.4.1", appBuild: "1312")
+///     JSONLStore(at: queueDirectory)
+///     HTTPTransport(to: collector)
+/// }
+/// ```
+///
 /// | event | when | properties |
 /// |---|---|---|
 /// | `$AppInstall` | at the first launch | `$app_version`, `$app_build` |
@@ -23,9 +32,9 @@ public import Sluice
 /// `$AppInstall` and `$AppUpdate` need a persistence and a version or a build. The first signal of a launch causes
 /// them, before its own event. A lower version is an update too. The state is on disk before the event is tracked. If
 /// the process ends before the event is stored, the next launch tracks it, with the id and the time of the first
-/// attempt. If it ends after that and before the state is noted, the next launch tracks the event again, with the same
-/// id, so that receivers drop it as a duplicate. If the state can't be written, no event is tracked, and the next
-/// signal tries again.
+/// attempt. If it ends after that and before the state is updated, the next launch tracks the event a second time, with
+/// the same id. Receivers drop it as a duplicate. If the state can't be written, no event is tracked, and the next
+/// signal makes another attempt.
 ///
 /// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls
 /// of `pipeline.signal`. List it above `Screens` and below ``Sessions``.
@@ -33,7 +42,7 @@ public final class LifecycleEvents: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let utcOffset: @Sendable (Timestamp) -> Int?
     private let heartbeat: Heartbeat
@@ -42,6 +51,12 @@ public final class LifecycleEvents: Processor {
     private let machine = Locked<LifecycleMachine?>(nil)
 
     /// Creates the processor.
+    ///
+    /// ```swift
+    /// // The app had a database before it had Sluice.
+    /// let isExistingUser = FileManager.default.fileExists(atPath: "/tmp/notes.sqlite")
+    /// let events = LifecycleEvents(persistedIn: .file(stateDirectory), isExistingUser: isExistingUser)
+    /// ```
     ///
     /// - Parameters:
     ///   - persistence: Where the facts for the next launch are kept.
@@ -77,27 +92,23 @@ public final class LifecycleEvents: Processor {
         known.update(to: version)
         self.version = known
         heartbeat = Heartbeat(every: interval)
-        kept = PersistedState("lifecycle", in: persistence, context, damaged: .unknown) {
-            isExistingUser ? .unknown : LifecycleFacts()
-        }
+        kept = PersistedState(
+            "lifecycle", in: persistence, initial: isExistingUser ? .unknown : LifecycleFacts(), ifDamaged: .unknown,
+            report: context.report)
     }
 
-    /// Reads the facts of earlier launches. A failure is reported.
+    /// Reads the facts of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes, and an
+    ///   error of the place where the facts are kept.
     public func prepare() throws {
         for text in [version.number, version.build] where text?.utf8.count ?? 0 > AppVersion.maximumBytes {
             throw SluiceError(
                 .invalidArgument,
                 "a version or a build is longer than \(AppVersion.maximumBytes) bytes: pass the one that users see")
         }
-        var facts: LifecycleFacts?
-        do throws(SluiceError) {
-            try kept.load()
-            if kept.isPersistent { facts = kept.memory.withLock(\.value) }
-        } catch {
-            context.report("the facts of earlier launches can't be read, so they are left out: \(error)")
-        }
+        try kept.load()
+        let facts = kept.isPersistent ? kept.value : nil
         machine.withLock { $0 = $0 ?? LifecycleMachine(facts: facts, version: version) }
     }
 
@@ -117,18 +128,24 @@ public final class LifecycleEvents: Processor {
             }
         }
         // After the events: a crash between the two repeats one, rather than losing it.
-        note()
-        switch signal {
+        switch signal.kind {
         case .didBecomeActive:
-            kept.saveLater()
+            kept.update(note)
             startHeartbeat()
         case .didEnterBackground, .willTerminate:
             heartbeat.stop()
-            // Not later: the process may be suspended or gone by then.
-            if kept.isPersistent { kept.saveOrReport() }
+            // Immediately, because the process may be suspended or killed soon.
+            kept.saveOrReport(note)
         case .launched, .willResignActive, .connectivity:
-            if !outputs.isEmpty { kept.saveLater() }
+            if !outputs.isEmpty { kept.update(note) }
         }
+    }
+
+    /// Returns when the facts for the next launch are stored.
+    public func finish() async {
+        heartbeat.stop()
+        kept.update(note)
+        await kept.finish()
     }
 
     /// Writes the app's new version with the event that it causes, before the event is tracked.
@@ -137,12 +154,10 @@ public final class LifecycleEvents: Processor {
         let hasEvent = machine.withLock { machine in
             machine?.compareVersions(at: now) { context.newEventID(at: now.wall) } ?? false
         }
-        guard hasEvent else { return }
-        note()
-        if kept.saveOrReport() { return }
+        guard hasEvent, !kept.saveOrReport(note) else { return }
         // If the event were tracked now, every launch would track it.
         machine.withLock { $0?.revertVersions(to: former) }
-        note()
+        kept.update(note)
     }
 
     private var now: LifecycleMachine.Moment {
@@ -159,18 +174,12 @@ public final class LifecycleEvents: Processor {
             guard let self else { return }
             let now = self.now
             self.machine.withLock { $0?.beat(at: now) }
-            self.note()
-            self.kept.saveOrReport()
+            self.kept.update(self.note)
         }
     }
 
-    /// Copies the machine's facts into the state to save. Facts that could not be read are not replaced.
-    private func note() {
-        machine.withLock { machine in
-            if let facts = machine?.facts { kept.set(facts) }
-        }
+    /// Copies the machine's facts into the state.
+    private func note(_ facts: inout LifecycleFacts) {
+        if let known = machine.withLock({ $0?.facts }) { facts = known }
     }
-
-    /// Returns when no write is pending. For tests.
-    package func waitForWrites() async { await kept.waitForWrites() }
 }

@@ -16,7 +16,7 @@ struct LifecycleFacts: PersistedValue {
     var version = AppVersion()
     /// Whether the installation has been seen before, or its `$AppInstall` is among ``versionEvents``.
     var isInstalled = false
-    /// Events that may not have been tracked: they are tracked again by the next launch, with the same id.
+    /// Events that may not have been tracked. The next launch tracks them with the same ids.
     var versionEvents: [VersionEvent] = []
 
     init() {}

@@ -58,7 +58,7 @@ struct LifecycleMachine {
         return isUpdate || isInstallation
     }
 
-    /// Forgets the comparison, because its event could not be kept. The next signal compares again.
+    /// Forgets the comparison, because its event could not be kept. The next signal repeats the comparison.
     mutating func revertVersions(to former: LifecycleFacts?) {
         guard let former else { return }
         hasComparedVersions = false
@@ -78,7 +78,7 @@ struct LifecycleMachine {
 
     mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
         var outputs = recoverUnfinished() + takeVersionEvents()
-        switch signal {
+        switch signal.kind {
         case .launched(.passive):
             guard !hasStarted, !hasStartedPassively else { break }
             hasStartedPassively = true
@@ -98,7 +98,7 @@ struct LifecycleMachine {
         return outputs
     }
 
-    /// Notes that the app is running, for the next launch in case this one crashes.
+    /// Records that the app is running, for the next launch in case this one crashes.
     mutating func beat(at now: Moment) {
         guard let activeSince, facts != nil else { return }
         facts?.span = LifecycleFacts.ForegroundSpan(

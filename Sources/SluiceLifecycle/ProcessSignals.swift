@@ -1,53 +1,48 @@
 #if canImport(Dispatch) && !os(Windows)
     import Dispatch
     public import Sluice
+    import SluiceLibC
 
-    #if canImport(Darwin)
-        import Darwin
-    #elseif canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #elseif canImport(Bionic)
-        import Bionic
-    #endif
-
-    /// Reports the start and the end of a server or a tool to pipelines, and shuts them down when the system or the user ends
-    /// the process with a signal.
+    /// Reports the start and the end of a server or a tool to pipelines, and shuts them down when the system or the
+    /// user ends the process with a signal.
     ///
     /// ```swift
     /// let signals = ProcessSignals(to: pipeline)     // keep it as long as the process runs
     /// ```
     ///
-    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send until the deadline. After that the process ends with
-    /// the same signal. A second signal ends it immediately. The deadline holds even if you block every thread of the
-    /// concurrency pool; nothing is sent then.
+    /// At SIGTERM and SIGINT the pipelines get `willTerminate`, then send until the timeout. After that the process
+    /// ends with the same signal. A second signal ends it immediately. The timeout holds even if you block every thread
+    /// of the concurrency pool; nothing is sent then.
     ///
-    /// While it exists, the signals' default actions are off. A signal that the process ignored before, as under `nohup`,
-    /// stays ignored. Create one per process. If you handle these signals yourself, call `pipeline.signal(.willTerminate)` and
-    /// `shutdown` instead.
+    /// While it exists, the signals' default actions are off. A signal that the process ignored before, as under
+    /// `nohup`, stays ignored. Create one per process. If you handle these signals yourself, call
+    /// `pipeline.signal(.willTerminate)` and `shutdown` instead.
     public final class ProcessSignals: Sendable {
         private let listener: Int
 
         /// Reports the start, and listens for signals.
         ///
+        /// ```swift
+        /// let signals = ProcessSignals(to: pipeline, timeout: .seconds(20))    // Kubernetes kills a pod after 30 s
+        /// ```
+        ///
         /// - Parameters:
         ///   - pipelines: The pipelines of the process. They are not kept alive.
         ///   - numbers: The numbers of the signals.
-        ///   - deadline: The longest time for sending, by the continuous clock and by the clock that stops while the machine
-        ///     sleeps.
+        ///   - timeout: The longest time for sending, by the continuous clock and by the clock that stops while the
+        ///     machine sleeps.
         ///   - end: Called last, once. By default the process ends with the signal.
         public convenience init(
             to pipelines: Pipeline..., on numbers: [Int32] = ProcessSignals.terminations,
-            deadline: Duration = .seconds(5),
+            timeout: Duration = .seconds(5),
             then end: @escaping @Sendable (_ number: Int32) -> Void = ProcessSignals.endProcess
         ) {
-            self.init(to: pipelines, on: numbers, deadline: deadline, after: ProcessSignals.dispatch, then: end)
+            self.init(to: pipelines, on: numbers, timeout: timeout, after: ProcessSignals.dispatch, then: end)
         }
 
         /// Listens with another `timer`, which calls a closure after a time on a thread outside the concurrency pool.
         package init(
-            to pipelines: [Pipeline], on numbers: [Int32], deadline: Duration,
+            to pipelines: [Pipeline], on numbers: [Int32], timeout: Duration,
             after timer: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
             then end: @escaping @Sendable (_ number: Int32) -> Void
         ) {
@@ -66,13 +61,13 @@
                     return progress == .running
                 }
                 guard isFirst else { return finish(number) }
-                timer(deadline) { finish(number) }
+                timer(timeout) { finish(number) }
                 let pipelines = targets.compactMap(\.pipeline)
                 // A queue of its own: the signals' queue must receive the next one, and the pool may be blocked.
                 DispatchQueue(label: "sluice.termination").async {
                     for pipeline in pipelines { pipeline.signal(.willTerminate) }
                     Task {
-                        await ProcessSignals.shutDown(pipelines, deadline)
+                        await ProcessSignals.shutDown(pipelines, timeout)
                         finish(number)
                     }
                 }
@@ -98,13 +93,21 @@
             DispatchQueue(label: "sluice.deadline").asyncAfter(deadline: .now() + interval, execute: body)
         }
 
-        private static func shutDown(_ pipelines: [Pipeline], _ deadline: Duration) async {
+        private static func shutDown(_ pipelines: [Pipeline], _ timeout: Duration) async {
             await withTaskGroup(of: Void.self) { group in
-                for pipeline in pipelines { group.addTask { await pipeline.shutdown(deadline: deadline) } }
+                for pipeline in pipelines { group.addTask { await pipeline.shutdown(timeout: timeout) } }
             }
         }
 
-        /// Ends the process with a signal, after restoring its default action.
+        /// Ends the process with a signal, after restoring its default action. Call this if you pass a closure of your
+        /// own:
+        ///
+        /// ```swift
+        /// let signals = ProcessSignals(to: pipeline) { number in
+        ///     log("ended by signal \(number)")
+        ///     ProcessSignals.endProcess(number)
+        /// }
+        /// ```
         public static let endProcess: @Sendable (_ number: Int32) -> Void = { number in
             signal(number, SIG_DFL)
             // This thread may block the signal.
@@ -122,7 +125,7 @@
     }
 
     private struct WeakPipeline: Sendable {
-        // Set once, before anyone else sees it.
+        // Set once, before another thread can see it.
         nonisolated(unsafe) private(set) weak var pipeline: Pipeline?
 
         init(_ pipeline: Pipeline) {

@@ -67,7 +67,7 @@ struct SessionMachine {
     }
 
     mutating func receive(_ signal: Signal, at now: Duration) -> [Output] {
-        switch signal {
+        switch signal.kind {
         case .launched(let launch):
             if launch == .passive { backgroundSince = backgroundSince ?? now }
             return renewIfNeeded(at: now)
@@ -88,7 +88,7 @@ struct SessionMachine {
         }
     }
 
-    /// Notes that the app is running. That doesn't extend a session with an idle limit.
+    /// Records that the app is running. That doesn't extend a session with an idle limit.
     mutating func beat(at now: Duration) {
         if case .idle = mode { return }
         if backgroundSince == nil { lasts(until: now) }

@@ -15,7 +15,7 @@ public import Sluice
 /// | `$SessionEnd` | after a crash, at the next launch | the same, and `$recovered` |
 ///
 /// Every event gets `$session_id`, a UUID (version 7) with the time of the session's start, and `$session_index`, which
-/// counts the sessions of the installation, or without a persistence those of the process. An event with a
+/// counts the sessions of the installation, or without a persistence the sessions of the process. An event with a
 /// `$session_id` of its own keeps it, and doesn't extend a session. Each launch begins a new session.
 ///
 /// The time of a `$SessionEnd` is the last time at which the session was used. `$event_duration` is the time from its
@@ -37,6 +37,10 @@ public final class Sessions: Processor {
     public static var isUnique: Bool { true }
 
     /// The condition that ends a session and begins the next.
+    ///
+    /// ```swift
+    /// let sessions = Sessions(.automatic(.seconds(60)))    // a minute in the background ends a session
+    /// ```
     public enum Mode: Sendable, Hashable {
         /// A time in the background without an event; at least a second.
         case automatic(Duration)
@@ -55,11 +59,9 @@ public final class Sessions: Processor {
         /// Events of a signal that have not been tracked yet.
         var pending: [SessionMachine.Output] = []
         var isLoaded = false
-        /// Whether there is a place for the state, and it could be read.
-        var isKept = false
     }
 
-    /// The connection to the pipelines that this is part of.
+    /// The connection to the pipeline.
     public let context = PluginContext()
     private let mode: Mode
     private let maximumLength: Duration
@@ -68,6 +70,14 @@ public final class Sessions: Processor {
     private let state: Locked<State>
 
     /// Creates the processor.
+    ///
+    /// ```swift
+    /// let sessions = Sessions(.manual, persistedIn: .file(stateDirectory))
+    /// let pipeline = try Pipeline {
+    ///     sessions
+    ///     …
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - mode: The condition that ends a session.
@@ -83,7 +93,7 @@ public final class Sessions: Processor {
         self.mode = mode
         self.maximumLength = maximumLength
         heartbeat = Heartbeat(every: interval)
-        kept = PersistedState("sessions", in: persistence, context) { SessionFacts() }
+        kept = PersistedState("sessions", in: persistence, initial: SessionFacts(), report: context.report)
         state = Locked(
             State(machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context))))
     }
@@ -94,9 +104,18 @@ public final class Sessions: Processor {
     }
 
     /// The id of the current session; nil before the first one.
+    ///
+    /// ```swift
+    /// if let id = sessions.id { log("session \(id)") }
+    /// ```
     public var id: String? { state.withLock { $0.machine.current?.id } }
 
     /// Begins a session, which ends the one before.
+    ///
+    /// ```swift
+    /// sessions.start()               // a visitor touches the screen of a kiosk
+    /// pipeline.track("MapOpened")    // has the new $session_id
+    /// ```
     public func start() {
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.start(at: now) })
@@ -104,6 +123,11 @@ public final class Sessions: Processor {
     }
 
     /// Ends the session. Later events belong to no session until ``start()``, or begin another one if the mode says so.
+    ///
+    /// ```swift
+    /// sessions.end()                 // the visitor has gone
+    /// pipeline.track("Rebooted")     // has no $session_id
+    /// ```
     public func end() {
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.endManually(at: now) })
@@ -112,9 +136,10 @@ public final class Sessions: Processor {
 
     // MARK: Processor
 
-    /// Checks the mode and reads the facts of earlier launches. A failure to read them is reported.
+    /// Checks the mode and reads the facts of earlier launches.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a limit or a maximum length of less than a second, and
+    ///   an error of the place where the facts are kept.
     public func prepare() throws {
         guard maximumLength >= .seconds(1) else {
             throw SluiceError(.invalidArgument, "a maximumLength of \(maximumLength): pass at least one second")
@@ -126,22 +151,15 @@ public final class Sessions: Processor {
             }
         case .manual: break
         }
-        let isFirst = state.withLock { state in
-            defer { state.isLoaded = true }
-            return !state.isLoaded
-        }
-        guard isFirst, kept.isPersistent else { return }
-        do throws(SluiceError) {
-            try kept.load()
-            guard let facts = kept.memory.withLock(\.value) else { return }
-            state.withLock { state in
-                state.isKept = true
-                state.machine = SessionMachine(
-                    mode, maximumLength: maximumLength, lastIndex: facts.lastIndex, recovered: facts.session,
-                    makeID: Sessions.newID(context))
-            }
-        } catch {
-            context.report("the sessions of earlier launches can't be read, so they are counted from 1: \(error)")
+        try kept.load()
+        guard kept.isPersistent else { return }
+        let facts = kept.value
+        state.withLock { state in
+            guard !state.isLoaded else { return }
+            state.isLoaded = true
+            state.machine = SessionMachine(
+                mode, maximumLength: maximumLength, lastIndex: facts.lastIndex, recovered: facts.session,
+                makeID: Sessions.newID(context))
         }
     }
 
@@ -188,14 +206,13 @@ public final class Sessions: Processor {
             return signal == .willTerminate ? state.pending + state.machine.receive(signal, at: now) : state.pending
         }
         track(outputs)
-        switch signal {
+        switch signal.kind {
         case .didBecomeActive:
             startHeartbeat()
             save()
         case .willTerminate:
             heartbeat.stop()
-            note()
-            if state.withLock(\.isKept) { kept.saveOrReport() }
+            kept.saveOrReport(note)
         case .launched, .willResignActive, .didEnterBackground, .connectivity:
             if !outputs.isEmpty { save() }
         }
@@ -223,8 +240,11 @@ public final class Sessions: Processor {
         func configure(_ event: inout Event) {
             if let time { event.time = time }
         }
-        if let event { context.insert(name, properties, before: event, configure: configure) }
-        context.track(name, properties, exceptWhere: event, configure: configure)
+        if let event {
+            context.insert(name, properties, before: event, configure: configure)
+        } else {
+            context.track(name, properties, configure: configure)
+        }
     }
 
     /// The time that the wall clock would have shown at an earlier moment, by its time now.
@@ -238,43 +258,35 @@ public final class Sessions: Processor {
     // MARK: Across launches
 
     private func startHeartbeat() {
-        guard state.withLock(\.isKept) else { return }
+        guard kept.isPersistent else { return }
         let time = context.time
         heartbeat.start(time) { [weak self] in
             guard let self else { return }
             self.state.withLock { $0.machine.beat(at: time.continuousTime()) }
-            self.note()
-            self.kept.saveOrReport()
+            self.save()
         }
     }
 
     /// Saves the session off the caller's thread, after its events: a crash between the two repeats one, rather than
     /// losing it.
-    private func save() {
-        guard state.withLock(\.isKept) else { return }
-        note()
-        kept.saveLater()
+    private func save() { kept.update(note) }
+
+    /// Copies the machine's facts into the state. Does nothing until the facts of earlier launches are loaded.
+    private func note(_ facts: inout SessionFacts) {
+        let (machine, isLoaded) = state.withLock { ($0.machine, $0.isLoaded) }
+        guard isLoaded else { return }
+        var record = machine.isRecoveredPending ? machine.recovered : nil
+        if let open = machine.open { record = SessionRecord(open, lastTime: wallTime(at: open.last)) }
+        // An unchanged session keeps its time, although the clocks may differ by a millisecond.
+        if let old = facts.session, old.id == record?.id, old.duration == record?.duration { record = old }
+        facts.lastIndex = machine.lastIndex
+        facts.session = record
     }
 
-    private func note() {
-        state.withLock { state in
-            guard state.isKept else { return }
-            let machine = state.machine
-            var record = machine.isRecoveredPending ? machine.recovered : nil
-            if let open = machine.open { record = SessionRecord(open, lastTime: wallTime(at: open.last)) }
-            kept.memory.withLock { memory in
-                var new = SessionFacts()
-                new.lastIndex = machine.lastIndex
-                // An unchanged session keeps its time, although the clocks may differ by a millisecond.
-                if let old = memory.value?.session, old.id == record?.id, old.duration == record?.duration {
-                    record = old
-                }
-                new.session = record
-                memory.value = new
-            }
-        }
+    /// Returns when the facts for the next launch are stored.
+    public func finish() async {
+        heartbeat.stop()
+        save()
+        await kept.finish()
     }
-
-    /// Returns when no write is pending. For tests.
-    package func waitForWrites() async { await kept.waitForWrites() }
 }

@@ -1,16 +1,7 @@
 #if canImport(Dispatch) && !os(Windows)
     import Dispatch
     import Sluice
-
-    #if canImport(Darwin)
-        import Darwin
-    #elseif canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #elseif canImport(Bionic)
-        import Bionic
-    #endif
+    import SluiceLibC
 
     // nonisolated(unsafe): both are written once, before the first handler is set; a handler can take no lock.
     nonisolated(unsafe) private var pipeEnd: Int32 = -1
@@ -18,8 +9,9 @@
 
     /// Turns the process's signals into calls on a queue.
     ///
-    /// A handler must do almost nothing, so it writes the signal's number into a pipe, which the queue reads. Dispatch's own
-    /// source for signals is not used: on Linux it misses signals that the main thread gets while it waits.
+    /// A handler must do almost nothing, so it writes the signal's number into a pipe, which the queue reads.
+    /// Dispatch's own source for signals is not used: on Linux it misses signals that the main thread gets while it
+    /// waits.
     final class SignalHub: Sendable {
         typealias Listener = @Sendable (_ number: Int32) -> Void
 
@@ -68,7 +60,7 @@
             }
             for number in numbers {
                 let former = signal(number) { number in
-                    // The child of a fork has the parent's pipe, and no queue: it ends as if nobody listened.
+                    // The child of a fork has the parent's pipe, and no queue: it ends as without a listener.
                     if getpid() != owner {
                         signal(number, SIG_DFL)
                         kill(getpid(), number)

@@ -43,7 +43,7 @@ public final class MemoryStore: Store {
     ///
     /// - Throws: ``SluiceError/Code/invalidPipeline`` if the store is or was in use, and
     ///   ``SluiceError/Code/invalidArgument`` if its capacity is not positive.
-    public func open(_ observer: StoreObserver) throws(SluiceError) {
+    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         guard capacity > 0 else {
             throw SluiceError(.invalidArgument, "a capacity of \(capacity) bytes holds no event: use a larger one")
         }
@@ -98,10 +98,9 @@ public final class MemoryStore: Store {
     }
 
     /// Returns the next batch.
-    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         state.withLock { state in
-            let queues = Int(priority.rawValue)..<state.waiting.count
-            guard let queue = queues.last(where: { !state.waiting[$0].isEmpty }) else { return nil }
+            guard let queue = state.waiting.indices.last(where: { !state.waiting[$0].isEmpty }) else { return nil }
             var events: [EventLine] = []
             var bytes = 0
             while events.count < size.events, let next = state.waiting[queue].first,

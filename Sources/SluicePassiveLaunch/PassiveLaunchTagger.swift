@@ -3,12 +3,25 @@ public import Sluice
 /// Marks events that happen without a user: after a launch into the background, every event gets
 /// `$app_state = "background"`, until the app becomes active.
 ///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     PassiveLaunchTagger()
+///     JSONLStore(at: queueDirectory)
+///     HTTPTransport(to: collector)
+/// }
+/// pipeline.signal(.launched(.passive))
+/// pipeline.track("LocationChanged")      // has $app_state
+/// pipeline.signal(.didBecomeActive)
+/// pipeline.track("OpenMap")              // has no $app_state
+/// ```
+///
 /// A push message, a location or a fetch can launch an app. Reports about users must leave out the events of such a
 /// launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
 /// (`$recovered`) is not marked, because it says nothing about this one.
 ///
-/// It needs the signals of the app: `AppSignals` of SluiceLifecycle reports them, or you call ``Sluice/Pipeline/signal(_:)``.
-/// You can list it above or below `LifecycleEvents` and `Screens`. List `Sessions` above it.
+/// It needs the signals of the app: `AppSignals` of SluiceLifecycle reports them, or you call
+/// ``Sluice/Pipeline/signal(_:)``. You can list it above or below `LifecycleEvents` and `Screens`. List `Sessions`
+/// above it.
 public final class PassiveLaunchTagger: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
@@ -26,9 +39,9 @@ public final class PassiveLaunchTagger: Processor {
         return .keep
     }
 
-    /// Notes how the app was launched, and that it became active.
+    /// Remembers whether the launch was passive, until the app becomes active.
     public func update(for signal: Signal) {
-        switch signal {
+        switch signal.kind {
         case .launched(.passive): isPassive.withLock { $0 = true }
         case .launched(.foreground), .didBecomeActive: isPassive.withLock { $0 = false }
         case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break

@@ -1,16 +1,7 @@
 import Dispatch
 import Sluice
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    // The C library's `stdout` is a variable, which nothing changes.
-    @preconcurrency import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+// The C library's `stdout` is a variable, which nothing changes.
+@preconcurrency import SluiceLibC
 
 /// A file with its own queue for writes, because a reader can block a write for as long as it likes.
 final class Output: Sendable {

@@ -33,8 +33,13 @@ public struct StdoutTransport: Transport {
     /// Events go to the file that the descriptor refers to now, even if you close the descriptor or redirect it later.
     /// If its number is reused for another file, nothing is written to that file.
     ///
+    /// - Parameters:
+    ///   - observer: Gets no messages.
+    ///   - environment: Isn't used.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the descriptor isn't open for writing.
-    public func open() throws(SluiceError) {
+    public func open(
+        _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws(SluiceError) {
         _ = try output.opened()
     }
 

@@ -70,9 +70,9 @@ public final class FaultyStore: Store {
     }
 
     /// Opens the base store, or throws the fault.
-    public func open(_ observer: StoreObserver) throws(SluiceError) {
+    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         try note(.open)
-        try base.open(observer)
+        try base.open(observer, in: environment)
     }
 
     /// Stores an event with the base store, or throws the fault.
@@ -83,9 +83,9 @@ public final class FaultyStore: Store {
     }
 
     /// Returns the next batch of the base store, or throws the fault.
-    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try note(.nextBatch)
-        return try base.nextBatch(size, atLeast: priority)
+        return try base.nextBatch(size)
     }
 
     /// Passes rejected events to the base store.

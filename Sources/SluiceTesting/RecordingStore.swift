@@ -43,10 +43,12 @@ public final class RecordingStore: Store {
     }
 
     /// Opens the store for one pipeline or route.
-    public func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
+    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
+    }
     /// Returns the next batch.
-    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        try base.nextBatch(size, atLeast: priority)
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        try base.nextBatch(size)
     }
     /// Forgets a batch. Its events stay in ``events``.
     public func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }

@@ -57,7 +57,7 @@ public final class ScriptedTransport: Transport {
     ///
     /// ```swift
     /// let transport = ScriptedTransport { send, batch in
-    ///     batch.events.count > 10 ? .answer(.all(.tooLarge)) : .answer(.all(.accepted))
+    ///     batch.events.count > 10 ? .answer(.all(.tooLarge())) : .answer(.all(.accepted))
     /// }
     /// ```
     ///
@@ -158,7 +158,7 @@ public final class ScriptedTransport: Transport {
 
     private func record(_ verdicts: Verdicts, _ batch: Batch) {
         let each =
-            switch verdicts {
+            switch verdicts.kind {
             case .all(let verdict): batch.events.map { _ in verdict }
             case .each(let verdicts): verdicts
             }

@@ -43,8 +43,6 @@ public final class TraceRecorder: Sendable {
     /// Returns nil if no stage dropped it. The event was then stored or held, or refused by the pipeline, its encoding
     /// or its stores. See `EventTrace.disposition` and `EventTrace.routes`.
     public func stage(dropping id: EventID) -> EventTrace.Stage? {
-        traces(of: id).lazy.flatMap(\.stages).first { stage in
-            if case .drop = stage.disposition { true } else { false }
-        }
+        traces(of: id).lazy.flatMap(\.stages).first { $0.disposition.dropReason != nil }
     }
 }

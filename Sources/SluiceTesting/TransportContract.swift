@@ -14,13 +14,13 @@ public enum TransportContract {
     /// - Parameters:
     ///   - timeout: The time that a cancelled send has to return.
     ///   - make: Makes the transport.
-    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors of `make` and
-    ///   ``Sluice/Transport/open()``.
+    /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors thrown by `make` and
+    ///   ``Sluice/Transport/open(_:in:)``.
     public static func check(
         timeout: Duration = .seconds(10), _ make: () throws -> some Transport
     ) async throws {
         let transport = try make()
-        try transport.open()
+        try transport.open(TransportObserver(), in: PipelineEnvironment())
         let maximum = transport.maximumBatchSize
         let single = Batch(id: 1, events: [try Samples.line(0)])
         let full = Batch(id: 2, events: try Samples.lines(1..<1 + min(100, maximum.events)))
@@ -43,7 +43,7 @@ public enum TransportContract {
         } catch {
             return  // A thrown error is a valid result: all events are retried.
         }
-        if case .each(let list) = verdicts {
+        if case .each(let list) = verdicts.kind {
             try require(
                 list.count == batch.events.count, "\(list.count) verdicts on a batch of \(batch.events.count) events")
         }

@@ -11,9 +11,13 @@ let standIns = ["UIKit", "SwiftUI", "Security", "AdSupport", "AppTrackingTranspa
 let package = Package(
     name: "SluiceOnStandIns",
     targets: standIns.map { .target(name: $0, path: "StandIns/\($0)") } + [
+        .target(name: "SluiceLibC", path: "Sources/SluiceLibC"),
         .target(name: "SluiceEvents", path: "Sources/SluiceEvents"),
-        .target(name: "SluiceSystem", dependencies: ["SluiceEvents"], path: "Sources/SluiceSystem"),
-        .target(name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem"], path: "Sources/Sluice"),
+        .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"], path: "Sources/SluiceSystem"),
+        .target(
+            name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem"], path: "Sources/SluiceDelivery"),
+        .target(
+            name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem", "SluiceDelivery"], path: "Sources/Sluice"),
         .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
         .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"], path: "Sources/SluiceTesting"),
         .target(
@@ -23,11 +27,11 @@ let package = Package(
             name: "SluiceAdvertising", dependencies: ["SluiceIdentity", "AdSupport", "AppTrackingTransparency"],
             path: "Sources/SluiceAdvertising"),
         .target(
-            name: "SluiceAutoProperties", dependencies: ["Sluice", "UIKit", "Network", "CoreTelephony"],
+            name: "SluiceAutoProperties", dependencies: ["Sluice", "SluiceLibC", "UIKit", "Network", "CoreTelephony"],
             path: "Sources/SluiceAutoProperties"),
         .target(name: "SluiceDuration", dependencies: ["Sluice", "UIKit", "SwiftUI"], path: "Sources/SluiceDuration"),
         .target(
-            name: "SluiceLifecycle", dependencies: ["Sluice", "UIKit", "Network"],
+            name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceLibC", "UIKit", "Network"],
             path: "Sources/SluiceLifecycle"),
         .target(name: "SluicePassiveLaunch", dependencies: ["Sluice"], path: "Sources/SluicePassiveLaunch"),
         .testTarget(

@@ -40,7 +40,7 @@ struct GuideTests {
     @Test(
         "a guide to a plugin shows the whole example",
         arguments: [
-            ("WritingAProcessor", ["Currency", "BurstGate"]), ("WritingAStore", ["ArrayStore"]),
+            ("WritingAProcessor", ["Currency", "BurstGate", "LaunchCount"]), ("WritingAStore", ["ArrayStore"]),
             ("WritingATransport", ["AuditFile"]), ("WritingAWireFormat", ["ShopFormat"]),
         ])
     func guidesShowWholeExamples(page: String, examples: [String]) throws {

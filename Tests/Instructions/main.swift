@@ -92,7 +92,7 @@ func storeWithBacklog(in folder: String) throws -> JSONLStore {
 
 func openStore(in folder: String, _ files: SystemFileSystem = SystemFileSystem()) throws -> JSONLStore {
     let store = JSONLStore(at: folder + "/events", capacity: .max, files: files)
-    try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+    try store.open()
     return store
 }
 
@@ -137,13 +137,13 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
             guard let batch = try store.nextBatch(BatchSize(events: 1, bytes: .max)) else { preconditionFailure() }
             try store.settle(batch.id)
         }
-    case "deliver":
-        let pipeline = try pipeline(stages: false, disk: true, in: folder)
+    case "deliver", "deliver-memory":
+        let pipeline = try pipeline(stages: false, disk: row == "deliver", in: folder)
         track(events, pipeline)
         let done = DispatchSemaphore(value: 0)
         Task {
             pipeline.resumeDelivery()
-            let ledger = await pipeline.shutdown(deadline: .seconds(600))
+            let ledger = await pipeline.shutdown(timeout: .seconds(600))
             precondition(ledger.routes[0].delivered == events)
             done.signal()
         }

@@ -7,7 +7,7 @@ extension Books {
         state.withLock { state in
             for (index, line) in batch.events.enumerated() {
                 guard let serial = Books.serial(line.bytes) else { continue }
-                switch verdicts.verdict(at: index) {
+                switch verdicts.verdict(at: index).kind {
                 case .retry, .hold, .rejected, .unsendable: state.delayed.insert(serial)
                 case .accepted, .duplicate, .split, .tooLarge: break
                 }
@@ -20,7 +20,7 @@ extension Books {
         state.withLock { state in
             for (index, line) in batch.events.enumerated() {
                 guard let serial = Books.serial(line.bytes) else { continue }
-                switch verdicts.verdict(at: index) {
+                switch verdicts.verdict(at: index).kind {
                 case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
                 case .retry, .hold: break
                 // Others of its batch may have to wait for the next batch to show whose fault it is.
@@ -34,7 +34,7 @@ extension Books {
 
 extension Verdicts {
     fileprivate func verdict(at index: Int) -> Verdict {
-        switch self {
+        switch kind {
         case .all(let all): all
         case .each(let each): each[index]
         }

@@ -23,7 +23,7 @@ struct Inspector: Sendable {
             let elsewhere = Set(others.flatMap { SegmentFile.serials(in: $0.file.bytes) })
             books.excuse { serial, _ in replayed.contains(serial) && !elsewhere.contains(serial) ? "replayed" : nil }
             // A dead letter whose file could not be changed is one still.
-            let letters = others.filter { $0.path.contains("/rejected/") }
+            let letters = others.filter { SegmentFile.holdsDeadLetters($0.path) }
             books.found(
                 deadLetters: Set(letters.flatMap { SegmentFile.serials(in: $0.file.bytes) }).filter(replayed.contains))
             lost.removeAll { replayed.contains($0) }

@@ -53,6 +53,7 @@ final class Life {
     let number: Int
     let settings: Settings
     let process: SimulatedProcess
+    let plugin = RoutePlugin()
     private(set) var pipeline: Pipeline?
     var isPaused = false
 
@@ -72,17 +73,29 @@ final class Life {
         let store = ObservedStore(
             base, life: number, durability: settings.durability, process: process, books: books, time: time,
             incoming: incoming)
+        let plugin = plugin
         pipeline = try Pipeline(delivery: settings.policy, environment: environment) {
-            store
-            Connection(server: server, process: process, books: books, life: number, time: time)
+            Route("main") {
+                plugin
+                store
+                Connection(server: server, process: process, books: books, life: number, time: time)
+            }
+            Route("other") {
+                Bystander(life: number, books: books)
+                RecordingStore()
+                ScriptedTransport()
+            }
         }
     }
 
     private static let pad = [UInt8](repeating: UInt8(ascii: "x"), count: World.largestEvent)
 
-    func track(_ serial: Int, bytes: Int, priority: Event.Priority) {
+    /// Tracks an event, before which the plugin inserts another one with the number `inserted`.
+    func track(_ serial: Int, bytes: Int, priority: Event.Priority, inserting inserted: Int? = nil) {
         let pad = String(decoding: Life.pad.prefix(bytes), as: UTF8.self)
-        pipeline?.track("Event", ["n": .int(Int64(serial)), "pad": .string(pad)], priority: priority)
+        var properties: Properties = ["n": .int(serial), "pad": .string(pad)]
+        if let inserted { properties[RoutePlugin.inserted] = .int(inserted) }
+        pipeline?.track("Event", properties, priority: priority)
     }
 
     /// Lets go of everything, as the end of a process does.

@@ -25,13 +25,15 @@ final class ObservedStore: Store {
         self.time = time
     }
 
-    func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try process.use { () throws(SluiceError) in try base.open(observer, in: environment) }
+    }
 
     func append(_ line: EventLine) throws(SluiceError) {
         incoming.withLock { $0 = [line] }
         defer { incoming.withLock { $0 = [] } }
         do throws(SluiceError) {
-            try base.append(line)
+            try process.use { () throws(SluiceError) in try base.append(line) }
         } catch {
             if let serial = Books.serial(line.bytes), !process.isDead { books.refused(serial, by: process) }
             throw error
@@ -44,7 +46,7 @@ final class ObservedStore: Store {
         defer { incoming.withLock { $0 = [] } }
         // Before, because an event can be evicted for a later one of the same call.
         for line in lines { acknowledge(line) }
-        let errors = base.append(contentsOf: lines)
+        let errors = process.use { base.append(contentsOf: lines) }
         for (index, line) in lines.enumerated() {
             guard let serial = Books.serial(line.bytes) else { continue }
             if process.isDead || errors[index] != nil { books.withdrawn(serial) }
@@ -65,22 +67,24 @@ final class ObservedStore: Store {
                 excuse: process.isUnreliable ? "deleted unnoticed" : nil))
     }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        let batch = try base.nextBatch(size, atLeast: priority)
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        let batch = try process.use { () throws(SluiceError) in try base.nextBatch(size) }
         if let batch, !process.isDead { books.handedOut(batch, in: life) }
         return batch
     }
 
     func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         if !process.isDead { books.rejects(letters, batch, in: life) }
-        base.reject(letters, in: batch)
+        process.use { base.reject(letters, in: batch) }
     }
 
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
+    func deadLetters() throws(SluiceError) -> [DeadLetter] {
+        try process.use { () throws(SluiceError) in try base.deadLetters() }
+    }
 
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         let letters = try serials(ids)
-        let count = try base.replayDeadLetters(ids)
+        let count = try process.use { () throws(SluiceError) in try base.replayDeadLetters(ids) }
         guard !process.isDead else {
             books.mayHaveReplayed(letters)
             return count
@@ -100,17 +104,17 @@ final class ObservedStore: Store {
 
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         if !process.isDead { books.discards(try serials(ids)) }
-        return try base.discardDeadLetters(ids)
+        return try process.use { () throws(SluiceError) in try base.discardDeadLetters(ids) }
     }
 
     private func serials(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> [Int] {
-        try base.deadLetters().filter { ids.contains($0.id) }.compactMap { Books.serial($0.line.bytes) }
+        try deadLetters().filter { ids.contains($0.id) }.compactMap { Books.serial($0.line.bytes) }
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if !process.isDead { books.settles(batch, in: life) }
         do throws(SluiceError) {
-            try base.settle(batch)
+            try process.use { () throws(SluiceError) in try base.settle(batch) }
         } catch {
             books.settled(batch, in: life, isGone: false)
             throw error
@@ -120,7 +124,9 @@ final class ObservedStore: Store {
 
     var backlog: Backlog { base.backlog }
 
-    func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try base.synchronize(while: mayContinue) }
+    func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
+        try process.use { () throws(SluiceError) in try base.synchronize(while: mayContinue) }
+    }
 
-    func close() { base.close() }
+    func close() { process.use { base.close() } }
 }

@@ -10,17 +10,22 @@ struct SegmentFile {
     let sequence: UInt64
     private let contents: [UInt8]
 
-    /// Nil for what is no segment.
+    /// Nil for what is no segment of events.
     init?(path: String, file: SimulatedDisk.File) {
         let parts = path.split(separator: "/")
         guard parts.count == 4, parts[3].hasSuffix(".jsonl") else { return nil }
         let fields = parts[3].split(separator: "-")
-        guard fields.count == 3, let sequence = UInt64(fields[1], radix: 16) else { return nil }
+        guard fields.count == 3, fields[0] != "rejected", let sequence = UInt64(fields[1], radix: 16) else {
+            return nil
+        }
         self.path = path
         self.sequence = sequence
         priority = fields[0] == "critical" ? .critical : .normal
         contents = file.bytes
     }
+
+    /// Whether a file holds dead letters.
+    static func holdsDeadLetters(_ path: String) -> Bool { path.contains("/rejected-") }
 
     var bytes: Int { contents.count }
 

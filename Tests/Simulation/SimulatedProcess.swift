@@ -23,6 +23,8 @@ final class SimulatedProcess: FileSystem {
         var isDisturbed = false
         var failedToTruncate = false
         var hasTruncated = false
+        /// Whether the store is in use, perhaps with its lock held.
+        var isInUse = false
     }
 
     let processID: Int32
@@ -69,6 +71,27 @@ final class SimulatedProcess: FileSystem {
             state.hadFaults = true
             state.isDisturbed = true
         }
+    }
+
+    // nonisolated(unsafe): everything happens on one thread.
+    /// Called once, as by another thread, while the drive is busy with a synchronization that nobody waits for.
+    nonisolated(unsafe) var duringSynchronization: (() -> Void)?
+
+    /// Runs `body`, which uses the store.
+    func use<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        let wasInUse = state.withLock { state in
+            defer { state.isInUse = true }
+            return state.isInUse
+        }
+        defer { state.withLock { $0.isInUse = wasInUse } }
+        return try body()
+    }
+
+    private func letOthersRun() {
+        guard state.withLock({ !$0.isInUse && !$0.isDead }) else { return }
+        let body = duringSynchronization
+        duringSynchronization = nil
+        body?()
     }
 
     /// Whether it was disturbed, and its calls fail besides.
@@ -183,6 +206,7 @@ final class SimulatedProcess: FileSystem {
                 guard let descriptor = disk.descriptors[file.rawValue] else { throw .invalidArgument }
                 disk.synchronize(descriptor.node)
             }
+            letOthersRun()
         } catch {
             disk.withLock { disk in
                 guard let descriptor = disk.descriptors[file.rawValue] else { return }

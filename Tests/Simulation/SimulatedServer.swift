@@ -56,21 +56,21 @@ final class SimulatedServer: Sendable {
         case .throttles:
             return .all(.retry(after: chance(2) ? nil : .seconds(number(0...90))))
         case .refusesAll:
-            return .all(chance(2) ? .split("bad request") : .hold("bad key"))
+            return .all(chance(2) ? .split(reason: "bad request") : .hold(reason: "bad key"))
         case .holds:
-            return .all(.hold("forbidden"))
+            return .all(.hold(reason: "forbidden"))
         case .picks:
             return .each(try batch.events.map { try verdict($0, take) })
         case .wantsLess:
-            if batch.events.count > 3 { return .all(.tooLarge) }
+            if batch.events.count > 3 { return .all(.tooLarge()) }
             return .all(try takeAll(batch, take))
         case .refusesBad:
-            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return .all(.split("bad event")) }
+            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return .all(.split(reason: "bad event")) }
             return .all(try takeAll(batch, take))
-        case .namesBad: return try each(batch, 7, .rejected("bad event"), take)
+        case .namesBad: return try each(batch, 7, .rejected(reason: "bad event"), take)
         case .throttlesSome:
             return try each(batch, 5, .retry(after: chance(2) ? nil : .seconds(number(0...90))), take)
-        case .cannotReadSome: return try each(batch, 11, .unsendable("unreadable"), take)
+        case .cannotReadSome: return try each(batch, 11, .unsendable(reason: "unreadable"), take)
         case .knowsAll:
             return .each(try batch.events.map { try take($0) ? .duplicate : .accepted })
         }
@@ -99,7 +99,7 @@ final class SimulatedServer: Sendable {
     private func verdict(_ line: EventLine, _ take: (EventLine) throws -> Bool) throws -> Verdict {
         switch number(0...9) {
         case 0: return .retry(after: nil)
-        case 1: return .rejected("unknown event")
+        case 1: return .rejected(reason: "unknown event")
         default: return try take(line) ? .duplicate : .accepted
         }
     }

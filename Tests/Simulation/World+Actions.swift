@@ -10,8 +10,12 @@ extension World {
         bury()
         if lives.isEmpty { start() }
         guard let life = lives.randomElement(using: &random) else { return }
-        let deletion = 99
-        switch deletesOften && chance(4) ? deletion : number(0...102) {
+        if chance(3) { trackDuringSynchronization(life, chance(2) ? .critical : .normal) }
+        let (powerLoss, deletion) = (92, 99)
+        var action = number(0...102)
+        if deletesOften, chance(4) { action = deletion }
+        if losesPowerOften, chance(10) { action = powerLoss }
+        switch action {
         case 0...39: track(life)
         case 40...59: pass()
         case 60...63: flush(life)
@@ -23,7 +27,9 @@ extension World {
         case 88...89: life.process.setFault(nil)
         case 90: life.process.die(after: number(0...40))
         case 91: kill(life)
-        case 92: if chance(2) { losePower() }
+        case powerLoss:
+            if losesPowerOften { synchronizeOften(life) }
+            if chance(2) { losePower() }
         case 93...94: shutdown(life, deadline: .seconds(number(0...20)))
         case 95: if lives.count < 3 { start() }
         case 96: jumpClock()
@@ -47,13 +53,46 @@ extension World {
                 + (areTogether ? ", together" : ""))
         let trackAll = {
             for _ in 0..<count where !life.process.isDead {
-                self.lastSerial += 1
                 let bytes = isFlood ? self.number(0...7_000) : self.number(0...200)
-                life.track(self.lastSerial, bytes: bytes, priority: self.chance(4) ? .critical : .normal)
+                self.trackOne(life, bytes: bytes, priority: self.chance(4) ? .critical : .normal)
                 if self.chance(3) { SerialTasks.run(self.number(0...6)) }
             }
         }
         if areTogether, let pipeline = life.pipeline { pipeline.trackTogether(trackAll) } else { trackAll() }
+    }
+
+    /// Some intervals pass, and nothing can be delivered.
+    private func synchronizeOften(_ life: Life) {
+        server.setMood(.down)
+        trackDuringSynchronization(life, .critical)
+        // One event: the next one creates a file while the entry of this one's file is synchronized.
+        lastSerial += 1
+        life.track(lastSerial, bytes: number(0...200), priority: .normal)
+        for _ in 0..<number(1...8) {
+            time.advance(by: .milliseconds(50))
+            SerialTasks.run()
+        }
+    }
+
+    /// The drive is busy for a while, and the host goes on.
+    private func trackDuringSynchronization(_ life: Life, _ priority: Event.Priority) {
+        life.process.duringSynchronization = { [unowned self, unowned life] in
+            lastSerial += 1
+            say("life \(life.number) tracks \(lastSerial) during a synchronization")
+            life.track(lastSerial, bytes: number(0...200), priority: priority)
+        }
+    }
+
+    /// The host tracks an event, the plugin of the route does, or the plugin inserts one before the host's.
+    private func trackOne(_ life: Life, bytes: Int, priority: Event.Priority) {
+        lastSerial += 1
+        switch number(0...15) {
+        case 0: life.plugin.track(lastSerial, priority: priority)
+        case 1:
+            lastSerial += 1
+            life.track(lastSerial, bytes: bytes, priority: priority, inserting: lastSerial - 1)
+        default: life.track(lastSerial, bytes: bytes, priority: priority)
+        }
     }
 
     private func pass() {
@@ -81,7 +120,7 @@ extension World {
         // What was evicted or had expired, and could not be removed, does not wait any more, and is not deleted.
         let (books, process) = (books, life.process)
         Task {
-            let isDone = await pipeline.deleteAll()
+            let isDone = await pipeline.deleteWaitingEvents()
             let isReliable = !process.hadFaults && !process.isDead
             if !isDone, isReliable, !books.isShutDown(deletion.life) {
                 books.violated("life \(deletion.life) gets false from deleteAll() without a reason")
@@ -99,9 +138,9 @@ extension World {
         Task {
             do {
                 if isReplay {
-                    try await pipeline.replay { $0.id % share == 0 }
+                    try await pipeline.replayDeadLetters { $0.id % share == 0 }
                 } else {
-                    try await pipeline.discard { $0.id % share == 0 }
+                    try await pipeline.discardDeadLetters { $0.id % share == 0 }
                 }
             } catch {
                 // A disk that fails, or a pipeline that has ended.
@@ -199,7 +238,7 @@ extension World {
         lastSerial += 1
         last.track(lastSerial, bytes: 10, priority: .normal)
         // A route whose receiver refused everything is on hold; a flush ends that. Without a failure, the interval is enough.
-        if let pipeline = last.pipeline, pipeline.ledger.routes[0].lastFailure != nil {
+        if let pipeline = last.pipeline, pipeline.ledger.routes[0].attempts.lastFailure != nil {
             Task { await pipeline.flush() }
         }
         pass(minutes: 1, until: { false })

@@ -25,6 +25,8 @@ final class World {
     /// In every sixteenth world, where batches may overtake each other, the hosts often delete everything. A batch that is
     /// in flight meanwhile is rare otherwise.
     let deletesOften: Bool
+    /// In every eighth world, the power is often lost, and all stores synchronize once an interval.
+    let losesPowerOften: Bool
 
     init(seed: UInt64, isVerbose: Bool) {
         self.isVerbose = isVerbose
@@ -34,6 +36,7 @@ final class World {
         server = SimulatedServer(time: time, seed: random.next())
         maximumBatchesInFlight = seed % 4 == 3 ? 3 : 1
         deletesOften = seed % 16 == 7
+        losesPowerOften = seed % 8 == 5
         if maximumBatchesInFlight > 1 { books.orderIsOff() }
     }
 
@@ -52,6 +55,7 @@ final class World {
         var settings = given ?? Life.Settings(random: &random)
         // A segment of a life with another limit would be too coarse for this one's.
         if given == nil { settings.maximumAge = maximumAge }
+        if losesPowerOften { settings.durability = .interval(milliseconds: 50) }
         settings.policy.maximumBatchesInFlight = maximumBatchesInFlight
         books.began(maximumAge: settings.maximumAge)
         let number = lastLife
@@ -107,7 +111,7 @@ final class World {
         let end = time.continuousTime() + deadline
         let result = Locked<Ledger?>(nil)
         Task {
-            let ledger = await pipeline.shutdown(deadline: deadline)
+            let ledger = await pipeline.shutdown(timeout: deadline)
             result.withLock { $0 = ledger }
         }
         SerialTasks.run()
@@ -136,13 +140,13 @@ final class World {
 
     func serialsOnDisk() -> [Int] {
         disk.withLock { $0.files(below: "/data/events") }
-            .filter { !$0.path.contains("/rejected/") }
+            .filter { !SegmentFile.holdsDeadLetters($0.path) }
             .flatMap { SegmentFile.serials(in: $0.file.bytes) }
     }
 
     func deadLettersOnDisk() -> [Int] {
         disk.withLock { $0.files(below: "/data/events") }
-            .filter { $0.path.contains("/rejected/") }
+            .filter { SegmentFile.holdsDeadLetters($0.path) }
             .flatMap { SegmentFile.serials(in: $0.file.bytes) }
     }
 
@@ -192,7 +196,7 @@ final class World {
 
     func flipBit() {
         let files = disk.withLock { $0.files(below: "/data/events") }
-            .filter { $0.path.hasSuffix(".jsonl") && !$0.file.bytes.isEmpty && !$0.path.contains("/rejected/") }
+            .filter { $0.path.hasSuffix(".jsonl") && !$0.file.bytes.isEmpty }
         guard let (path, file) = files.randomElement(using: &random) else { return }
         // Not the last newline: the line that it would spoil may be yet to come.
         let index = number(0...max(0, file.bytes.count - 2))

@@ -9,7 +9,9 @@ import Testing
 @Suite("Links and push messages")
 struct LinksTests {
     /// The event of one opening.
-    private func opened(_ url: String, referrer: String? = nil, _ properties: Properties = [:]) async throws -> Event {
+    private func opened(_ url: String, referrer: String? = nil, _ properties: PropertyLiteral = [:]) async throws
+        -> Event
+    {
         let links = Links()
         let test = try TestPipeline { links }
         links.opened(url, referrer: referrer, properties)
@@ -132,7 +134,10 @@ struct LinksTests {
 
     @Test("a place that can't be written is reported, and the campaigns count until the process ends")
     func unwritablePlaceIsReported() async throws {
-        let links = Links(persistedIn: .file("/dev/null/state"))
+        let links = Links(
+            persistedIn: Persistence(
+                named: "a full disk", read: { _ in nil },
+                write: { _, _ in throw SluiceError(.storageUnavailable, "it is full") }))
         let test = try TestPipeline { links }
         links.opened("https://a.example/?utm_source=one")
         links.opened("https://a.example/?utm_source=two")

@@ -226,7 +226,14 @@ struct EverydayCodeTests {
             $0.pipeline.track("E", Properties([Property("a", 1), Property("b", $0.query)]))
         },
         Snippet("a dictionary variable", ["alex": 2, "kim": 1]) {
-            $0.pipeline.track("E", Properties(converting: $0.scores))
+            $0.pipeline.track("E", $0.scores)
+        },
+        Snippet("a dictionary of strings", ["Category": "Music", "FileName": "favorite.avi"]) {
+            let properties = ["FileName": "favorite.avi", "Category": "Music"]
+            $0.pipeline.track("E", properties)
+        },
+        Snippet("a list from a dictionary variable", ["alex": 2, "kim": 1]) {
+            $0.pipeline.track("E", Properties($0.scores))
         },
         Snippet("a dictionary of any values", ["a": 1, "b": ["x", 2.5], "c": ["d": true]]) {
             let dictionary: [String: Any] = ["a": 1, "b": ["x", 2.5] as [Any], "c": ["d": true]]
@@ -263,6 +270,17 @@ struct EverydayCodeTests {
             let event = $0.store.events.last
             #expect(result == id && event?.id == id && event?.priority == .critical && event?.loginID == "l")
         },
+        Snippet("a list for a verb of a plugin", ["v": "shoes", "w": 3]) {
+            let list = Properties(["v": $0.query])
+            $0.timers.end("E", .init(list + ["w": $0.count]))
+        },
+        Snippet("mixed literals for a verb of a plugin", ["a": 1, "b": "x", "c": true, "d": -1.5, "e": ["f": 1]]) {
+            $0.timers.end("E", ["a": 1, "b": "x", "c": true, "d": -1.5, "e": ["f": 1]])
+        },
+        Snippet("any tracker with a dictionary", ["alex": 2, "kim": 1]) {
+            let analytics: any EventTracking = $0.pipeline
+            analytics.track("E", $0.scores, priority: .critical) { $0.loginID = "l" }
+        },
         Snippet("any tracker", ["v": "shoes"]) {
             let analytics: any EventTracking = $0.pipeline
             analytics.track("E", ["v": $0.query])
@@ -295,6 +313,53 @@ struct EverydayCodeTests {
         #expect(EverydayCodeTests.snippets.count >= 58)
     }
 
+    @Test("a literal keeps the order of its names, and the later of two values, also with variables of one type")
+    func literalKeepsOrder() throws {
+        let host = try Host()
+        let (first, second) = ("1", "2")
+        host.pipeline.track("E", ["z": first, "a": second, "z": second])
+        #expect(host.last()?.map(\.name) == ["z", "a"] && host.last()?["z"] == "2")
+        host.timers.end("E", ["z": first, "a": second, "z": second])
+        #expect(host.last()?.map(\.name) == ["z", "a"] && host.last()?["z"] == "2")
+        #expect(Properties(["z": first, "a": second, "z": second]).map(\.name) == ["z", "a"])
+    }
+
+    /// A stand-in for a pipeline, with public API only.
+    final class Recorder: EventTracking {
+        private let continuation: AsyncStream<Event>.Continuation
+        let events: AsyncStream<Event>
+
+        init() { (events, continuation) = AsyncStream.makeStream() }
+
+        func track(
+            _ name: String, _ properties: Properties, priority: Event.Priority, id: EventID?,
+            configure: (inout Event) -> Void
+        ) -> EventID {
+            let time = Timestamp.now
+            var event = Event(
+                id: id ?? .make(at: time), name: name, time: time, priority: priority, properties: properties)
+            configure(&event)
+            continuation.yield(event)
+            return event.id
+        }
+    }
+
+    @Test("a host can implement EventTracking with public API")
+    func hostImplementsEventTracking() async throws {
+        let recorder = Recorder()
+        let analytics: any EventTracking = recorder
+        let sku = "A-7"
+        let before = Timestamp.now
+        let id = analytics.track("Literal", ["sku": sku])
+        analytics.track("Dictionary", ["sku": sku] as [String: String], id: id)
+        analytics.track(Purchase(items: [], plan: .pro), priority: .critical) { $0.time = before }
+        var events: [Event] = []
+        for await event in recorder.events.prefix(3) { events.append(event) }
+        #expect(events.map(\.name) == ["Literal", "Dictionary", "Purchase"])
+        #expect(events[0].id == id && events[1].id == id && events[2].id != id)
+        #expect(events[0].time >= before && events[2].time == before && events[0].properties == ["sku": "A-7"])
+    }
+
     @Test("every verb of every product takes variables")
     func verbsTakeVariables() throws {
         let host = try Host()
@@ -305,7 +370,7 @@ struct EverydayCodeTests {
 
         try host.identity.login("kim", ["sku": sku])
         #expect(host.last()?["sku"] == "A-7")
-        try host.identity.join("company", "acme", ["size": amount])
+        try host.identity.join(group: "acme", ofType: "company", ["size": amount])
         #expect(host.last("$group_set") == ["size": 2])
         try host.identity.setItem("book", "b1", ["pages": amount])
         #expect(host.last("$item") == ["pages": 2])

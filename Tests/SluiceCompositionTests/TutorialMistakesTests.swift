@@ -186,7 +186,7 @@ import Testing
         await transport.waitForSends(1)
         for _ in 0..<1_000 { pipeline.track("Event") }
         #expect(pipeline.ledger.routes[0].waiting == 1_020)
-        async let ledger = pipeline.shutdown(deadline: .seconds(5))
+        async let ledger = pipeline.shutdown(timeout: .seconds(5))
         await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
         time.advance(by: .seconds(5))
         #expect(await ledger.routes[0].waiting == 1_020)

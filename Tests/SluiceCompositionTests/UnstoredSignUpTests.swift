@@ -111,18 +111,4 @@ struct UnstoredSignUpTests {
         _ = await test.events()
         #expect(try await TestPipeline { launch() }.event().name == "$SignUp")
     }
-
-    @Test("a sign-up that one of several pipelines stores is not repeated")
-    func signUpIsStoredByOnePipeline() async throws {
-        let identity = launch()
-        let open = try TestPipeline { identity }
-        let closed = try TestPipeline {
-            EventNames(denied: ["*"])
-            identity
-        }
-        try identity.login("a")
-        open.pipeline.signal(.didBecomeActive)
-        #expect(closed.pipeline.ledger.dropped == [.filtered: 1])
-        #expect(try await open.event().name == "$SignUp")
-    }
 }

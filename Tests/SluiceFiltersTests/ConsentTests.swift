@@ -11,7 +11,7 @@ struct ConsentTests {
         directory = try TemporaryDirectory()
     }
 
-    private func launch(whilePending pending: Disposition = .drop(.consentPending)) -> Consent {
+    private func launch(whilePending pending: Consent.WhilePending = .drop) -> Consent {
         Consent(persistedIn: .file(directory.path), whilePending: pending)
     }
 

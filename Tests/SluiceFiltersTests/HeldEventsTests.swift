@@ -62,16 +62,6 @@ import Testing
         #expect(test.pipeline.ledger.dropped == [.rateLimited: 2])
     }
 
-    @Test("a consent in two pipelines releases each event into its own")
-    func consentServesTwoPipelines() async throws {
-        let tests = [try TestPipeline { consent }, try TestPipeline { consent }]
-        tests[0].pipeline.track("first")
-        tests[1].pipeline.track("second")
-        try consent.grant()
-        #expect(try await tests[0].event().name == "first")
-        #expect(try await tests[1].event().name == "second")
-    }
-
     @Test("held events are never on disk")
     func heldEventsAreInMemoryOnly() async throws {
         let directory = try TemporaryDirectory()

@@ -101,10 +101,10 @@ struct FoundationTests {
         }
         first.pauseDelivery()
         first.track("Event")
-        await first.shutdown(deadline: .zero)
+        await first.shutdown(timeout: .zero)
         #expect(directory.names == ["events"])
         let store = JSONLStore(at: "\(directory.path)/events")
-        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        try store.open()
         #expect(try store.nextBatch(BatchSize(events: 10, bytes: 10_000))?.events.first?.event().name == "Event")
     }
 
@@ -140,7 +140,7 @@ struct FoundationTests {
             HTTPTransport(to: url, configuration: .init(client: client))
         }
         pipeline.track("Event")
-        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.routes[0].delivered == 1)
         #expect(client.urls.withLock { $0 } == ["https://example.org/events?a=%20b"])
     }

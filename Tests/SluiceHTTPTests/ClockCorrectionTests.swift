@@ -49,7 +49,7 @@ struct ClockCorrectionTests {
             server = make(time)
             transport = HTTPTransport(
                 to: "https://h", format: .ndjson,
-                configuration: .init(client: server, time: time, clockCorrection: persistence))
+                configuration: .init(client: server, time: time, clockCorrection: .learned(keptIn: persistence)))
         }
 
         /// An event that is tracked now, by the wall clock.
@@ -96,7 +96,6 @@ struct ClockCorrectionTests {
         let now = first.server.now
         _ = try await first.error()
         #expect(abs(try await first.sent(early).time.milliseconds - now) <= 540)
-        await first.transport.clock?.waitForWrites()
 
         let second = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
         #expect(second.transport.clockSkew == first.transport.clockSkew)
@@ -104,9 +103,20 @@ struct ClockCorrectionTests {
         #expect(second.transport.clockSkew == first.transport.clockSkew)
     }
 
-    @Test("damaged state counts as no state", arguments: ["", "{}", #"{"clock":{"skew":5},"checksum":"0"}"#])
+    @Test(
+        "damaged state is reported, and counts as no state",
+        arguments: ["", "{}", #"{"clock":{"skew":5},"checksum":"0"}"#])
     func damagedStateIsIgnored(text: String) async throws {
         let persistence = Persistence(named: "items", read: { _ in Array(text.utf8) }, write: { _, _ in })
+        let told = Locked<[Diagnostic]>([])
+        let transport = HTTPTransport(
+            to: "https://h", configuration: .init(clockCorrection: .learned(keptIn: persistence)))
+        _ = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
+            MemoryStore()
+            transport
+        }
+        #expect(told.withLock { $0.map(\.kind) } == [.note])
+        #expect(told.withLock { $0.first?.message.hasPrefix("clock correction: clock in items is damaged") } == true)
         let bench = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
         #expect(bench.transport.clockSkew == nil)
         #expect(try await bench.error() == -86_400_000)

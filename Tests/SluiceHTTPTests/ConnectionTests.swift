@@ -11,7 +11,7 @@ struct ConnectionTests {
         let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url)
         for _ in 0..<5 {
-            #expect(try await transport.send(.small) == .all(.accepted))
+            #expect(try await transport.send(.small) == .all(.accepted, status: 200))
         }
         #expect(server.received.all.map(\.connection) == [0, 0, 0, 0, 0])
     }
@@ -27,7 +27,7 @@ struct ConnectionTests {
         }
         let transport = try openTransport(to: server.url)
         for _ in 0..<3 {
-            #expect(try await transport.send(.small) == .all(.accepted))
+            #expect(try await transport.send(.small) == .all(.accepted, status: 200))
         }
         #expect(server.received.all.map(\.connection) == [0, 1, 2])
     }
@@ -45,10 +45,10 @@ struct ConnectionTests {
             closed.add(true)
         }
         let transport = try openTransport(to: server.url)
-        #expect(try await transport.send(.small) == .all(.accepted))
+        #expect(try await transport.send(.small) == .all(.accepted, status: 200))
         isRead.signal()
         _ = try await closed.next()
-        #expect(try await transport.send(.small) == .all(.accepted))
+        #expect(try await transport.send(.small) == .all(.accepted, status: 200))
         #expect(server.received.all.map(\.connection) == [0, 1])
     }
 
@@ -62,8 +62,8 @@ struct ConnectionTests {
             if connection.number > 0 { try connection.write(HTTPResponse.ok) }
         }
         let transport = try openTransport(to: server.url)
-        #expect(try await transport.send(.small) == .all(.accepted))
-        #expect(try await transport.send(.small) == .all(.accepted))
+        #expect(try await transport.send(.small) == .all(.accepted, status: 200))
+        #expect(try await transport.send(.small) == .all(.accepted, status: 200))
         #expect(server.received.all.map(\.connection) == [0, 0, 1])
     }
 
@@ -78,7 +78,8 @@ struct ConnectionTests {
         for _ in 0..<3 {
             #expect(
                 try await transport.send(.small)
-                    == .all(.retry(after: nil, reason: "the server could not accept the events (HTTP 503)")))
+                    == .all(
+                        .retry(after: nil, reason: "the server could not accept the events (HTTP 503)"), status: 503))
         }
     }
 
@@ -96,7 +97,7 @@ struct ConnectionTests {
         }
         let transport = try openTransport(to: server.url)
         for number in 0..<10 {
-            #expect(try await transport.send(.small) == .all(.accepted))
+            #expect(try await transport.send(.small) == .all(.accepted, status: 200))
             // Each batch reaches the server over a connection of its own.
             try #require(server.connectionCount == number + 1)
             mayWrite.signal()
@@ -154,7 +155,7 @@ struct ConnectionTests {
     func clientsAreIndependent() async throws {
         let server = try Server(responding: HTTPResponse.ok)
         for _ in 0..<50 {
-            #expect(try await openTransport(to: server.url).send(.small) == .all(.accepted))
+            #expect(try await openTransport(to: server.url).send(.small) == .all(.accepted, status: 200))
         }
         #expect(server.connectionCount == 50)
     }

@@ -61,7 +61,7 @@ struct ContractTests {
             HTTPTransport(to: server.url, format: Self.formats[format])
         }
         for number in 0..<1_000 { pipeline.track("Event", ["number": .int(number)]) }
-        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.routes[0].delivered == 1_000)
         let text = server.received.all.map(\.text).joined()
         let numbers = text.split(separator: #""number":"#).dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }

@@ -17,14 +17,14 @@
             await #expect(processExitsWith: .success) {
                 for descriptor in [CInt(0), 1, 2] { close(descriptor) }
                 let transport = HTTPTransport(to: "http://127.0.0.1:9/")
-                try transport.open()
+                try transport.open(in: PipelineEnvironment())
                 do { _ = try await transport.send(.small) } catch {}  // Nobody listens there.
                 for descriptor in [CInt(0), 1, 2] {
                     var status = stat()
                     if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { exit(1) }
                 }
                 do {
-                    try StdoutTransport().open()
+                    try StdoutTransport().open(in: PipelineEnvironment())
                     exit(2)
                 } catch {}
             }
@@ -47,7 +47,7 @@
                 }
                 try #require(isListening)
                 let transport = HTTPTransport(to: "http://127.0.0.1:\(address.sin_port.bigEndian)/")
-                try transport.open()
+                try transport.open(in: PipelineEnvironment())
                 for _ in 0..<20 {
                     for descriptor in [CInt(0), 1, 2] { close(descriptor) }
                     let sending = Task { try await transport.send(.small) }

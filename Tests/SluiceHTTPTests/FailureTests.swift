@@ -120,7 +120,7 @@ struct FailureTests {
             }
             try connection.waitForClose()
         }
-        #expect(try await openTransport(to: server.url).send(.small) == .all(.accepted))
+        #expect(try await openTransport(to: server.url).send(.small) == .all(.accepted, status: 200))
     }
 
     @Test(
@@ -153,7 +153,7 @@ struct FailureTests {
         for _ in 0..<3 {
             await #expect(throws: SluiceError.self) { try await transport.send(.small) }
         }
-        #expect(try await transport.send(.small) == .all(.accepted))
+        #expect(try await transport.send(.small) == .all(.accepted, status: 200))
         #expect(server.received.all.map(\.text) == Array(repeating: #"[{"n":1}]"#, count: 4))
     }
 }

@@ -71,7 +71,7 @@ struct RejectedEventTests {
 
         func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
             guard response.status == 200 else { return HTTPFormat.ndjson.wire.verdicts(for: batch, from: response) }
-            return .each(response.body.map { $0 == UInt8(ascii: "0") ? .rejected("poison") : .accepted })
+            return .each(response.body.map { $0 == UInt8(ascii: "0") ? .rejected(reason: "poison") : .accepted })
         }
     }
 
@@ -131,7 +131,7 @@ struct RejectedEventTests {
         }
         pipeline.pauseDelivery()
         for event in events { pipeline.track(event.name, ["n": .int(event.number)]) }
-        await pipeline.shutdown(deadline: .zero)
+        await pipeline.shutdown(timeout: .zero)
     }
 
     @Test("good events behind bad ones are all delivered", arguments: Case.all)
@@ -213,7 +213,7 @@ struct RejectedEventTests {
                 JSONLStore(at: directory.path, environment: .init(time: time)), client, time)
             for number in 1...5 { pipeline.track("Event", ["n": .int(5 * launch + number)]) }
             await pipeline.flush()
-            await pipeline.shutdown(deadline: .zero)
+            await pipeline.shutdown(timeout: .zero)
         }
         client.refuseAll(false)
         let pipeline = try pipeline(JSONLStore(at: directory.path, environment: .init(time: time)), client, time)
@@ -236,7 +236,7 @@ struct RejectedEventTests {
             let pipeline = try pipeline(
                 JSONLStore(at: directory.path, environment: .init(time: time)), client, time)
             await pipeline.flush()
-            await pipeline.shutdown(deadline: .zero)
+            await pipeline.shutdown(timeout: .zero)
         }
         #expect(client.accepted == Set(1...10))
     }
@@ -269,7 +269,7 @@ struct RejectedEventTests {
         #expect(pipeline.ledger.routes[0].delivered == 200)
         #expect(pipeline.ledger.routes[0].waiting == count)
         #expect(transport.batches.count <= pauses + 5)
-        await pipeline.deleteAll()
+        await pipeline.deleteWaitingEvents()
         #expect(await pipeline.shutdown().isBalanced)
     }
 
@@ -288,7 +288,7 @@ struct RejectedEventTests {
         await pipeline.flush()
         #expect(client.requests == 0)
         #expect(pipeline.ledger.routes[0].deadLetters == 50)
-        #expect(pipeline.ledger.routes[0].heldAttempts == 0)
+        #expect(pipeline.ledger.routes[0].attempts.held == 0)
         await pipeline.shutdown()
     }
 
@@ -304,12 +304,12 @@ struct RejectedEventTests {
         #expect(letters.map(\.reason) == ["poison", "poison"])
         #expect(letters.map(\.date) == [time.wallTime(), time.wallTime()])
         pipeline.pauseDelivery()
-        #expect(try await pipeline.replay(where: { $0.id == letters[0].id }) == 1)
+        #expect(try await pipeline.replayDeadLetters(where: { $0.id == letters[0].id }) == 1)
         #expect(pipeline.ledger.routes[0].waiting == 1)
         pipeline.resumeDelivery()
         await pipeline.flush()
         #expect(try await pipeline.deadLetters().count == 2)
-        #expect(try await pipeline.discard() == 2)
+        #expect(try await pipeline.discardDeadLetters { _ in true } == 2)
         #expect(try await pipeline.deadLetters(route: "main").isEmpty)
         await #expect(throws: SluiceError.self) { try await pipeline.deadLetters(route: "none") }
         let route = pipeline.ledger.routes[0]

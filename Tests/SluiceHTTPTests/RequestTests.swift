@@ -12,7 +12,7 @@ struct RequestTests {
         let transport = try openTransport(to: server.url, format: .jsonArray)
         let verdicts = try await transport.send(.of(#"{"n":1}"#, #"{"n":2,"s":"é\n"}"#, #"{"n":3}"#))
         let request = try await server.received.next()
-        #expect(verdicts == .all(.accepted))
+        #expect(verdicts == .all(.accepted, status: 200))
         #expect(request.text == #"[{"n":1},{"n":2,"s":"é\n"},{"n":3}]"#)
         #expect(request.values("Content-Type") == ["application/json"])
         #expect(request.values("Content-Length") == ["\(request.body.count)"])
@@ -81,7 +81,7 @@ struct RequestTests {
         let server = try Server(responding: HTTPResponse.ok)
         let verdicts = try await openTransport(to: server.url, format: .ndjson).send(.large)
         let request = try await server.received.next()
-        #expect(verdicts == .all(.accepted))
+        #expect(verdicts == .all(.accepted, status: 200))
         #expect(request.body == Batch.large.lines())
         #expect(request.values("Expect").isEmpty)
     }
@@ -160,7 +160,7 @@ struct RequestTests {
         let transport = try openTransport(to: server.url, format: HTTPFormat(OwnFormat(method: method)))
         let verdicts = try await transport.send(.of("a", "b"))
         let request = try await server.received.next()
-        #expect(verdicts == .each([.accepted, .rejected("200")]))
+        #expect(verdicts == .each([.accepted, .rejected(reason: "200")], status: 200))
         #expect(request.lines[0] == "\(method) /events/own HTTP/1.1")
         #expect(request.text == "a;b")
     }
@@ -177,6 +177,6 @@ private struct OwnFormat: WireFormat {
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        .each([.accepted, .rejected("\(response.status)")])
+        .each([.accepted, .rejected(reason: "\(response.status)")])
     }
 }

@@ -10,13 +10,17 @@ struct StatusTests {
 
         init(_ verdicts: Verdicts) {
             self =
-                switch verdicts {
-                case .all(.accepted): .accepted
-                case .all(.retry(after: nil, _)): .retry
-                case .all(.hold): .hold
-                case .all(.tooLarge): .tooLarge
-                case .all(.split): .refused
-                default: .none
+                switch verdicts.kind {
+                case .all(let verdict):
+                    switch verdict.kind {
+                    case .accepted: .accepted
+                    case .retry(after: nil): .retry
+                    case .hold: .hold
+                    case .tooLarge: .tooLarge
+                    case .split: .refused
+                    default: .none
+                    }
+                case .each: .none
                 }
         }
     }

@@ -23,7 +23,7 @@ struct ValidationTests {
 
     @Test("an invalid URL throws when the transport is opened", arguments: wrongURLs)
     func invalidURLThrowsAtOpen(url: String) {
-        let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open() }
+        let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open(in: PipelineEnvironment()) }
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.hasPrefix("the URL ") == true)
         #expect(error?.message.contains("secret") == false)
@@ -31,7 +31,7 @@ struct ValidationTests {
 
     @Test("the message names a space", arguments: [" http://host/", "http://host/ ", "http://host/a b"])
     func spaceIsNamed(url: String) {
-        let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open() }
+        let error = #expect(throws: SluiceError.self) { try HTTPTransport(to: url).open(in: PipelineEnvironment()) }
         #expect(error?.message.contains("a space") == true)
         #expect(error?.message.contains("%20") == true)
     }
@@ -57,7 +57,7 @@ struct ValidationTests {
 
     @Test("a valid URL is accepted", arguments: rightURLs)
     func validURLOpens(url: String) throws {
-        try HTTPTransport(to: url).open()
+        try HTTPTransport(to: url).open(in: PipelineEnvironment())
     }
 
     static let wrongHeaders: [(String, String)] = [
@@ -71,7 +71,7 @@ struct ValidationTests {
     @Test("an invalid header, or one of the client's own, throws when the transport is opened", arguments: wrongHeaders)
     func invalidHeaderThrowsAtOpen(name: String, value: String) {
         let error = #expect(throws: SluiceError.self) {
-            try HTTPTransport(to: "http://host/", headers: [name: value]).open()
+            try HTTPTransport(to: "http://host/", headers: [name: value]).open(in: PipelineEnvironment())
         }
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.contains("header") == true)
@@ -115,7 +115,7 @@ struct ValidationTests {
     func invalidTimeoutsThrow(duration: Duration) {
         for timeouts in [HTTPTimeouts(connect: duration), HTTPTimeouts(total: duration)] {
             let error = #expect(throws: SluiceError.self) {
-                try HTTPTransport(to: "http://host/", configuration: .init(timeouts)).open()
+                try HTTPTransport(to: "http://host/", configuration: .init(timeouts)).open(in: PipelineEnvironment())
             }
             #expect(error?.code == .invalidArgument)
         }

@@ -72,8 +72,8 @@ import Testing
     func resetNeverReusesDeviceID() throws {
         let identity = launch([AnonymousIDSource { "device" }])
         try identity.login("a")
-        try identity.bind("crm_id", "7")
-        try identity.join("company", "acme")
+        try identity.bind("crm_id", to: "7")
+        try identity.join(group: "acme", ofType: "company")
         try identity.reset()
         #expect(identity.anonymousID != "device" && identity.anonymousID != nil)
         #expect(identity.loginID == nil && identity.boundIDs.isEmpty && identity.groups.isEmpty)
@@ -140,10 +140,21 @@ import Testing
             (1..<levels).reduce(["a": 1] as Properties) { inner, _ in ["a": .object(inner)] }
         }
         let identity = launch()
-        #expect(throws: SluiceError.self) { try identity.login("user", nested(25)) }
+        #expect(throws: SluiceError.self) { try identity.login("user", .init(nested(25))) }
         #expect(identity.loginID == nil)
-        try identity.login("user", nested(24))
+        try identity.login("user", .init(nested(24)))
         #expect(launch().loginID == "user")
+    }
+
+    @Test("a source that asks the identity for its id gets none, and nothing hangs")
+    func sourceMayAskTheIdentity() {
+        let identity = Locked<Identity?>(nil)
+        let new = Identity(
+            persistedIn: .memory,
+            anonymousIDFrom: [AnonymousIDSource { identity.withLock(\.self)?.anonymousID ?? "first" }])
+        identity.withLock { $0 = new }
+        #expect(new.anonymousID == "first")
+        identity.withLock { $0 = nil }
     }
 
     @Test("an unreadable place never makes a new user: the id of the other place is used, or there is no id")

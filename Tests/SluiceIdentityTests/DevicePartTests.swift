@@ -52,7 +52,7 @@ import Testing
     func interruptedVerbIsCompleteOrUndone(verb: @Sendable (Identity) throws -> Void) throws {
         let identity = launch()
         try identity.login("customer-42")
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company")
         let old = try #require(identity.anonymousID)
         let before = places.state.withLock { ($0.device, $0.app) }
         places.state.withLock { $0.history = [] }
@@ -86,9 +86,9 @@ import Testing
         places.state.withLock { ($0.device, $0.app, $0.cannotWriteDevice) = (device, $0.history[0].app, true) }
         let next = launch()
         #expect(next.anonymousID == id)
-        #expect(throws: SluiceError.self) { try next.join("company", "acme") }
+        #expect(throws: SluiceError.self) { try next.join(group: "acme", ofType: "company") }
         places.state.withLock { $0.cannotWriteDevice = false }
-        try next.join("company", "acme")
+        try next.join(group: "acme", ofType: "company")
         places.state.withLock { $0.app = [:] }
         #expect(launch().anonymousID == id)
     }
@@ -114,7 +114,7 @@ import Testing
         let identity = launch()
         try identity.login("customer-42")
         let before = places.state.withLock { ($0.device, $0.history.count) }
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company")
         try identity.logout()
         #expect(places.state.withLock { $0.device } == before.0)
         #expect(places.state.withLock { $0.history.count } == before.1 + 2)

@@ -104,20 +104,9 @@ struct IdentityTests {
         for verb in [identity.setAnonymousID, identity.alias] {
             #expect(throws: SluiceError.self) { try verb(id) }
         }
-        #expect(throws: SluiceError.self) { try identity.bind(id, "b") }
-        #expect(throws: SluiceError.self) { try identity.bind("kind", id) }
-        #expect(throws: SluiceError.self) { try identity.join("type", id) }
-    }
-
-    @Test("one identity serves two pipelines")
-    func identityServesTwoPipelines() async throws {
-        let identity = try Identity.loggedIn("a")
-        let first = try TestPipeline { identity }
-        let second = try TestPipeline { identity }
-        first.pipeline.track("Event")
-        second.pipeline.track("Event")
-        let ids = try await [first.event().distinctID, second.event().distinctID]
-        #expect(ids == ["a", "a"])
+        #expect(throws: SluiceError.self) { try identity.bind(id, to: "b") }
+        #expect(throws: SluiceError.self) { try identity.bind("kind", to: id) }
+        #expect(throws: SluiceError.self) { try identity.join(group: id, ofType: "type") }
     }
 
     @Test("a second identity in one pipeline is an error")

@@ -17,8 +17,8 @@ import Testing
     @Test("a bound id is on every event from then on, until it is unbound")
     func boundIDIsOnEveryEvent() async throws {
         test.pipeline.track("Before")
-        try identity.bind("crm_id", "7")
-        try identity.bind("mobile", "hash")
+        try identity.bind("crm_id", to: "7")
+        try identity.bind("mobile", to: "hash")
         test.pipeline.track("Bound")
         try identity.unbind("crm_id")
         try identity.unbind("crm_id")
@@ -34,10 +34,10 @@ import Testing
 
     @Test("a group is on every event from then on, until the user leaves it")
     func groupIsOnEveryEvent() async throws {
-        try identity.join("company", "acme", ["size": 12])
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company", ["size": 12])
+        try identity.join(group: "acme", ofType: "company")
         test.pipeline.track("In")
-        try identity.join("company", "globex")
+        try identity.join(group: "globex", ofType: "company")
         try identity.leave("company")
         test.pipeline.track("Out")
         let events = await test.events()
@@ -52,8 +52,8 @@ import Testing
     func nextUserInheritsNothing() throws {
         for change in [{ try identity.logout() }, { try identity.login("b") }] {
             try identity.login("a")
-            try identity.bind("crm_id", "7")
-            try identity.join("company", "acme")
+            try identity.bind("crm_id", to: "7")
+            try identity.join(group: "acme", ofType: "company")
             try change()
             #expect(identity.boundIDs.isEmpty && identity.groups.isEmpty)
         }
@@ -62,14 +62,14 @@ import Testing
     @Test("an id that is bound before a login belongs to the user who logs in")
     func earlierBoundIDBelongsToNewUser() throws {
         let identity = Identity(persistedIn: .memory)
-        try identity.bind("crm_id", "7")
+        try identity.bind("crm_id", to: "7")
         try identity.login("a")
         #expect(identity.boundIDs == ["crm_id": "7"])
     }
 
     @Test("an event about another user gets neither ids nor groups")
     func eventsAboutOthersGetNothing() async throws {
-        try identity.bind("crm_id", "7")
+        try identity.bind("crm_id", to: "7")
         test.pipeline.track("Theirs") { $0.loginID = "b" }
         let event = try #require(await test.events().last)
         #expect(event.name == "Theirs" && event.properties.isEmpty)
@@ -79,8 +79,8 @@ import Testing
     func idsAndGroupsAreKept() throws {
         let directory = try TemporaryDirectory()
         let first = Identity(persistedIn: .file(directory.path))
-        try first.bind("crm_id", "7")
-        try first.join("company", "acme")
+        try first.bind("crm_id", to: "7")
+        try first.join(group: "acme", ofType: "company")
         let second = Identity(persistedIn: .file(directory.path))
         #expect(second.boundIDs == ["crm_id": "7"])
         #expect(second.groups == ["company": "acme"])
@@ -91,8 +91,9 @@ import Testing
         arguments: ["", String(repeating: "x", count: 256)])
     func verbsRefuseInvalidIDs(id: String) async throws {
         let verbs: [() throws -> Void] = [
-            { try identity.alias(id) }, { try identity.bind(id, "a") }, { try identity.bind("a", id) },
-            { try identity.join(id, "a") }, { try identity.join("a", id) }, { try identity.setItem(id, "a", [:]) },
+            { try identity.alias(id) }, { try identity.bind(id, to: "a") }, { try identity.bind("a", to: id) },
+            { try identity.join(group: "a", ofType: id) }, { try identity.join(group: id, ofType: "a") },
+            { try identity.setItem(id, "a", [:]) },
             { try identity.deleteItem("a", id) },
         ]
         for verb in verbs {
@@ -105,11 +106,11 @@ import Testing
     @Test("more than 32 ids or groups are refused")
     func idsAndGroupsAreBounded() throws {
         for number in 0..<32 {
-            try identity.bind("kind \(number)", "id")
-            try identity.join("type \(number)", "id")
+            try identity.bind("kind \(number)", to: "id")
+            try identity.join(group: "id", ofType: "type \(number)")
         }
-        #expect(throws: SluiceError.self) { try identity.bind("one more", "id") }
-        #expect(throws: SluiceError.self) { try identity.join("one more", "id") }
+        #expect(throws: SluiceError.self) { try identity.bind("one more", to: "id") }
+        #expect(throws: SluiceError.self) { try identity.join(group: "id", ofType: "one more") }
         #expect(identity.boundIDs.count == 32 && identity.groups.count == 32)
     }
 

@@ -1,9 +1,10 @@
 import Foundation
 import Sluice
-import SluiceIdentity
 import SluiceTesting
 import TestSupport
 import Testing
+
+@testable import SluiceIdentity
 
 /// Several processes, or several instances in one process, that share the file of an identity.
 @Suite struct SharedIdentityTests {
@@ -88,7 +89,7 @@ import Testing
         #expect(app.anonymousID == `extension`.anonymousID)
         #expect(event(of: `extension`, at: 10_000).loginID == nil)
         try app.login("customer-42")
-        try app.join("company", "acme")
+        try app.join(group: "acme", ofType: "company")
         #expect(event(of: `extension`, at: 10_999).loginID == nil)
         let next = event(of: `extension`, at: 11_000)
         #expect(next.loginID == "customer-42" && next.distinctID == "customer-42")
@@ -126,15 +127,15 @@ import Testing
         let two = launch()
         _ = (one.anonymousID, two.anonymousID)
         for index in 0..<50 {
-            try one.bind("one \(index % 16)", "\(index)")
-            try two.bind("two \(index % 16)", "\(index)")
+            try one.bind("one \(index % 16)", to: "\(index)")
+            try two.bind("two \(index % 16)", to: "\(index)")
         }
         let all = launch().boundIDs
         #expect(all.count == 32)
         #expect((0..<16).allSatisfy { all["one \($0)"] != nil && all["two \($0)"] != nil })
         #expect(two.boundIDs == all)
         // The limit counts the ids of both.
-        #expect(throws: SluiceError.self) { try one.bind("another", "1") }
+        #expect(throws: SluiceError.self) { try one.bind("another", to: "1") }
     }
 
     @Test("threads with an instance each lose no change")
@@ -144,7 +145,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
             for index in 0..<8 {
                 do {
-                    try instances[thread].bind("\(thread) \(index)", "x")
+                    try instances[thread].bind("\(thread) \(index)", to: "x")
                 } catch {
                     errors.withLock { $0.append(error) }
                 }
@@ -160,10 +161,10 @@ import Testing
         let one = launch()
         let two = launch()
         try one.login("customer-42")
-        try two.join("company", "acme")
+        try two.join(group: "acme", ofType: "company")
         #expect(two.loginID == "customer-42")
         let id = try one.erase()
-        try two.bind("crm_id", "7")
+        try two.bind("crm_id", to: "7")
         #expect(two.anonymousID == id && two.loginID == nil && two.groups.isEmpty)
         #expect(launch().anonymousID == id && launch().loginID == nil)
     }
@@ -175,7 +176,7 @@ import Testing
         let id = identity.anonymousID
         try directory.write([1, 2, 3], to: "identity.json")
         #expect(event(of: identity, at: 10_000).loginID == "a")
-        try identity.join("company", "acme")
+        try identity.join(group: "acme", ofType: "company")
         #expect(try directory.read("identity.json.corrupt") == [1, 2, 3])
         #expect(launch().anonymousID == id && launch().loginID == "a" && launch().groups.count == 1)
         directory.remove("identity.json")
@@ -207,12 +208,7 @@ import Testing
 
     @Test("looking for changes doesn't wait for a verb of another thread")
     func refreshDoesNotWaitForVerbs() throws {
-        struct Value: PersistedValue {
-            init() {}
-            init?(_ object: Properties) {}
-            var object: Properties { [:] }
-        }
-        let state = PersistedState("state", in: .file(directory.path), PluginContext(), isShared: true) { Value() }
+        let state = IdentityState(in: .file(directory.path), report: { _ in }) { UserIDs(anonymousID: "a") }
         try state.change { _ in
             let isDone = DispatchSemaphore(value: 0)
             DispatchQueue.global().async {
@@ -277,21 +273,21 @@ import Testing
     @Test("a process that is killed between or in changes leaves the old state or the new one, and no other file")
     func killedWriterLeavesWholeState() throws {
         let identity = launch()
-        try identity.bind("crm_id", "7")
+        try identity.bind("crm_id", to: "7")
         let id = identity.anonymousID
         for _ in 0..<Trials.count(full: 50, few: 8) {
             let other = try OtherProcess(directory)
             try other.send("forever")
             #expect(try other.answer() == "started")
             // Its changes go on at the same time.
-            for index in 0..<5 { try identity.join("team", "\(index)") }
+            for index in 0..<5 { try identity.join(group: "\(index)", ofType: "team") }
             other.kill()
             let next = launch()
             #expect(next.anonymousID == id && next.boundIDs == ["crm_id": "7"] || next.boundIDs.isEmpty)
             #expect(["x", "y", nil].contains(next.loginID))
             #expect(directory.names.sorted() == ["identity.json", "identity.json.lock"])
             try identity.logout()
-            try identity.bind("crm_id", "7")
+            try identity.bind("crm_id", to: "7")
         }
     }
 

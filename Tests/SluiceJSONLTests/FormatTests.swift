@@ -35,9 +35,9 @@ struct FormatTests {
     @Test(
         "a segment's name is read as it was written",
         arguments: [
-            SegmentName(priority: .normal, sequence: 0, created: Timestamp(milliseconds: 0)),
-            SegmentName(priority: .critical, sequence: .max >> 1, created: Timestamp(milliseconds: 1_800_000_000_000)),
-            SegmentName(priority: .normal, sequence: 0xABC, created: Timestamp(milliseconds: -5)),
+            SegmentName(.normal, sequence: 0, created: Timestamp(milliseconds: 0)),
+            SegmentName(.critical, sequence: .max >> 1, created: Timestamp(milliseconds: 1_800_000_000_000)),
+            SegmentName(.normal, sequence: 0xABC, created: Timestamp(milliseconds: -5)),
         ])
     func segmentNameIsReadAsWritten(name: SegmentName) {
         #expect(SegmentName(name.text) == name)

@@ -23,7 +23,7 @@ struct RecoveryTests {
         try directory.leave((0..<700).map { EventLine($0) })
         let store = try TestedStore.opened(JSONLStore(at: directory.path))
         #expect(store.store.backlog.events == 0)
-        #expect(store.store.backlog.unreadBytes > 0)
+        #expect(store.unreadBytes > 0)
         #expect(store.recovered == 0)
         try store.append(EventLine(700))
         #expect(try store.drain() == texts(0...700))
@@ -75,7 +75,7 @@ struct RecoveryTests {
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
         #expect(files.calls(.read) == 0)
         #expect(files.calls(.list) == 2)
-        #expect(store.store.backlog.unreadBytes > 100_000)
+        #expect(store.unreadBytes > 100_000)
     }
 
     @Test("two running processes share a directory, and neither takes events from the other")
@@ -187,7 +187,7 @@ struct RecoveryTests {
         }
         for store in dead { store.store.close() }
         let store = try TestedStore.opened(JSONLStore(at: directory.path, capacity: 80_000))
-        #expect(store.store.backlog.unreadBytes < 80_000)
+        #expect(store.unreadBytes < 80_000)
         #expect(try store.drain().sorted() == texts(0..<150, padding: 1_000).sorted())
         #expect(store.dropped.isEmpty)
     }

@@ -6,11 +6,11 @@ import Testing
 /// The index alone, without a disk.
 struct SegmentIndexTests {
     private func segment(
-        _ sequence: UInt64, _ priority: Event.Priority = .normal, created: Int64 = 1, in directory: String = "a",
+        _ sequence: UInt64, _ lane: Lane = .normal, created: Int64 = 1, in directory: String = "a",
         bytes: Int = 100
     ) -> Segment {
         Segment(
-            SegmentName(priority: priority, sequence: sequence, created: Timestamp(milliseconds: created)),
+            SegmentName(lane, sequence: sequence, created: Timestamp(milliseconds: created)),
             in: directory, fileBytes: bytes)
     }
 
@@ -21,23 +21,25 @@ struct SegmentIndexTests {
         /// Retired, with files that still exist.
         var retired: [Segment] = []
 
-        func first(_ priority: Event.Priority) -> Segment? {
-            waiting.filter { $0.name.priority == priority }.min { $0.precedes($1) }
+        func first(_ lane: Lane) -> Segment? {
+            waiting.filter { $0.lane == lane }.min { $0.precedes($1) }
         }
 
-        var usage: Usage {
+        func usage(ofEvents: Bool) -> Usage {
             var usage = Usage()
-            for segment in waiting + handedOut {
-                usage.events += segment.events ?? 0
+            for segment in waiting + handedOut where segment.lane.holdsEvents == ofEvents {
+                usage.count += segment.count ?? 0
                 usage.eventBytes += segment.eventBytes
-                if segment.events == nil { usage.unreadBytes += segment.fileBytes }
+                if segment.count == nil { usage.unreadBytes += segment.fileBytes }
             }
-            usage.fileBytes = (waiting + handedOut + retired).reduce(0) { $0 + $1.fileBytes }
+            for segment in waiting + handedOut + retired where segment.lane.holdsEvents == ofEvents {
+                usage.fileBytes += segment.fileBytes
+            }
             return usage
         }
 
-        func evictableBytes(_ priority: Event.Priority) -> Int {
-            waiting.filter { $0.name.priority == priority }.reduce(0) { $0 + $1.fileBytes }
+        func evictableBytes(_ lane: Lane) -> Int {
+            waiting.filter { $0.lane == lane }.reduce(0) { $0 + $1.fileBytes }
         }
     }
 
@@ -51,16 +53,15 @@ struct SegmentIndexTests {
             case 0, 1, 2:
                 // Sequence numbers of processes side by side collide; the directory then decides.
                 let new = segment(
-                    .random(in: 0..<60, using: &random), Bool.random(using: &random) ? .normal : .critical,
+                    .random(in: 0..<60, using: &random), Lane.allCases.randomElement(using: &random) ?? .normal,
                     in: ["a", "b", "c"].randomElement(using: &random) ?? "a",
                     bytes: .random(in: 1..<1_000, using: &random))
                 guard !(model.waiting + model.handedOut).contains(where: { $0.path == new.path }) else { continue }
                 index.insertSorted(new)
                 model.waiting.append(new)
             case 3:
-                guard let chosen = index.firstWaiting(Bool.random(using: &random) ? .normal : .critical) else {
-                    continue
-                }
+                guard let chosen = index.firstWaiting(Lane.allCases.randomElement(using: &random) ?? .normal)
+                else { continue }
                 index.handOut(chosen)
                 model.waiting.removeAll { $0 === chosen }
                 model.handedOut.append(chosen)
@@ -72,7 +73,7 @@ struct SegmentIndexTests {
             case 5:
                 guard let chosen = (model.waiting + model.handedOut).randomElement(using: &random) else { continue }
                 index.setContents(
-                    of: chosen, events: .random(in: 0..<50, using: &random),
+                    of: chosen, count: .random(in: 0..<50, using: &random),
                     eventBytes: .random(in: 0..<5_000, using: &random))
             case 6:
                 guard let chosen = (model.waiting + model.handedOut).randomElement(using: &random) else { continue }
@@ -87,16 +88,17 @@ struct SegmentIndexTests {
                 index.insertUnread(chosen)
                 model.waiting.append(chosen)
             }
-            #expect(index.usage == model.usage)
-            for priority in Event.Priority.allCases {
-                #expect(index.firstWaiting(priority) === model.first(priority))
-                #expect(index.evictableBytes(priority) == model.evictableBytes(priority))
+            #expect(index.events == model.usage(ofEvents: true))
+            #expect(index.deadLetters == model.usage(ofEvents: false))
+            for lane in Lane.allCases {
+                #expect(index.firstWaiting(lane) === model.first(lane))
+                #expect(index.evictableBytes(lane) == model.evictableBytes(lane))
             }
         }
-        for priority in Event.Priority.allCases {
-            let expected = (model.waiting + model.handedOut).filter { $0.name.priority == priority }
+        for lane in Lane.allCases {
+            let expected = (model.waiting + model.handedOut).filter { $0.lane == lane }
                 .sorted { $0.precedes($1) }
-            #expect(index.segments.filter { $0.name.priority == priority }.map(\.path) == expected.map(\.path))
+            #expect(index.segments.filter { $0.lane == lane }.map(\.path) == expected.map(\.path))
         }
     }
 
@@ -152,6 +154,6 @@ struct SegmentIndexTests {
             index.retire(segment)
             index.subtractFromUsage(segment)
         }
-        #expect(index.usage == Usage())
+        #expect(index.events == Usage())
     }
 }

@@ -6,23 +6,19 @@ import TestSupport
 import Testing
 
 #if compiler(>=6.2) && (os(macOS) || os(Linux))
-    /// The child of a `fork` has copies of the parent's descriptors, and with them of its locks.
-    @Suite struct StoreForkTests {
-        private static let isUnderThreadSanitizer =
-            dlsym(UnsafeMutableRawPointer(bitPattern: 0), "__tsan_init") != nil
+    /// The child of a `fork` has copies of the parent's descriptors, and with them of its locks. A store that is used without
+    /// a pipeline notices it.
+    @Suite(.disabled(if: ForkedChild.isUnsafe, "the sanitizer's own locks may be held in the child"))
+    struct StoreForkTests {
+        static let line = Result { try EventLine(Event(name: "Child")) }
 
-        @Test(
-            "children neither keep the lock of a store that the parent has closed, nor end the lock of an open one",
-            .disabled(
-                if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+        @Test("children neither keep the lock of a store that the parent has closed, nor end the lock of an open one")
         func childrenLeaveLocksToParent() async {
             await #expect(processExitsWith: .success) {
-                // Swift doesn't allow a direct call.
-                let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
-                let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
                 let directory = try TemporaryDirectory()
+                let (store, line) = (JSONLStore(at: directory.path), try StoreForkTests.line.get())
                 let first = try Pipeline {
-                    JSONLStore(at: directory.path)
+                    store
                     ScriptedTransport()
                 }
                 first.pauseDelivery()
@@ -36,17 +32,16 @@ import Testing
                         waitpid(child, nil, 0)
                     }
                 }
-                // One child keeps its copies of the store's descriptors, the other one closes them when it tracks.
-                for tracks in [false, true] {
-                    let child = fork()
+                // One child keeps its copies of the store's descriptors, the other one closes them when it appends.
+                for appends in [false, true] {
+                    let child = try ForkedChild.begin()
                     var byte: UInt8 = 0
                     if child == 0 {
-                        alarm(60)
-                        if tracks { first.track("Child") }
+                        ForkedChild.end(after: 60)
+                        if appends { try store.append(line) }
                         write(ends[1], &byte, 1)
                         while true { pause() }
                     }
-                    try #require(child > 0)
                     children.append(child)
                     try #require(read(ends[0], &byte, 1) == 1)
                 }
@@ -58,37 +53,33 @@ import Testing
                         transport
                     }
                     await pipeline.flush()
-                    await pipeline.shutdown(deadline: .zero)
+                    await pipeline.shutdown(timeout: .zero)
                     return try transport.accepted().map(\.name)
                 }
                 #expect(try await delivered() == [])
-                await first.shutdown(deadline: .zero)
+                await first.shutdown(timeout: .zero)
                 #expect(try await delivered() == ["Parent"])
             }
         }
 
         #if os(Linux)
-            @Test(
-                "a child that closes all descriptors, as a daemon does, keeps the files that it opens then",
-                .disabled(
-                    if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+            @Test("a child that closes all descriptors, as a daemon does, keeps the files that it opens then")
             func daemonKeepsItsFiles() async {
                 await #expect(processExitsWith: .success) {
-                    let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
-                    let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
                     let directory = try TemporaryDirectory()
+                    let (store, line) = (JSONLStore(at: directory.path), try StoreForkTests.line.get())
                     let pipeline = try Pipeline {
-                        JSONLStore(at: directory.path)
+                        store
                         ScriptedTransport()
                     }
                     pipeline.pauseDelivery()
                     pipeline.track("Parent")
-                    let child = fork()
+                    let child = try ForkedChild.begin()
                     if child == 0 {
-                        alarm(60)
+                        ForkedChild.end(after: 60)
                         for descriptor in 3..<1_024 { close(Int32(descriptor)) }
                         let own = (0..<30).map { open("\(directory.path)/own-\($0)", O_RDWR | O_CREAT, 0o600) }
-                        pipeline.track("Child")
+                        try store.append(line)
                         var changed: Int32 = 0
                         for (number, descriptor) in own.enumerated() {
                             var (held, named) = (stat(), stat())
@@ -99,17 +90,14 @@ import Testing
                         }
                         _exit(changed)
                     }
-                    try #require(child > 0)
-                    var status: Int32 = 0
-                    try #require(waitpid(child, &status, 0) == child)
-                    #expect(status == 0)
-                    await pipeline.shutdown(deadline: .zero)
+                    #expect(ForkedChild.wait(for: child))
+                    await pipeline.shutdown(timeout: .zero)
                     let transport = ScriptedTransport()
                     let next = try Pipeline {
                         JSONLStore(at: directory.path)
                         transport
                     }
-                    await next.shutdown(deadline: .seconds(10))
+                    await next.shutdown(timeout: .seconds(10))
                     #expect(try Set(transport.accepted().map(\.name)) == ["Parent", "Child"])
                 }
             }

@@ -21,6 +21,7 @@ final class TestedStore: Sendable {
     private struct Counts {
         var appended = 0
         var recovered = 0
+        var unreadBytes = 0
         var settled = 0
         var dropped: [DropReason: Int] = [:]
         var deadLettersDropped: [DropReason: Int] = [:]
@@ -30,6 +31,9 @@ final class TestedStore: Sendable {
 
     let store: JSONLStore
     private let counts = Locked(Counts())
+
+    /// The size of the files whose events the store has not counted.
+    var unreadBytes: Int { counts.withLock(\.unreadBytes) }
 
     init(_ store: JSONLStore) {
         self.store = store
@@ -47,11 +51,12 @@ final class TestedStore: Sendable {
         try store.open(
             StoreObserver(
                 onRecovered: { count in counts.withLock { $0.recovered += count } },
+                onUnread: { bytes in counts.withLock { $0.unreadBytes = bytes } },
                 onDropped: { count, reason in counts.withLock { $0.dropped[reason, default: 0] += count } },
                 onDeadLettersDropped: { count, reason in
                     counts.withLock { $0.deadLettersDropped[reason, default: 0] += count }
                 },
-                onNote: { note in counts.withLock { $0.notes.append(note) } }))
+                onNote: { note in counts.withLock { $0.notes.append(note) } }), in: PipelineEnvironment())
     }
 
     /// - Parameter isOptional: whether a refusal doesn't matter.
@@ -155,8 +160,14 @@ extension TemporaryDirectory {
         return try walk(path).filter { !$0.hasSuffix("/lock") }.map { String($0.dropFirst(path.count + 1)) }.sorted()
     }
 
+    /// The segments of waiting events.
     func segments() throws -> [String] {
-        try files().filter { !$0.contains("/rejected/") }
+        try files().filter { !$0.contains("/rejected-") }
+    }
+
+    /// The segments of dead letters.
+    func letterFiles() throws -> [String] {
+        try files().filter { $0.contains("/rejected-") }
     }
 
     /// Leaves events behind, like a process that has ended.

@@ -21,7 +21,7 @@ import Testing
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     private func launch(utcOffset: Int = 0) async throws -> TestPipeline {
-        for launch in launches.withLock(\.self) { await launch.waitForWrites() }
+        for launch in launches.withLock(\.self) { await launch.finish() }
         let events = LifecycleEvents(
             persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
         launches.withLock { $0.append(events) }
@@ -121,16 +121,16 @@ import Testing
         "events that a passive launch recovers are not marked as in the background",
         arguments: [true, false])
     func recoveredEventsAreNotMarked(taggerFirst: Bool) async throws {
-        var waitForWrites: () async -> Void = {}
+        var finish: () async -> Void = {}
         func launch() throws -> TestPipeline {
             let tagger = PassiveLaunchTagger()
             let (events, sessions) = (
                 LifecycleEvents(persistedIn: .file(directory.path)),
                 Sessions(persistedIn: .file(directory.path))
             )
-            waitForWrites = {
-                await events.waitForWrites()
-                await sessions.waitForWrites()
+            finish = {
+                await events.finish()
+                await sessions.finish()
             }
             return try TestPipeline(time: time) {
                 if taggerFirst { tagger }
@@ -141,7 +141,7 @@ import Testing
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
-        await waitForWrites()
+        await finish()
         let next = try launch()
         next.pipeline.signal(.launched(.passive))
         let events = await next.events()
@@ -191,11 +191,15 @@ import Testing
     func unwritablePlaceIsReported() async throws {
         let said = Locked<[Diagnostic]>([])
         let pipeline = try Pipeline(onDiagnostic: { diagnostic in said.withLock { $0.append(diagnostic) } }) {
-            LifecycleEvents(persistedIn: .file("/dev/null/state"))
+            LifecycleEvents(
+                persistedIn: Persistence(
+                    named: "a full disk", read: { _ in nil },
+                    write: { _, _ in throw SluiceError(.storageUnavailable, "it is full") }))
             MemoryStore()
             NullTransport()
         }
         pipeline.signal(.didBecomeActive)
+        await pipeline.shutdown()
         #expect(said.withLock { !$0.isEmpty && $0.allSatisfy { $0.kind == .plugin } })
         #expect(pipeline.ledger.tracked == 1)
     }

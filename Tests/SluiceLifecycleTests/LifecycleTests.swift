@@ -155,12 +155,4 @@ struct LifecycleTests {
         untagged.pipeline.signal(.launched(.passive))
         #expect(try await untagged.event().properties.isEmpty)
     }
-
-    @Test("each of two pipelines gets each event once")
-    func eachPipelineGetsEachEventOnce() async throws {
-        let lifecycle = LifecycleEvents()
-        let tests = try [TestPipeline { lifecycle }, TestPipeline { lifecycle }]
-        for test in tests { test.pipeline.signal(.didBecomeActive) }
-        for test in tests { #expect(await test.events().map(\.name) == ["$AppStart"]) }
-    }
 }

@@ -21,7 +21,7 @@ import Testing
         let number = await withCheckedContinuation { continuation in
             let signals = Locked<ProcessSignals?>(nil)
             // Longer than a busy machine may keep the tasks waiting.
-            let made = ProcessSignals(to: test.pipeline, on: [SIGUSR2], deadline: .seconds(600)) { number in
+            let made = ProcessSignals(to: test.pipeline, on: [SIGUSR2], timeout: .seconds(600)) { number in
                 signals.withLock { $0 = nil }
                 continuation.resume(returning: number)
             }
@@ -72,7 +72,7 @@ import Testing
         let pipeline = try pipeline(time, transport)
         let ended = Locked(false)
         // Without the timer, whose time is not virtual.
-        let signals = ProcessSignals(to: [pipeline], on: [SIGUSR2], deadline: .seconds(5), after: { _, _ in }) { _ in
+        let signals = ProcessSignals(to: [pipeline], on: [SIGUSR2], timeout: .seconds(5), after: { _, _ in }) { _ in
             ended.withLock { $0 = true }
             transport.release()
         }
@@ -93,7 +93,7 @@ import Testing
         let transport = HangingTransport()
         let pipeline = try pipeline(time, transport)
         let ends = Locked<[Int32]>([])
-        let signals = ProcessSignals(to: pipeline, on: [SIGUSR2], deadline: .milliseconds(milliseconds)) { number in
+        let signals = ProcessSignals(to: pipeline, on: [SIGUSR2], timeout: .milliseconds(milliseconds)) { number in
             ends.withLock { $0.append(number) }
             transport.release()
         }
@@ -112,7 +112,7 @@ import Testing
         let (started, starting) = AsyncStream<Void>.makeStream()
         let ends = Locked(0)
         let signals = ProcessSignals(
-            to: [pipeline], on: [SIGUSR2], deadline: .seconds(7),
+            to: [pipeline], on: [SIGUSR2], timeout: .seconds(7),
             after: { duration, body in
                 timer.withLock { $0 = (duration, body) }
                 starting.finish()

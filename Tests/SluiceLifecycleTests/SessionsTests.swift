@@ -20,7 +20,7 @@ import Testing
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     private func launch(_ mode: Sessions.Mode = .automatic) async throws -> (Sessions, TestPipeline) {
-        for launch in launches.withLock(\.self) { await launch.waitForWrites() }
+        for launch in launches.withLock(\.self) { await launch.finish() }
         let sessions = Sessions(mode, persistedIn: .file(directory.path))
         launches.withLock { $0.append(sessions) }
         return (sessions, try TestPipeline(time: time) { sessions })
@@ -105,7 +105,7 @@ import Testing
         pass(200_000)
         // When it sleeps again, it has noted.
         await time.waitForSleeper(within: .seconds(200_015)...(.seconds(200_015)))
-        await sessions.waitForWrites()
+        await sessions.finish()
         let (_, next) = try await launch()
         next.pipeline.track("A")
         #expect(await next.story() == ["$SessionEnd 1 86400.0s", "$SessionStart 2", "A 2"])
@@ -237,7 +237,7 @@ import Testing
         pass(15)
         await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
         pass(14)
-        await sessions.waitForWrites()
+        await sessions.finish()
         // A process that has crashed notes nothing any more.
         launches.withLock { $0 = [] }
         return try #require(sessions.id)
@@ -245,13 +245,13 @@ import Testing
 
     @Test("a recovered $AppEnd belongs to the session of its launch", arguments: [true, false])
     func recoveredEndBelongsToItsSession(sessionsFirst: Bool) async throws {
-        var waitForWrites: () async -> Void = {}
+        var finish: () async -> Void = {}
         func launch() throws -> TestPipeline {
             let sessions = Sessions(persistedIn: .file(directory.path))
             let events = LifecycleEvents(persistedIn: .file(directory.path))
-            waitForWrites = {
-                await events.waitForWrites()
-                await sessions.waitForWrites()
+            finish = {
+                await events.finish()
+                await sessions.finish()
             }
             return try TestPipeline(time: time) {
                 if sessionsFirst {
@@ -265,7 +265,7 @@ import Testing
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
-        await waitForWrites()
+        await finish()
         let next = try launch()
         next.pipeline.signal(.didBecomeActive)
         let events = await next.events()
@@ -310,7 +310,7 @@ import Testing
             NullTransport()
         }
         pipeline.track("A")
-        await sessions.waitForWrites()
+        await sessions.finish()
         #expect(said.withLock { $0.map(\.kind) } == [.plugin])
         #expect(directory.names.sorted() == ["sessions.json", "sessions.json.corrupt"])
     }
@@ -339,21 +339,6 @@ import Testing
         pipeline.signal(.didBecomeActive)
         await pipeline.shutdown()
         #expect(pipeline.ledger.isBalanced)
-    }
-
-    @Test("a file that can't be read is not replaced")
-    func unreadableFileIsNotReplaced() async throws {
-        // More than is ever read.
-        let file = try OpenFile("\(directory.path)/sessions.json", [.write, .create], in: SystemFileSystem())
-        try file.write([UInt8](repeating: 0, count: 17 << 20)[...])
-        let (sessions, test) = try await launch()
-        test.pipeline.track("A")
-        await sessions.waitForWrites()
-        #expect(directory.names == ["sessions.json"])
-        directory.remove("sessions.json")
-        #expect(test.pipeline.ledger.tracked == 2)
-        test.pipeline.signal(.willTerminate)
-        #expect(directory.names == [])
     }
 
     @Test("sessions of many threads are tracked once each, and in pairs")

@@ -73,7 +73,7 @@ struct VersionTests {
             Recorder(machine: machine)
         }
         for signal in signals { test.pipeline.signal(signal) }
-        await lifecycle.waitForWrites()
+        await lifecycle.finish()
         _ = await test.events()
     }
 
@@ -249,17 +249,6 @@ struct VersionTests {
         test.pipeline.signal(.didEnterBackground)
         #expect(machine.versions.count == 1)
         _ = await test.events()
-    }
-
-    @Test("one processor in two pipelines tracks the event in both, with one id")
-    func twoPipelinesHaveOneEvent() async throws {
-        let lifecycle = LifecycleEvents(persistedIn: Machine().persistence, appVersion: "1.0")
-        let tests = try [TestPipeline { lifecycle }, TestPipeline { lifecycle }]
-        for test in tests { test.pipeline.signal(.launched(.foreground)) }
-        var events: [Event] = []
-        for test in tests { events += await test.events() }
-        try #require(events.map(\.name) == ["$AppInstall", "$AppInstall"])
-        #expect(events[0].id == events[1].id)
     }
 
     @Test(

@@ -20,7 +20,7 @@ import Testing
                 onRecovered: { _ in },
                 onDropped: { count, _ in evicted.withLock { $0.events += count } },
                 onDeadLettersDropped: { count, _ in evicted.withLock { $0.deadLetters += count } },
-                onNote: { _ in }))
+                onNote: { _ in }), in: PipelineEnvironment())
         return store
     }
 

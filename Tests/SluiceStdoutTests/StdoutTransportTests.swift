@@ -84,7 +84,7 @@ struct StdoutTransportTests {
             _ = await pipe.first()
         }
         for pipeline in pipelines {
-            #expect(await pipeline.shutdown(deadline: .milliseconds(1)).isBalanced)
+            #expect(await pipeline.shutdown(timeout: .milliseconds(1)).isBalanced)
         }
     }
 
@@ -117,7 +117,7 @@ struct StdoutTransportTests {
         var readers = [reader()]
         let writer = FileHandle(fileDescriptor: open(path, O_WRONLY), closeOnDealloc: true)
         let transport = StdoutTransport(descriptor: writer.fileDescriptor)
-        try transport.open()
+        try transport.open(in: PipelineEnvironment())
         let broken = Task { try await transport.send(batch("a", isLarge: true)) }
         var entry = pollfd(fd: readers[0].fileDescriptor, events: Int16(POLLIN), revents: 0)
         while poll(&entry, 1, 0) == 0 { await Task.yield() }
@@ -144,7 +144,7 @@ struct StdoutTransportTests {
         let flags = O_WRONLY | O_CREAT
         let descriptor = open(directory.path + "/output", flags, 0o600)
         let transport = StdoutTransport(descriptor: descriptor)
-        try transport.open()
+        try transport.open(in: PipelineEnvironment())
         let other = open(directory.path + "/other", flags, 0o600)
         dup2(other, descriptor)
         #expect(try await transport.send(batch("a")) == .all(.accepted))
@@ -175,7 +175,9 @@ struct StdoutTransportTests {
             let symbol = try #require(dlsym(nil, "epoll_create1"))
             let queue = unsafeBitCast(symbol, to: (@convention(c) (CInt) -> CInt).self)(0)
             defer { close(queue) }
-            let error = #expect(throws: SluiceError.self) { try StdoutTransport(descriptor: queue).open() }
+            let error = #expect(throws: SluiceError.self) {
+                try StdoutTransport(descriptor: queue).open(in: PipelineEnvironment())
+            }
             #expect(error?.code == .invalidArgument)
         }
     #endif

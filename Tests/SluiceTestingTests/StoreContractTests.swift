@@ -12,8 +12,8 @@ import Testing
     @Test("a persistent store passes the contract")
     func persistentStorePasses() async throws {
         let place = Place()
-        try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false) }) {
-            LastingStore(at: place, isNew: true)
+        try await StoreContract.check(reopen: { LastingStore(at: place, isEmpty: false) }) {
+            LastingStore(at: place, isEmpty: true)
         }
     }
 
@@ -36,8 +36,8 @@ import Testing
     func badlyPersistentStoreIsFound(defect: LastingStore.Defect) async throws {
         let place = Place()
         let error = await #expect(throws: SluiceError.self) {
-            try await StoreContract.check(reopen: { LastingStore(at: place, isNew: false, defect) }) {
-                LastingStore(at: place, isNew: true)
+            try await StoreContract.check(reopen: { LastingStore(at: place, isEmpty: false, defect) }) {
+                LastingStore(at: place, isEmpty: true)
             }
         }
         #expect(error?.code == .brokenContract)
@@ -50,7 +50,7 @@ final class BrokenStore: Store {
         case none
         case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, neverForgets
         case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
-        case repeatsIDs, ignoresSmallSizes, ignoresMinimum, keepsRejected, emptiesOnClose
+        case repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
     }
 
     private let defect: Defect
@@ -67,13 +67,13 @@ final class BrokenStore: Store {
 
     init(_ defect: Defect) { self.defect = defect }
 
-    func open(_ observer: StoreObserver) throws(SluiceError) {
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         let isOpen = state.withLock { state in
             defer { state.observer = observer }
             return state.observer != nil
         }
         if isOpen, defect == .opensTwice { return }
-        try base.open(observer)
+        try base.open(observer, in: environment)
     }
 
     func append(_ line: EventLine) throws(SluiceError) {
@@ -94,14 +94,14 @@ final class BrokenStore: Store {
         try base.append(line)
     }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         if defect == .ignoresSmallSizes, size.events == 1 { return nil }
         let last = state.withLock { state in
             defer { state.last = nil }
             return state.last
         }
         if defect == .handsOutAgain, let last { return last }
-        guard let batch = try base.nextBatch(size, atLeast: defect == .ignoresMinimum ? .normal : priority) else {
+        guard let batch = try base.nextBatch(size) else {
             return defect == .givesEmptyBatches ? Batch(id: 0, events: []) : nil
         }
         state.withLock { state in
@@ -159,14 +159,14 @@ final class LastingStore: Store {
     private let defect: Defect
     private let base = MemoryStore()
 
-    init(at place: Place, isNew: Bool, _ defect: Defect = .none) {
+    init(at place: Place, isEmpty: Bool, _ defect: Defect = .none) {
         self.place = place
         self.defect = defect
-        if isNew { place.lines.withLock { $0 = [] } }
+        if isEmpty { place.lines.withLock { $0 = [] } }
     }
 
-    func open(_ observer: StoreObserver) throws(SluiceError) {
-        try base.open(observer)
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
         let left = place.lines.withLock { $0 }.dropFirst(defect == .losesOne ? 1 : 0)
         for line in left { try base.append(line) }
         if defect != .keepsSilent { observer.recovered(left.count) }
@@ -177,8 +177,8 @@ final class LastingStore: Store {
         place.lines.withLock { $0.append(line) }
     }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        try base.nextBatch(size, atLeast: priority)
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        try base.nextBatch(size)
     }
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         try base.settle(batch)

@@ -20,7 +20,7 @@ import Testing
     @Test(
         "ScriptedTransport passes the contract with every response",
         arguments: [
-            ScriptedTransport.Step.answer(.all(.accepted)), .answer(.all(.hold("no"))),
+            ScriptedTransport.Step.answer(.all(.accepted)), .answer(.all(.hold(reason: "no"))),
             .failure(SluiceError(.shutDown, "no")),
         ])
     func scriptedTransportPassesForEveryResponse(step: ScriptedTransport.Step) async throws {

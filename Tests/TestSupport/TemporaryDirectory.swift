@@ -1,14 +1,5 @@
 package import Sluice
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+import SluiceLibC
 
 /// A new directory for one test. It is removed with its contents when the object is released.
 package final class TemporaryDirectory: Sendable {

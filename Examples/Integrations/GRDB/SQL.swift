@@ -19,7 +19,7 @@ enum SQL {
     /// The highest class first, and the oldest events first.
     static let take = """
         UPDATE event SET batch = ? WHERE seq IN (SELECT seq FROM event WHERE batch IS NULL AND class = (
-            SELECT max(class) FROM event WHERE batch IS NULL AND class >= ?) ORDER BY seq LIMIT ?) RETURNING *
+            SELECT max(class) FROM event WHERE batch IS NULL AND class >= 0) ORDER BY seq LIMIT ?) RETURNING *
         """
 
     static let reject = """

@@ -28,7 +28,7 @@ public final class SQLiteStore: Store {
     }
 
     /// Opens the database, and reports the events of earlier processes.
-    public func open(_ observer: StoreObserver) throws(SluiceError) {
+    public func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         try state.withLock { state throws(SluiceError) in
             guard state.observer == nil else { throw SluiceError(.invalidPipeline, "this SQLiteStore is in use") }
             var configuration = Configuration()
@@ -92,9 +92,9 @@ public final class SQLiteStore: Store {
     }
 
     /// Returns the next batch. It can have more bytes than requested.
-    public func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try run { state, db in
-            let values: StatementArguments = [state.lastBatch + 1, priority.rawValue, min(size.events, 500)]
+            let values: StatementArguments = [state.lastBatch + 1, min(size.events, 500)]
             let rows = try Row.fetchAll(db, sql: SQL.take, arguments: values)
             guard !rows.isEmpty else { return nil }
             state.lastBatch += 1

@@ -59,7 +59,9 @@ public struct RequestTracking<Context: RequestContext>: RouterMiddleware {
         let user = user(request, context)
         var scope: Properties = [:]
         if let route = context.endpointPath { scope["route"] = .string(route) }
-        return try await UserScope.with(loginID: user?.loginID, anonymousID: user?.anonymousID, properties: scope) {
+        return try await UserScope.with(
+            loginID: user?.loginID, anonymousID: user?.anonymousID, properties: .init(scope)
+        ) {
             let start = ContinuousClock.now
             do {
                 let response = try await next(request, context)

@@ -11,7 +11,7 @@ extension Logger {
     /// An ``EventLogHandler`` ignores these records. Otherwise each lost event could cause another one.
     public func log(_ diagnostic: Diagnostic) {
         var metadata: Logger.Metadata = [Logger.diagnosticKey: "\(diagnostic.kind.rawValue)"]
-        if !diagnostic.route.isEmpty { metadata["sluice.route"] = "\(diagnostic.route)" }
+        if let route = diagnostic.route { metadata["sluice.route"] = "\(route)" }
         log(level: diagnostic.severity.logLevel, "\(diagnostic.message)", metadata: metadata, source: "Sluice")
     }
 

@@ -81,9 +81,9 @@ public final class PipelineMetrics: Sendable {
         count("duplicates", route.duplicates, dimensions, &instruments)
         count("rejected", route.rejected, dimensions, &instruments)
         count("replayed", route.replayed, dimensions, &instruments)
-        count("sends", route.sendAttempts, dimensions, &instruments)
-        count("sends.failed", route.failedAttempts, dimensions, &instruments)
-        count("sends.held", route.heldAttempts, dimensions, &instruments)
+        count("sends", route.attempts.total, dimensions, &instruments)
+        count("sends.failed", route.attempts.failed, dimensions, &instruments)
+        count("sends.held", route.attempts.held, dimensions, &instruments)
         for (reason, count) in route.dropped {
             self.count("dropped", count, ["route": route.name, "reason": reason.rawValue], &instruments)
         }

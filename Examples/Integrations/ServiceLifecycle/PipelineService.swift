@@ -37,7 +37,7 @@ public struct PipelineService: Service, CustomStringConvertible {
             try await gracefulShutdown()
         } catch {}  // The group was cancelled. The events must be sent in this case too.
         // In a task of its own, which a cancellation of this one doesn't reach.
-        await Task { _ = await pipeline.shutdown(deadline: deadline) }.value
+        await Task { _ = await pipeline.shutdown(timeout: deadline) }.value
     }
 
     /// The name in the logs of the group.

@@ -193,9 +193,9 @@ struct AsyncHTTPClientTests {
         for number in 0..<20 { pipeline.track("Event", ["number": .int(number)]) }
         await pipeline.flush()
         let ledger = pipeline.ledger.routes[0]
-        let fate: Attack.Fate = ledger.delivered == 20 ? .delivered : ledger.heldAttempts > 0 ? .held : .retried
-        #expect(attack.fates.contains(fate), "\(fate): \(ledger.lastFailure ?? "no failure")")
-        #expect((ledger.failedAttempts > 0) == (fate != .delivered))
+        let fate: Attack.Fate = ledger.delivered == 20 ? .delivered : ledger.attempts.held > 0 ? .held : .retried
+        #expect(attack.fates.contains(fate), "\(fate): \(ledger.attempts.lastFailure ?? "no failure")")
+        #expect((ledger.attempts.failed > 0) == (fate != .delivered))
         #expect(ledger.delivered + ledger.waiting == 20)
 
         isHostile.value = false

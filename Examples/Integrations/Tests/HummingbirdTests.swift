@@ -103,7 +103,7 @@ struct HummingbirdTests {
                 try await group.waitForAll()
             }
         }
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
         let events = try transport.accepted()
         let requests = events.filter { $0.name == "Request" }
         let reads = events.filter { $0.name == "Read" }

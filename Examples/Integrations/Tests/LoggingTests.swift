@@ -15,7 +15,7 @@ struct LoggingTests {
         return try Pipeline(onDiagnostic: { logger?.log($0) }) {
             processor
             store
-            ScriptedTransport([.answer(.all(.rejected("no such event")))])
+            ScriptedTransport([.answer(.all(.rejected(reason: "no such event")))])
         }
     }
 
@@ -96,7 +96,7 @@ struct LoggingTests {
         let handler = Handler()
         let pipeline = try Pipeline(onDiagnostic: { handler.logger?.log($0) }) {
             store
-            ScriptedTransport(then: .answer(.all(.rejected("no such event"))))
+            ScriptedTransport(then: .answer(.all(.rejected(reason: "no such event"))))
         }
         handler.track(by: pipeline)
         handler.logger?.error("an event that is rejected")

@@ -38,7 +38,7 @@ struct SQLiteStoreTests {
                 onRecovered: { _ in },
                 onDropped: { count, reason in reports.withLock { $0.append("\(count) \(reason.rawValue)") } },
                 onDeadLettersDropped: { count, _ in reports.withLock { $0.append("\(count) letter") } },
-                onNote: { _ in }))
+                onNote: { _ in }), in: PipelineEnvironment())
         for number in 10..<20 { try store.append(line(number)) }
         let batch = try #require(try store.nextBatch(BatchSize(events: 2, bytes: .max)))
         store.reject(
@@ -64,7 +64,8 @@ struct SQLiteStoreTests {
         let dropped = Mutex(0)
         try store.open(
             StoreObserver(
-                onRecovered: { _ in }, onDropped: { count, _ in dropped.withLock { $0 += count } }, onNote: { _ in }))
+                onRecovered: { _ in }, onDropped: { count, _ in dropped.withLock { $0 += count } }, onNote: { _ in }),
+            in: PipelineEnvironment())
         try store.append(line(10))
         for number in 11..<13 { try store.append(line(number)) }
         _ = try store.nextBatch(BatchSize(events: 2, bytes: .max))

@@ -11,12 +11,24 @@
 /// pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"])
 /// ```
 ///
+/// You can stop sending for a while, for example during a call. The pipeline still stores events:
+///
+/// ```swift
+/// pipeline.pauseDelivery()
+/// pipeline.track("CallStarted", priority: .critical)
+/// pipeline.resumeDelivery()
+/// ```
+///
 /// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
-/// ``shutdown(deadline:)`` before the process ends, to send as much as possible. The next process delivers the events
+/// ``shutdown(timeout:)`` before the process ends, to send as much as possible. The next process delivers the events
 /// that are left in a store on disk.
 public final class Pipeline: EventTracking {
     private let path: EventPath
-    private let routes: [RouteRuntime]
+    private let ending = ProcessorEnding()
+    /// The chain that all routes share.
+    private let chain: Chain
+    private let places: ProcessorPlaces
+    private let routes: Routes
     private let environment: PipelineEnvironment
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
@@ -28,15 +40,11 @@ public final class Pipeline: EventTracking {
     ///   - environment: The sources of time and random numbers.
     ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline
     ///     from it.
-    ///   - onTrace: Called with the path of each event, for development and tests: see ``EventTrace``, which contains
-    ///     the event's values. Nil by default, and then free. It is called on the thread that tracks the event, without
-    ///     a lock and before `track` returns, so several threads can call it at the same time. An event that a stage
-    ///     inserts is reported before the event that the stage processes. Events that this closure tracks, itself or in
-    ///     a `Task` that it starts, pass all stages, but aren't traced by any pipeline. Don't track from it in other
-    ///     ways, such as a detached task or a queue: each trace would cause another one without end.
+    ///   - onTrace: Called with the path of each event, for development and tests: see ``EventTrace`` for the threads and the
+    ///     order. Nil by default, and then free.
     ///   - stages: Processors, a store and a transport; or processors and routes.
     /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs
-    ///   twice, or a stage can't be used; and errors of the block itself. Opened stores are closed again.
+    ///   twice, or a stage can't be used; and errors of the block itself. Stores that were opened are closed.
     public init(
         delivery: DeliveryPolicy = .standard,
         maximumEventBytes: Int = 1_000_000,
@@ -52,20 +60,30 @@ public final class Pipeline: EventTracking {
         try plan.validate()
         self.environment = environment
         let routes = try plan.routes.map { route in
-            try RouteRuntime(route, defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
+            try route.runtime(defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
         }
-        self.routes = routes
-        path = EventPath(
-            plan, routes, maximumEventBytes: maximumEventBytes, environment: environment, onDiagnostic: onDiagnostic,
-            onTrace: onTrace)
+        let path = EventPath(
+            routes: routes.count, maximumEventBytes: maximumEventBytes, environment: environment,
+            onDiagnostic: onDiagnostic, onTrace: onTrace)
+        places = try ProcessorPlaces(plan)
+        chain = plan.chain(to: routes, in: path)
+        self.routes = Routes(routes, path)
+        self.path = path
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
-        try path.prepare()
+        for chain in chain.all { try chain.prepare() }
         for route in routes { route.start() }
     }
 
     deinit {
-        for route in routes { route.close() }
+        if path.isInherited {
+            // Releasing processors and stores can take their locks, so they stay as they are until the process ends.
+            for chain in chain.all { _ = Unmanaged.passRetained(chain) }
+            return
+        }
+        routes.each { $0.close() }
+        // Before the processors are released: another object can get the address of one that is gone.
+        places.release()
     }
 
     // MARK: Tracking
@@ -80,10 +98,9 @@ public final class Pipeline: EventTracking {
     ///   - name: The event's name.
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
-    ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Sluice accepts
-    ///     any 128 bits, and doesn't check whether an id was used before. Receivers deduplicate by the id: an event
-    ///     with the id of another one is stored and sent, and a receiver can then drop it as a duplicate. An id that
-    ///     isn't a UUID of version 7 doesn't sort by time.
+    ///   - id: An id of your own, such as one that your server has given the event; nil for a new one. Any 128 bits are
+    ///     accepted. Receivers deduplicate by the id: they can drop an event with the id of another one. An id that isn't
+    ///     a UUID of version 7 doesn't sort by time.
     ///   - configure: Changes the event before the first processor sees it. You can set its time or its user ids, for
     ///     example for an event from a record of the past.
     /// - Returns: The event's id, also if the event was dropped.
@@ -95,11 +112,11 @@ public final class Pipeline: EventTracking {
         id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
     ) -> EventID {
-        path.track(name, properties, priority, id: id, configure).id
+        chain.track(name, properties, priority, id: id, configure).id
     }
 
-    /// Stores the events that `body` tracks together. Use it for many events at once, such as records of the past: a
-    /// store on disk then needs one write, or one synchronization, for all of them instead of one for each.
+    /// Stores the events that `body` tracks together. Use it for many events, such as records of the past: a store on
+    /// disk then needs one write, or one synchronization, for all of them instead of one for each.
     ///
     /// ```swift
     /// pipeline.trackTogether {
@@ -112,7 +129,7 @@ public final class Pipeline: EventTracking {
     /// memory, and stores them earlier if there are more. If the pipeline is shut down before, they are dropped, and counted
     /// when `body` ends.
     ///
-    /// Events that plugins make, and those of other threads, are stored immediately, and so are all events if the
+    /// Events that plugins make, and events of other threads, are stored immediately, and so are all events if the
     /// pipeline has an `onTrace` closure.
     ///
     /// - Parameter body: Tracks events with this pipeline on the thread that it is called on. If it calls this method
@@ -128,7 +145,7 @@ public final class Pipeline: EventTracking {
 
     /// Counts events that were tracked before the pipeline was built, and are lost. For platform adapters.
     package func drop(_ count: Int, _ reason: DropReason) {
-        path.drop(count, reason)
+        path.dropUnentered(count, reason)
     }
 
     // MARK: The host's platform
@@ -136,14 +153,15 @@ public final class Pipeline: EventTracking {
     /// Reports a lifecycle or network change to all processors, then to delivery, which sends waiting events when the
     /// app enters the background and when the network is back. Call it from one thread at a time.
     ///
-    /// Signals are delivered in two passes. On entering (`launched`, `didBecomeActive`, a network is available), first
-    /// every processor updates its state, in the order of the lines, and then they track their events in that order. On
-    /// leaving (all others), they first track their events in the reverse order, and then update their states.
+    /// On entering (`launched`, `didBecomeActive`, a network is available), first every processor updates its state, in the
+    /// order of the lines, and then they track their events in that order. On leaving (all others), they first track their
+    /// events in the reverse order, and then update their states.
     ///
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
-        path.receive(signal)
-        for route in routes { route.receive(signal) }
+        guard path.isOpen else { return }
+        path.storingOneByOne { signal.deliver(to: chain.all.flatMap(\.processors)) }
+        routes.each { $0.receive(signal) }
     }
 
     /// Starts no batch shortly before the system suspends the process: with less than 30 s left, or less than a third
@@ -152,145 +170,191 @@ public final class Pipeline: EventTracking {
     /// - Parameter time: The time that is left; nil if the process won't be suspended. Delivery then repeats cancelled
     ///   requests.
     package func expectSuspension(in time: Duration?) {
-        for route in routes { route.expectSuspension(in: time) }
+        routes.each { $0.expectSuspension(in: time) }
     }
 
-    /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent again. For
+    /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent later. For
     /// platform adapters.
     package func suspendDelivery() {
         expectSuspension(in: .zero)
-        for route in routes { route.cancelSends() }
+        routes.each { $0.cancelSends() }
     }
 
     // MARK: Delivery
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
-    /// failed. While critical events arrive faster than they are sent, it waits for a moment without them.
+    /// failed. It can also wait for events that are tracked during the flush: for at most one batch. While critical
+    /// events arrive faster than they are sent, it waits for a moment without them.
     ///
+    /// ```swift
+    /// let report = await pipeline.flush(timeout: .seconds(3))
+    /// if !report.isComplete { print("\(report.waiting) events still wait") }
+    /// ```
+    ///
+    /// - Parameter timeout: The longest time to wait, by the continuous clock. Sending goes on after it. Nil waits as long
+    ///   as it takes.
     /// - Returns: The results of all routes together.
     @discardableResult
-    public func flush() async -> FlushReport {
-        let before = ledger
-        await withTaskGroup(of: Void.self) { group in
-            for route in routes { group.addTask { await route.flush() } }
-        }
-        return FlushReport(from: before, to: ledger)
+    public func flush(timeout: Duration? = nil) async -> FlushReport {
+        if path.isInherited { return FlushReport(from: ledger, to: ledger) }
+        let before = await ledgerOnOwnThread()
+        let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
+        await routes.atOnce { await $0.flush(until: end) }
+        return FlushReport(from: before, to: await ledgerOnOwnThread())
     }
 
-    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``.
-    ///
-    /// Batches in flight are awaited first, and may be delivered. Dead letters stay: see ``discard(route:where:)``.
+    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
+    /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
     ///
     /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a
-    ///   store could not read or remove something, which the diagnostics report. Call it again in the next launch then.
+    ///   store could not read or remove something, which the diagnostics report. Call it in the next launch then.
     @discardableResult
-    public func deleteAll() async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
-            for route in routes { group.addTask { await route.deleteAll() } }
-            return await group.reduce(true) { $0 && $1 }
-        }
+    public func deleteWaitingEvents() async -> Bool {
+        await routes.deleteAll()
     }
 
     // MARK: Dead letters
 
     /// Returns the dead letters, oldest first: events that the receiver rejected.
     ///
+    /// ```swift
+    /// for letter in try await pipeline.deadLetters() {
+    ///     print(letter.date, letter.reason, try letter.event().name)
+    /// }
+    /// ```
+    ///
     /// - Parameter route: The name of a route; nil for all routes.
-    /// - Returns: The dead letters of all stores, including those of earlier processes.
+    /// - Returns: The dead letters in the stores, of this process and of earlier ones.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read.
-    public func deadLetters(route: String? = nil) async throws -> [DeadLetter] {
-        try named(route).flatMap { try $0.deadLetters() }
+    public func deadLetters(route: String? = nil) async throws(SluiceError) -> [DeadLetter] {
+        var letters: [DeadLetter] = []
+        for route in try routes.named(route) { letters += try await DeadLetterAccess(route).all() }
+        return letters
     }
 
-    /// Turns dead letters back into waiting events, and delivers them again.
+    /// Turns dead letters back into waiting events, and delivers them once more.
+    ///
+    /// ```swift
+    /// try await pipeline.replayDeadLetters { $0.reason.contains("HTTP 400") }
+    /// ```
     ///
     /// - Parameters:
     ///   - route: The name of a route; nil for all routes.
     ///   - isMatch: Selects the dead letters. All of them by default.
-    /// - Returns: The number of events that wait again.
+    /// - Returns: The number of dead letters that are waiting events now.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
     @discardableResult
-    public func replay(
-        route: String? = nil, where isMatch: (DeadLetter) -> Bool = { _ in true }
-    ) async throws -> Int {
-        try named(route).reduce(0) { try $0 + $1.replay(where: isMatch) }
+    public func replayDeadLetters(
+        route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool = { _ in true }
+    ) async throws(SluiceError) -> Int {
+        var count = 0
+        for route in try routes.named(route) { count += try await DeadLetterAccess(route).replay(where: isMatch) }
+        return count
     }
 
     /// Deletes dead letters for good.
     ///
+    /// ```swift
+    /// try await pipeline.discardDeadLetters { $0.reason.contains("HTTP 410") }
+    /// ```
+    ///
     /// - Parameters:
     ///   - route: The name of a route; nil for all routes.
-    ///   - isMatch: Selects the dead letters. All of them by default.
+    ///   - isMatch: Selects the dead letters.
     /// - Returns: The number of deleted dead letters.
     /// - Throws: ``SluiceError/Code/shutDown`` after a shutdown, or an error if a store can't be read or written.
     @discardableResult
-    public func discard(
-        route: String? = nil, where isMatch: (DeadLetter) -> Bool = { _ in true }
-    ) async throws -> Int {
-        try named(route).reduce(0) { try $0 + $1.discard(where: isMatch) }
+    public func discardDeadLetters(
+        route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool
+    ) async throws(SluiceError) -> Int {
+        var count = 0
+        for route in try routes.named(route) { count += try await DeadLetterAccess(route).discard(where: isMatch) }
+        return count
     }
 
-    private func named(_ name: String?) throws(SluiceError) -> [RouteRuntime] {
-        guard let name else { return routes }
-        let named = routes.filter { $0.name == name }
-        guard !named.isEmpty else { throw SluiceError(.invalidArgument, "there is no route named \"\(name)\"") }
-        return named
-    }
-
-    /// Changes the flush interval of all routes, and sends the waiting events.
+    /// Changes the triggers of all routes at run time, and sends the waiting events.
     ///
-    /// - Parameter interval: The longest time that an event waits. It is moved into the policy's
-    ///   ``DeliveryPolicy/flushIntervals``.
-    public func setFlushInterval(_ interval: Duration) {
-        for route in routes { route.setFlushInterval(interval) }
+    /// ```swift
+    /// pipeline.setFlush(count: 500, interval: .seconds(60))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - count: The number of waiting events that starts a delivery, at least 1. Nil keeps each route's own.
+    ///   - interval: The longest time that an event waits. It is moved into each policy's
+    ///     ``DeliveryPolicy/flushIntervals``. Nil keeps each route's own.
+    public func setFlush(count: Int? = nil, interval: Duration? = nil) {
+        routes.each { $0.setFlush(count: count, interval: interval) }
     }
 
     /// Stops sending until you call ``resumeDelivery()``. Events are still stored.
     public func pauseDelivery() {
-        for route in routes { route.setPaused(true) }
+        routes.each { $0.setPaused(true) }
     }
 
-    /// Sends again after ``pauseDelivery()``.
+    /// Ends the pause that began with ``pauseDelivery()``, and goes on sending.
     public func resumeDelivery() {
-        for route in routes { route.setPaused(false) }
+        routes.each { $0.setPaused(false) }
     }
 
-    /// Ends the pipeline: accepts no more events, makes the stored ones safe against a loss of power for at most half
-    /// of the time, sends them until the deadline, and closes the stores. The next process delivers the events that are
-    /// left in a store on disk.
+    /// Ends the pipeline: lets the processors finish for at most half of the time, accepts no more events, makes the stored
+    /// ones safe against a loss of power for at most half of the rest, sends them, and closes the stores. The next process
+    /// delivers the events that are left in a store on disk.
     ///
-    /// This method returns by the deadline even if a transport hangs, and 100 to 200 ms later if a disk hangs. Before
-    /// macOS 15 and iOS 18, transports and disks that block as many threads as the device has cores delay it. Later events
-    /// are dropped and counted. A second call returns immediately. If a disk hangs, the ledger has the route's own counts
-    /// instead of the store's.
+    /// Events that a processor tracks in ``Processor/finish()`` are sent too. When this method returns, the state of
+    /// processors is stored, unless a diagnostic says that one didn't finish in time. Later events are dropped and counted.
+    /// A second call returns immediately.
     ///
-    /// - Parameter deadline: The longest time to wait, by the continuous clock; at most a year.
+    /// This method returns in time even if a transport hangs, and 100 to 200 ms later if a disk hangs; the ledger then has
+    /// the route's own counts instead of the store's. Before macOS 15 and iOS 18, transports and disks that block as many
+    /// threads as the device has cores delay it.
+    ///
+    /// ```swift
+    /// let ledger = await pipeline.shutdown(timeout: .seconds(3))
+    /// print(ledger)
+    /// ```
+    ///
+    /// - Parameter timeout: The longest time to wait, by the continuous clock; at most a year.
     /// - Returns: The final ledger.
     @discardableResult
-    public func shutdown(deadline: Duration = .seconds(5)) async -> Ledger {
+    public func shutdown(timeout: Duration = .seconds(5)) async -> Ledger {
+        if path.isInherited { return ledger }
+        let time = min(max(.zero, timeout), DeliveryPolicy.longest)
+        let end = environment.time.continuousTime() + time
+        await ending.run(chain.all.map(\.processors), within: time / 2, path)
         path.close()
-        let end = environment.time.continuousTime() + min(max(.zero, deadline), DeliveryPolicy.longest)
-        await withTaskGroup(of: Void.self) { group in
-            for route in routes { group.addTask { await route.shutdown(deadline: end) } }
-        }
-        return ledger
+        await routes.atOnce { await $0.shutdown(until: end) }
+        places.release()
+        return await ledgerOnOwnThread()
     }
 
     /// The counts of all events so far.
-    public var ledger: Ledger {
-        var ledger = path.ledger
-        ledger.routes = routes.map(\.ledger)
-        return ledger
+    ///
+    /// ```swift
+    /// print(pipeline.ledger)
+    /// // 120 tracked
+    /// // main: 118 delivered, 2 waiting
+    /// ```
+    ///
+    /// It asks the stores, so it can wait for a disk that hangs.
+    public var ledger: Ledger { routes.ledger }
+
+    private func ledgerOnOwnThread() async -> Ledger {
+        await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.ledger }
     }
 }
 
-/// The result of ``Pipeline/flush()``, of all routes together.
+/// The result of ``Pipeline/flush(timeout:)``, of all routes together.
+///
+/// ```swift
+/// let result = await pipeline.flush()
+/// print("\(result.delivered) delivered, \(result.rejected) rejected, \(result.waiting) still wait")
+/// ```
 public struct FlushReport: Sendable, Hashable {
     /// Events that receivers accepted during the flush.
     public let delivered: Int
     /// Events that became dead letters during the flush.
     public let rejected: Int
-    /// Events that still wait at the end of the flush, without those in ``unreadBytes``.
+    /// Events that still wait at the end of the flush. Events in ``unreadBytes`` don't count.
     public let waiting: Int
     /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch
     /// failed.

@@ -3,6 +3,15 @@
 
 /// Builds the block of a ``Pipeline`` or a ``Route``. Only pipelines that can work compile.
 ///
+/// ```swift
+/// let isDebug = true
+/// let pipeline = try Pipeline {
+///     if !isDebug { AutoProperties() }
+///     MemoryStore()
+///     if isDebug { StdoutTransport() } else { HTTPTransport(to: collector) }
+/// }
+/// ```
+///
 /// Write processors first, then either one store and one transport, or any number of ``Route``s. You can use
 /// `if`/`else`, `switch`, `for`, `#if`, `#available` and `try`, and call your own `@PipelineBuilder` functions: see
 /// ``ProcessorFragment``, ``StoreAndTransportFragment`` and ``RouteFragment``.

@@ -27,21 +27,27 @@ public struct _PipelinePlan {
         }
     }
 
+    /// Finds two processors on the way of one event that exclude each other.
     private func validate(_ processors: [any Processor]) throws(SluiceError) {
-        var objects: Set<ObjectIdentifier> = []
         var types: Set<ObjectIdentifier> = []
-        for processor in processors {
-            let type = type(of: processor)
-            let isNewObject = _PipelinePlan.object(processor).map { objects.insert($0).inserted } ?? true
-            let isNewType = types.insert(ObjectIdentifier(type)).inserted
-            guard isNewObject, isNewType || !type.isUnique else {
+        for type in processors.map({ Swift.type(of: $0) }) where type.isUnique {
+            guard types.insert(ObjectIdentifier(type)).inserted else {
                 throw SluiceError(.invalidPipeline, "\(type) is listed twice: an event would pass it twice; remove one")
             }
         }
     }
 
+    /// Returns the chain that all routes share. It leads to the chains of the routes.
+    func chain(to runtimes: [RouteRuntime], in path: EventPath) -> Chain {
+        var next: Chain?
+        for (index, (route, runtime)) in zip(routes, runtimes).enumerated().reversed() {
+            next = Chain(route.stages.processors, to: runtime, index, next: next, in: path)
+        }
+        return Chain(processors, to: next, in: path)
+    }
+
     /// Nil for a value: only objects have an identity.
-    private static func object(_ stage: Any) -> ObjectIdentifier? {
-        type(of: stage) is AnyObject.Type ? ObjectIdentifier(stage as AnyObject) : nil
+    static func object(_ stage: Any) -> ObjectIdentifier? {
+        Swift.type(of: stage) is AnyObject.Type ? ObjectIdentifier(stage as AnyObject) : nil
     }
 }

@@ -4,8 +4,6 @@ final class EventGroup: @unchecked Sendable {
     /// The lines for one route, one after the other.
     private struct Lines {
         let route: RouteRuntime
-        /// Whether the events reach the route now. Otherwise they were counted before.
-        let areNew: Bool
         var bytes: [UInt8] = []
         var ends: [(index: Int, priority: Event.Priority)] = []
 
@@ -21,18 +19,14 @@ final class EventGroup: @unchecked Sendable {
     /// Bounds the memory, and how much a crash can lose.
     private static let maximumBytes = 262_144
 
-    private let processID = CurrentProcess.id
     // Unchecked, because only one thread uses the group, and the checks cost as much as the copy of a line.
     @exclusivity(unchecked) private var routes: [Lines] = []
     @exclusivity(unchecked) private var bytes = 0
     /// Above 0 while a plugin makes an event, which learns whether it is stored, or a signal is delivered.
     private var suspensions = 0
 
-    /// The child of a `fork` leaves the group to its parent.
-    var isOfCurrentProcess: Bool { processID == CurrentProcess.id }
-
-    /// Runs `body`. The events that wait are stored before it, and its own are stored one by one, so that all keep their
-    /// order.
+    /// Runs `body`. All events keep their order: the events that wait are stored before it, and its own are stored one
+    /// by one.
     func suspend<Value>(_ body: () -> Value) -> Value {
         store()
         suspensions += 1
@@ -43,10 +37,10 @@ final class EventGroup: @unchecked Sendable {
     /// Takes a line.
     ///
     /// - Returns: false if the caller must store the line itself.
-    func take(_ line: EventLine, for route: RouteRuntime, isNew: Bool) -> Bool {
+    func take(_ line: EventLine, for route: RouteRuntime) -> Bool {
         guard suspensions == 0 else { return false }
         let index = routes.firstIndex { $0.route === route } ?? routes.endIndex
-        if index == routes.endIndex { routes.append(Lines(route: route, areNew: isNew)) }
+        if index == routes.endIndex { routes.append(Lines(route: route)) }
         // Copied, so that the next event can be encoded in the same buffer.
         routes[index].bytes.append(contentsOf: line.bytes)
         routes[index].ends.append((routes[index].bytes.count, line.priority))
@@ -60,16 +54,9 @@ final class EventGroup: @unchecked Sendable {
         // Moved away first: a store can call a closure of the host, which can track events.
         bytes = 0
         for index in routes.indices where !routes[index].ends.isEmpty {
-            var full = Lines(route: routes[index].route, areNew: routes[index].areNew)
+            var full = Lines(route: routes[index].route)
             swap(&full, &routes[index])
-            if isOfCurrentProcess {
-                full.route.append(contentsOf: full.all, areNew: full.areNew)
-            } else {
-                full.route.count { ledger in
-                    if full.areNew { ledger.received += full.ends.count }
-                    ledger.dropped.add(full.ends.count, .leftToParentProcess)
-                }
-            }
+            full.route.append(contentsOf: full.all)
             // A new buffer of this size would cost more than a tenth of an event.
             guard routes[index].ends.isEmpty else { continue }
             full.bytes.removeAll(keepingCapacity: true)

@@ -1,10 +1,23 @@
-/// The synchronous half of a pipeline: it takes an event from `track` through the processors into the stores, on the
-/// caller's thread.
+/// The parts that all chains of a pipeline share: the ids and counts of events, the groups of threads, encoding,
+/// diagnostics and tracing.
 final class EventPath: Sendable {
+    /// The counts of one chain.
+    struct Counts: Sendable {
+        /// Events that entered the chain. The host tracks into the chain that all routes share, a plugin into its own.
+        var entered = 0
+        /// Events that a processor of the chain holds.
+        var held = 0
+        /// Events that ended in the chain.
+        var dropped: [DropReason: Int] = [:]
+        /// Values that were truncated or removed.
+        var sanitized: [Sanitization: Int] = [:]
+    }
+
     private struct State {
         var isOpen = true
         var ids = EventIDGenerator()
-        var ledger = Ledger()
+        /// The counts of the chain that all routes share, then the counts of each route's chain.
+        var counts: [Counts]
         /// The encoding errors that were reported, at most ``EventPath/maximumEncodingErrors``.
         var encodingErrors: Set<String> = []
         /// The threads that store events together.
@@ -13,287 +26,170 @@ final class EventPath: Sendable {
         /// The group of the current thread.
         var group: EventGroup? {
             if groups.isEmpty { return nil }
-            return groups[currentThread].flatMap { $0.isOfCurrentProcess ? $0 : nil }
+            return groups[currentThread]
         }
     }
 
     private static let maximumEncodingErrors = 100
-
-    /// The processors of a route, and the route that they lead to. A linked list for the same reason as ``Stage``.
-    private final class Branch: Sendable {
-        let chain: UInt32
-        let stages: Stage?
-        let route: RouteRuntime
-        let next: Branch?
-
-        init(_ processors: [any Processor], _ route: RouteRuntime, next: Branch?) {
-            chain = EventPath.nextChain()
-            stages = Stage(processors)
-            self.route = route
-            self.next = next
-        }
-    }
-
-    /// The last number that a chain of processors got. An event carries the number of the chain that it passes.
-    private static let lastChain = Locked<UInt32>(0)
 
     let environment: PipelineEnvironment
     private let maximumEventBytes: Int
     private let onDiagnostic: @Sendable (Diagnostic) -> Void
     /// Nil without tracing, which then costs one comparison for each event and each step of it.
     private let onTrace: (@Sendable (EventTrace) -> Void)?
-    /// All processors and their places, those of the routes last.
-    private let lines: [(processor: any Processor, chain: UInt32, index: Int)]
-    private let chain: UInt32
-    private let stages: Stage?
-    private let firstBranch: Branch?
-    private let state = Locked(State())
+    private let state: Locked<State>
+    private let creator = CreatingProcess()
+    /// The events that the child of a `fork` has tracked here.
+    // nonisolated(unsafe): CurrentProcess.childLock protects it.
+    @exclusivity(unchecked) nonisolated(unsafe) private var leftEvents = 0
     /// The buffer of the last line, reused for the next one. While another thread uses it, a line gets its own.
     private let spareBuffer = Locked<[UInt8]>([])
 
     init(
-        _ plan: _PipelinePlan, _ routes: [RouteRuntime], maximumEventBytes: Int, environment: PipelineEnvironment,
+        routes: Int, maximumEventBytes: Int, environment: PipelineEnvironment,
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void, onTrace: (@Sendable (EventTrace) -> Void)?
     ) {
         self.maximumEventBytes = maximumEventBytes
         self.environment = environment
         self.onDiagnostic = onDiagnostic
         self.onTrace = onTrace
-        let chain = EventPath.nextChain()
-        self.chain = chain
-        stages = Stage(plan.processors)
-        var lines: [(any Processor, UInt32, Int)] = []
-        var next: Branch?
-        for (route, runtime) in zip(plan.routes, routes).reversed() {
-            let branch = Branch(route.stages.processors, runtime, next: next)
-            lines = route.stages.processors.enumerated().map { ($1, branch.chain, $0) } + lines
-            next = branch
-        }
-        firstBranch = next
-        self.lines = plan.processors.enumerated().map { ($1, chain, $0) } + lines
+        state = Locked(State(counts: Array(repeating: Counts(), count: routes + 1)))
     }
 
-    private static func nextChain() -> UInt32 {
-        lastChain.withLock { last in
-            last += 1
-            return last
+    /// False in the child of a `fork` too.
+    var isOpen: Bool { !isInherited && state.withLock(\.isOpen) }
+
+    func close() {
+        state.withLock { $0.isOpen = false }
+    }
+
+    // MARK: Counting
+
+    /// The values that an event gets when it enters a chain.
+    struct Entry {
+        let time: Timestamp
+        let id: EventID
+        /// Whether the pipeline accepts events.
+        let isOpen: Bool
+        /// The group of the thread that tracks the event.
+        let group: EventGroup?
+    }
+
+    /// Counts an event that enters a chain, and gives it the time and an id, unless it has one.
+    // Inlined: as a call it costs 1.2 % of `track`.
+    @inline(__always)
+    func enter(_ chain: Int, id: EventID?) -> Entry {
+        let time = environment.time.wallTime()
+        return state.withLock { state in
+            state.counts[chain].entered += 1
+            return Entry(
+                time: time, id: id ?? state.ids.next(at: time, in: environment), isOpen: state.isOpen,
+                group: state.group)
         }
     }
 
-    /// Connects and prepares each processor.
+    /// Changes the counts of a chain.
+    func update(_ chain: Int, _ body: (inout Counts) -> Void) {
+        state.withLock { body(&$0.counts[chain]) }
+    }
+
+    /// Counts that a held event continues or ends.
     ///
-    /// - Throws: the first error of a processor, with the name of its type.
-    func prepare() throws(SluiceError) {
-        for (processor, chain, index) in lines {
-            let context = processor.context as? PluginContext
-            context?.bind(to: self, chain, index, named: "\(type(of: processor))")
-            do {
-                try processor.prepare()
-            } catch {
-                throw SluiceError(error, from: processor)
-            }
+    /// - Returns: false if the chain holds none.
+    func takeHeld(_ chain: Int) -> Bool {
+        state.withLock { state in
+            guard state.counts[chain].held > 0 else { return false }
+            state.counts[chain].held -= 1
+            return true
         }
     }
 
-    // MARK: Entering
-
-    /// - Returns: the event's id, and whether at least one route has stored the event, or its group will store it. The id
-    ///   is `id`, unless that is nil or `configure` replaces the event.
-    func track(
-        _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
-        _ configure: (inout Event) -> Void
-    ) -> (id: EventID, isStored: Bool) {
-        let time = environment.time.wallTime()
-        let (isOpen, id, group) = state.withLock { state in
-            state.ledger.tracked += 1
-            return (state.isOpen, id ?? state.ids.next(at: time, random: environment.random), state.group)
-        }
-        guard isOpen else {
-            let event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-            return (id, proceed(event, in: nil, below: nil, isOpen))
-        }
-        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
-        configure(&event)
-        event.chain = chain
-        let trace = beginTrace(event)
-        let isStored = pass(&event, through: stages, group, trace)
-        report(trace)
-        return (event.id, isStored)
-    }
-
-    /// Makes a new event, which enters below a stage of the chain that `event` passes.
-    func insert(
-        _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
-        _ configure: (inout Event) -> Void
-    ) -> Bool {
-        let time = environment.time.wallTime()
-        let branch = branch(of: event)
-        let (isOpen, id) = state.withLock { state in
-            if branch == nil { state.ledger.tracked += 1 }
-            return (state.isOpen, state.ids.next(at: time, random: environment.random))
-        }
-        var new = Event(
-            id: id, name: name, time: time, priority: priority, distinctID: event.distinctID,
-            anonymousID: event.anonymousID, loginID: event.loginID, properties: properties)
-        configure(&new)
-        new.chain = event.chain
-        branch?.route.count {
-            $0.received += 1
-            $0.inserted += 1
-        }
-        return proceed(new, in: branch, below: index, isOpen)
-    }
-
-    /// Lets an event continue below the stage that held it.
-    func forward(_ event: Event, below index: Int) -> Bool {
-        let branch = branch(of: event)
-        let isOpen = state.withLock { state in
-            if branch == nil { state.ledger.held -= 1 }
-            return state.isOpen
-        }
-        branch?.route.count { $0.held -= 1 }
-        return proceed(event, in: branch, below: index, isOpen)
-    }
-
-    /// Ends an event that was held.
-    func drop(_ event: Event, _ reason: DropReason, by index: Int) {
-        let trace = beginTrace(event, below: index)
-        defer { report(trace) }
-        if let branch = branch(of: event) {
-            trace?.enter(branch.route, event)
-            trace?.dropped(by: name(of: event, index), reason)
-            branch.route.count {
-                $0.held -= 1
-                $0.dropped.add(1, reason)
-            }
-        } else {
-            trace?.dropped(by: name(of: event, index), reason)
-            state.withLock { $0.ledger.held -= 1 }
-            _ = drop(reason, nil)
+    /// Counts events that end in a chain.
+    ///
+    /// - Returns: whether they are the first ones with this reason.
+    func drop(_ count: Int, _ reason: DropReason, _ chain: Int) -> Bool {
+        state.withLock { state in
+            state.counts[chain].dropped.add(count, reason)
+            return state.counts[chain].dropped[reason] == count
         }
     }
 
     /// Counts events that have not entered the pipeline.
-    func drop(_ count: Int, _ reason: DropReason) {
-        state.withLock { state in
-            state.ledger.tracked += count
-            state.ledger.dropped.add(count, reason)
-        }
+    func dropUnentered(_ count: Int, _ reason: DropReason) {
+        update(0) { $0.entered += count }
+        _ = drop(count, reason, 0)
         report(.dropped, "events from before the pipeline was built are dropped: \(count) (\(reason.rawValue))")
     }
 
-    private func branch(of event: Event) -> Branch? {
-        var branch = event.chain == chain ? nil : firstBranch
-        while let current = branch, current.chain != event.chain { branch = current.next }
-        return branch
-    }
-
-    /// Lets an event pass the stages below an index, or all stages if the index is nil.
-    private func proceed(_ event: Event, in branch: Branch?, below index: Int?, _ isOpen: Bool) -> Bool {
-        var event = event
-        let trace = beginTrace(event, below: index)
-        defer { report(trace) }
-        if let branch { trace?.enter(branch.route, event) }
-        let first = branch == nil ? stages : branch?.stages
-        let stage = index.map { first?.below($0) } ?? first
-        switch (branch, isOpen) {
-        case (nil, true): return pass(&event, through: stage, nil, trace)
-        case (nil, false): return drop(.shutDown, trace)
-        case (let branch?, true): return pass(&event, through: stage, to: branch.route, nil, trace)
-        case (let branch?, false): return drop(.shutDown, from: branch.route, trace)
+    /// Counts the sanitizations of an event, and reports an encoding error once.
+    func count(_ causes: Set<Sanitization>, of event: borrowing Event, _ chain: Int) {
+        update(chain) { counts in
+            for cause in causes { counts.sanitized[cause, default: 0] += 1 }
         }
+        guard causes.contains(.unencodable) else { return }
+        let error = event.properties[encodingErrorName]?.string ?? "an unknown error"
+        let message = "\(event.name) was stored without its properties (reported once): \(error)"
+        let isFirst = state.withLock { state in
+            state.encodingErrors.count < EventPath.maximumEncodingErrors
+                && state.encodingErrors.insert(message).inserted
+        }
+        if isFirst { report(.encoding, message) }
     }
 
-    // MARK: Passing
+    /// A ledger with the counts of all chains and of `routes`.
+    func ledger(_ routes: [RouteLedger]) -> Ledger {
+        if isInherited { return inheritedLedger }
+        let counts = state.withLock(\.counts)
+        var ledger = Ledger()
+        ledger.tracked = counts[0].entered
+        ledger.dropped = counts[0].dropped
+        ledger.held = counts[0].held
+        for counts in counts { ledger.sanitized.merge(counts.sanitized, uniquingKeysWith: +) }
+        ledger.routes = zip(routes, counts.dropFirst()).map { route, counts in
+            var route = route
+            route.inserted = counts.entered
+            route.held = counts.held
+            route.dropped.merge(counts.dropped, uniquingKeysWith: +)
+            return route
+        }
+        return ledger
+    }
 
-    /// Lets an event pass the rest of the shared processors, and all routes.
+    // MARK: After a fork
+
+    /// Whether this process is the child of a `fork`, and its parent has built the pipeline. Other threads of the
+    /// parent may have held any lock of the pipeline and its stages at the time of the fork: the child takes none.
+    var isInherited: Bool { creator.isParent }
+
+    /// Drops an event of the child of a `fork`, and counts it without a lock of the parent.
     ///
-    /// - Returns: whether at least one route has stored the event, or its group will store it.
-    private func pass(
-        _ event: inout Event, through stage: Stage?, _ group: EventGroup?, _ trace: TraceRecording?
-    ) -> Bool {
-        switch process(&event, stage, trace) {
-        case .keep: break
-        case .drop(let reason): return drop(reason, trace)
-        case .hold:
-            state.withLock { $0.ledger.held += 1 }
-            trace?.end(.hold)
-            return false
+    /// - Returns: the event's id.
+    @inline(never)
+    func leaveToParent(_ id: EventID?) -> EventID {
+        let isFirst = CurrentProcess.childLock.withLock { _ in
+            leftEvents += 1
+            return leftEvents == 1
         }
-        countSanitizations(of: &event, trace)
-        guard !event.name.isEmpty else { return drop(.emptyName, trace) }
-        guard let firstBranch else { return false }
-        var sharedLine: EventLine?
-        return pass(event, &sharedLine, to: firstBranch, group, trace)
-    }
-
-    /// Lets an event pass a branch and those after it. The routes that leave the event as it is share one line.
-    private func pass(
-        _ event: borrowing Event, _ sharedLine: inout EventLine?, to branch: Branch, _ group: EventGroup?,
-        _ trace: TraceRecording?
-    ) -> Bool {
-        let isStored: Bool
-        if let stages = branch.stages {
-            branch.route.count { $0.received += 1 }
-            var own = copy event
-            own.chain = branch.chain
-            trace?.enter(branch.route, own)
-            isStored = pass(&own, through: stages, to: branch.route, group, trace)
-        } else {
-            isStored = store(
-                event, &sharedLine, sharesLine: branch.next != nil, in: branch.route, isNew: true, group, trace)
+        if isFirst {
+            report(
+                .dropped,
+                "the child of a fork tracks with its parent's pipeline, which drops its events (leftToParentProcess, "
+                    + "reported once): build a pipeline in the child")
         }
-        guard let next = branch.next else { return isStored }
-        return pass(event, &sharedLine, to: next, group, trace) || isStored
+        return id ?? .make(at: .now)
     }
 
-    /// Lets an event pass the rest of a route's processors, and stores it.
-    private func pass(
-        _ event: inout Event, through stage: Stage?, to route: RouteRuntime, _ group: EventGroup?,
-        _ trace: TraceRecording?
-    ) -> Bool {
-        switch process(&event, stage, trace) {
-        case .keep: break
-        case .drop(let reason): return drop(reason, from: route, trace)
-        case .hold:
-            route.count { $0.held += 1 }
-            trace?.end(.hold)
-            return false
-        }
-        guard !event.name.isEmpty else { return drop(.emptyName, from: route, trace) }
-        countSanitizations(of: &event, trace)
-        var line: EventLine?
-        return store(event, &line, sharesLine: false, in: route, isNew: false, group, trace)
+    /// The counts of the child of a `fork`.
+    private var inheritedLedger: Ledger {
+        var ledger = Ledger()
+        ledger.tracked = CurrentProcess.childLock.withLock { _ in leftEvents }
+        if ledger.tracked > 0 { ledger.dropped.add(ledger.tracked, .leftToParentProcess) }
+        return ledger
     }
 
-    @inline(__always)
-    private func process(_ event: inout Event, _ stage: Stage?, _ trace: TraceRecording?) -> Disposition {
-        if let trace { trace.process(stage, &event) } else { stage?.process(&event) ?? .keep }
-    }
+    // MARK: Encoding
 
-    /// Stores an event in a route, or in the group of its thread. Uses `line` if it isn't nil. Otherwise it encodes the event,
-    /// and sets `line` if `sharesLine` is true.
-    @inline(__always)
-    private func store(
-        _ event: borrowing Event, _ line: inout EventLine?, sharesLine: Bool, in route: RouteRuntime, isNew: Bool,
-        _ group: EventGroup?, _ trace: TraceRecording?
-    ) -> Bool {
-        trace?.willStore()
-        var failure: SluiceError?
-        do throws(SluiceError) {
-            let encoded = if let line { line } else { try encode(event) }
-            if sharesLine { line = encoded }
-            if let group, group.take(encoded, for: route, isNew: isNew) { return true }
-            failure = route.append(encoded, isNew: isNew)
-        } catch {
-            route.refused(error, isNew: isNew)
-            failure = error
-        }
-        trace?.didStore(in: route, failure)
-        return failure == nil
-    }
-
-    private func encode(_ event: borrowing Event) throws(SluiceError) -> EventLine {
+    func encode(_ event: borrowing Event) throws(SluiceError) -> EventLine {
         let line = try spareBuffer.withLockIfFree { buffer throws(SluiceError) in
             try EventLine(event, limit: maximumEventBytes, reusing: &buffer)
         }
@@ -307,114 +203,49 @@ final class EventPath: Sendable {
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // A trace names the route that has stored the event.
-        guard onTrace == nil, state.withLock(\.group) == nil else { return try body() }
+        guard !isInherited, onTrace == nil, state.withLock(\.group) == nil else { return try body() }
         let (group, thread) = (EventGroup(), currentThread)
         state.withLock { $0.groups[thread] = group }
         defer {
-            state.withLock { $0.groups[thread] = nil }
-            group.store()
+            // If `body` has forked, the parent stores the group.
+            if !isInherited {
+                state.withLock { $0.groups[thread] = nil }
+                group.store()
+            }
         }
         return try body()
     }
 
     /// Runs `body`, whose events are stored one by one.
     func storingOneByOne<Value>(_ body: () -> Value) -> Value {
-        guard let group = state.withLock(\.group) else { return body() }
+        guard !isInherited, let group = state.withLock(\.group) else { return body() }
         return group.suspend(body)
     }
 
-    // MARK: Tracing
+    // MARK: Reporting
+
+    func report(_ kind: Diagnostic.Kind, _ message: String, route: String? = nil) {
+        onDiagnostic(Diagnostic(kind: kind, route: route, message: message))
+    }
 
     /// Returns nil without tracing, and for an event of the closure that gets the traces.
     @inline(__always)
-    private func beginTrace(_ event: Event, below index: Int? = nil) -> TraceRecording? {
-        onTrace == nil ? nil : makeTrace(event, below: index)
+    func beginTrace(_ event: borrowing Event, in route: String?, below plugin: @autoclosure () -> String? = nil)
+        -> TraceRecording?
+    {
+        onTrace == nil ? nil : makeTrace(copy event, in: route, below: plugin())
     }
 
     @inline(never)
-    private func makeTrace(_ event: Event, below index: Int?) -> TraceRecording? {
+    private func makeTrace(_ event: Event, in route: String?, below plugin: String?) -> TraceRecording? {
         guard TraceRecording.isAllowed else { return nil }
-        return TraceRecording(event, startsBelow: index.map { name(of: event, $0) }, environment.time)
+        let trace = TraceRecording(event, startsBelow: plugin, environment.time)
+        trace.enter(route, event)
+        return trace
     }
 
     @inline(__always)
-    private func report(_ trace: TraceRecording?) {
+    func report(_ trace: TraceRecording?) {
         if let trace, let onTrace { trace.report(to: onTrace) }
-    }
-
-    /// The type of a stage of the chain that `event` passes.
-    private func name(of event: Event, _ index: Int) -> String {
-        lines.first { $0.chain == event.chain && $0.index == index }.map { "\(type(of: $0.processor))" } ?? ""
-    }
-
-    // MARK: Counting
-
-    /// - Returns: false, because the event is not stored.
-    private func drop(_ reason: DropReason, _ trace: TraceRecording?) -> Bool {
-        trace?.end(.drop(reason))
-        let isFirst = state.withLock { state in
-            state.ledger.dropped.add(1, reason)
-            return state.ledger.dropped[reason] == 1
-        }
-        // Any other reason comes from a processor whose task is to drop events.
-        if isFirst, reason == .emptyName || reason == .shutDown {
-            report(.dropped, "events are dropped: \(reason.rawValue) (reported once)")
-        }
-        return false
-    }
-
-    /// - Returns: false, because the event is not stored.
-    private func drop(_ reason: DropReason, from route: RouteRuntime, _ trace: TraceRecording?) -> Bool {
-        trace?.end(.drop(reason))
-        route.count { $0.dropped.add(1, reason) }
-        return false
-    }
-
-    private func countSanitizations(of event: inout Event, _ trace: TraceRecording?) {
-        guard let causes = event.takeSanitizations() else { return }
-        trace?.sanitized(event, causes)
-        state.withLock { state in
-            for cause in causes { state.ledger.sanitized[cause, default: 0] += 1 }
-        }
-        if causes.contains(.unencodable) { reportEncodingError(of: event) }
-    }
-
-    /// Reports each error once.
-    private func reportEncodingError(of event: Event) {
-        let error = event.properties[encodingErrorName]?.string ?? "an unknown error"
-        let message = "\(event.name) was stored without its properties (reported once): \(error)"
-        let isNew = state.withLock { state in
-            state.encodingErrors.count < EventPath.maximumEncodingErrors
-                && state.encodingErrors.insert(message).inserted
-        }
-        if isNew { report(.encoding, message) }
-    }
-
-    /// The ledger without its routes.
-    var ledger: Ledger { state.withLock(\.ledger) }
-
-    func report(_ kind: Diagnostic.Kind, _ message: String) {
-        onDiagnostic(Diagnostic(kind: kind, route: "", message: message))
-    }
-
-    // MARK: Signals and the end
-
-    /// Gives a signal to all processors, in two passes. On entering, first every processor updates its state, then they
-    /// track their events. On leaving, they first track their events, from the last line to the first, and then every
-    /// processor updates its state.
-    func receive(_ signal: Signal) {
-        storingOneByOne {
-            if signal.isLeaving {
-                for line in lines.reversed() { line.processor.emit(for: signal) }
-                for line in lines { line.processor.update(for: signal) }
-            } else {
-                for line in lines { line.processor.update(for: signal) }
-                for line in lines { line.processor.emit(for: signal) }
-            }
-        }
-    }
-
-    func close() {
-        state.withLock { $0.isOpen = false }
     }
 }

@@ -2,7 +2,13 @@ extension EventTrace: CustomStringConvertible {
     /// A table with a line for each stage and each route, and further lines for a stage with several changes.
     ///
     /// Names and values are shortened to 40 characters, and at most five changes of a stage are shown. Use ``stages``
-    /// for everything.
+    /// for everything:
+    ///
+    /// ```swift
+    /// func changes(in trace: EventTrace) -> [String] {
+    ///     trace.stages.flatMap(\.changes).map(\.description)
+    /// }
+    /// ```
     public var description: String {
         let origin = startsBelow.map { ", below \($0)" } ?? ""
         let title = "\(Change.shortened(event.name)) \(event.id)\(origin): \(result)"
@@ -36,7 +42,7 @@ extension EventTrace: CustomStringConvertible {
 
 extension Disposition {
     fileprivate func text(kept: String) -> String {
-        switch self {
+        switch kind {
         case .keep: kept
         case .drop(let reason): "dropped (\(reason.rawValue))"
         case .hold: "held"
@@ -90,7 +96,7 @@ extension EventTrace.Change: CustomStringConvertible {
         }
     }
 
-    /// Returns the text as JSON, so that one with line breaks stays in its line of the table.
+    /// Returns the text as JSON. A text with line breaks then stays in its line of the table.
     private static func quoted(_ text: String) -> String { PropertyValue.string(text).description }
 
     fileprivate static func shortened(_ text: String, isQuoted: Bool = false) -> String {

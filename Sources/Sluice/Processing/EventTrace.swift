@@ -10,10 +10,17 @@
 /// }
 /// ```
 ///
-/// A trace contains the event's values, including those that a stage removes or redacts. Use it for development and
-/// tests. Don't write traces to a log that other people read.
+/// A trace contains the event's values, also values that a stage removes or redacts. Use it for development and tests.
+/// Don't write traces to a log that other people read.
 ///
 /// A trace ends at the stores. ``Pipeline/ledger`` and the dead letters show the delivery.
+///
+/// The closure is called on the thread that tracks the event, without a lock and before `track` returns. Several
+/// threads can call it at the same time. An inserted event is reported before the event that the stage processes.
+///
+/// You can track events from the closure, itself or in a `Task` that it starts. They pass all stages, but no pipeline
+/// traces them. Don't track from it in other ways, such as a detached task or a queue: each trace would cause another
+/// one without end.
 public struct EventTrace: Sendable {
     /// The event as the first stage received it.
     public let event: Event
@@ -22,8 +29,14 @@ public struct EventTrace: Sendable {
     ///
     /// A forwarded or dropped event has the id of an earlier trace, in which that plugin held it.
     public let startsBelow: String?
-    /// The stages that the event passed, in order: those that all routes share, then those of each route. Empty if the
-    /// pipeline was shut down.
+    /// The stages that the event passed, in order: first the stages that all routes share, then the stages of each
+    /// route. Empty if the pipeline was shut down.
+    ///
+    /// ```swift
+    /// func slowStages(in trace: EventTrace) -> [String] {
+    ///     trace.stages.filter { $0.duration > .milliseconds(1) }.map(\.name)
+    /// }
+    /// ```
     ///
     /// If the core has sanitized the event, the list contains a stage named `sanitization`.
     public internal(set) var stages: [Stage] = []
@@ -79,6 +92,12 @@ public struct EventTrace: Sendable {
     }
 
     /// The result of a route for an event.
+    ///
+    /// ```swift
+    /// func failures(in trace: EventTrace) -> [String] {
+    ///     trace.routes.compactMap { route in route.error.map { "\(route.name): \($0)" } }
+    /// }
+    /// ```
     public struct RouteResult: Sendable {
         /// The name of the route.
         public let name: String
@@ -129,7 +148,7 @@ extension EventTrace.Change {
 }
 
 extension Event {
-    /// The sanitizations of the properties, and those that plugins have reported.
+    /// The sanitizations of the properties, and the sanitizations that plugins have reported.
     fileprivate var visibleSanitizations: [Sanitization] {
         let own = properties.sanitizations
         return own + reportedSanitizations.filter { !own.contains($0) }

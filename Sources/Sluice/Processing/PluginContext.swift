@@ -1,5 +1,4 @@
-/// A plugin's connection to the pipelines that it is part of: to make events, to read the clocks, and to report
-/// failures.
+/// A plugin's connection to its place in a pipeline: to make events, to read the clocks, and to report failures.
 ///
 /// Declare one as a property of your processor. The pipeline connects it when it is built:
 ///
@@ -15,50 +14,58 @@
 /// }
 /// ```
 ///
-/// One context serves all pipelines that the plugin is part of. It doesn't keep them alive. Don't call it with a lock
-/// held that `process` takes: events come back through your plugin.
+/// A plugin stands at one place: in the processors that all routes share, or in one route. Its events never leave that
+/// chain. The context doesn't keep the pipeline alive. Don't call it with a lock held that `process` takes: events come
+/// back through your plugin.
 public final class PluginContext: Sendable {
-    /// A position of the plugin in a pipeline.
-    private struct Place {
-        weak var path: EventPath?
-        let chain: UInt32
+    /// The position of the plugin.
+    private final class Place: Sendable {
+        // nonisolated(unsafe): a weak reference is safe to read from any thread, and this one is never replaced.
+        nonisolated(unsafe) weak private(set) var chain: Chain?
         let index: Int
-    }
+        let plugin: String
+        let environment: PipelineEnvironment
 
-    private struct State {
-        var places: [Place] = []
-        var plugin = ""
-        var environment = PipelineEnvironment()
-        /// Messages from before there was a pipeline.
-        var unreported: [String] = []
+        init(_ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment) {
+            self.chain = chain
+            self.index = index
+            self.plugin = plugin
+            self.environment = environment
+        }
     }
 
     private static let maximumUnreported = 10
 
-    private let state = Locked(State())
+    private let place = Published(Place(nil, 0, "", PipelineEnvironment()))
+    /// Messages from before there was a pipeline; nil when there is one.
+    private let unreported = Locked<[String]?>([])
 
     /// Creates a context that is not connected to a pipeline yet.
+    ///
+    /// ```swift
+    /// let context = PluginContext()
+    /// ```
     public init() {}
 
-    func bind(to path: EventPath, _ chain: UInt32, _ index: Int, named plugin: String) {
-        let unreported = state.withLock { state in
-            if state.plugin.isEmpty {
-                state.plugin = plugin
-                state.environment = path.environment
-            }
-            state.places.removeAll { $0.path == nil }
-            state.places.append(Place(path: path, chain: chain, index: index))
-            defer { state.unreported = [] }
-            return state.unreported
+    func bind(to chain: Chain, _ index: Int, named plugin: String) {
+        place.replace(with: Place(chain, index, plugin, chain.environment))
+        let messages = unreported.withLock { unreported in
+            defer { unreported = nil }
+            return unreported ?? []
         }
-        for message in unreported { path.report(.plugin, "\(plugin): \(message)") }
+        for message in messages { chain.report("\(plugin): \(message)") }
     }
 
     // MARK: Events
 
-    /// Tracks an event as a host would: it passes all processors, in every pipeline that the plugin is part of.
+    /// Tracks an event that passes all processors of the plugin's chain. That is either the chain that all routes
+    /// share, and then all routes, or the chain of the plugin's route.
     ///
-    /// Don't call this from ``Processor/process(_:)``: the new event passes that processor again and would recurse. Use
+    /// ```swift
+    /// let isStored = context.track("Refreshed", ["count": 3])
+    /// ```
+    ///
+    /// Don't call this from ``Processor/process(_:)``: the new event passes that processor too and would recurse. Use
     /// ``insert(_:_:priority:before:configure:)-(_,Properties,_,_,_)`` there.
     ///
     /// - Parameters:
@@ -66,36 +73,27 @@ public final class PluginContext: Sendable {
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
     ///   - configure: Changes the event before the first processor sees it.
-    /// - Returns: Whether at least one route has stored the event.
+    /// - Returns: Whether at least one route has stored the event. False without a pipeline.
     @discardableResult
     public func track(
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        track(name, properties, priority: priority, exceptWhere: nil, configure: configure)
-    }
-
-    /// Tracks an event in every pipeline except that of `event`.
-    @discardableResult
-    package func track(
-        _ name: String, _ properties: Properties, priority: Event.Priority = .normal, exceptWhere event: Event?,
-        configure: (inout Event) -> Void = { _ in }
-    ) -> Bool {
-        let excluded = event.flatMap { place(of: $0)?.path }
-        var isStored = false
-        for path in paths where path !== excluded {
-            let isStoredThere = path.storingOneByOne {
-                path.track(name, properties, priority, id: nil, configure).isStored
-            }
-            if isStoredThere { isStored = true }
-        }
-        return isStored
+        // mutant: enter-another-chain
+        atPlace { chain, _ in chain.track(name, properties, priority, id: nil, configure).isStored }
     }
 
     /// Inserts a new event before the one that your processor is processing.
     ///
-    /// The new event has its own id and the current time. It passes the stages below your processor, in the pipeline
-    /// or route that `event` is passing, and nothing above. It gets the user's ids from `event`.
+    /// The new event has its own id, the current time and the user's ids of `event`. It passes the stages below your
+    /// processor, and nothing above.
+    ///
+    /// ```swift
+    /// func process(_ event: inout Event) -> Disposition {
+    ///     if event.name == "Open" { context.insert("SessionStart", before: event) }
+    ///     return .keep
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -109,33 +107,51 @@ public final class PluginContext: Sendable {
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal, before event: Event,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        guard let (path, index) = place(of: event) else { return false }
-        return path.storingOneByOne {
-            path.insert(name, properties, priority, before: event, below: index, configure)
-        }
+        atPlace { chain, index in chain.insert(name, properties, priority, before: event, below: index, configure) }
     }
 
-    /// Lets an event continue that your processor has held back with ``Disposition/hold``.
+    /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
     ///
-    /// It passes the stages below your processor, in the pipeline or route that it came from, with its own id and time.
-    /// Forward each held event once. You can do that from any thread, and from ``Processor/process(_:)`` too.
+    /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held. The page
+    /// "Writing a processor" has a whole example.
+    ///
+    /// - Parameter event: The event that ``Processor/process(_:)`` was given.
+    /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
+    public func hold(_ event: Event) -> Disposition { .hold }
+
+    /// Lets an event continue that your processor has held back with ``hold(_:)``.
+    ///
+    /// It passes the stages below your processor, with its own id and time. Forward each held event once. You can do
+    /// that from any thread, and from ``Processor/process(_:)`` too.
+    ///
+    /// ```swift
+    /// func release(_ held: [Event]) {
+    ///     for event in held { context.forward(event) }
+    /// }
+    /// ```
     ///
     /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
     @discardableResult
     public func forward(_ event: Event) -> Bool {
-        guard let (path, index) = place(of: event) else { return false }
-        return path.storingOneByOne { path.forward(event, below: index) }
+        atPlace { chain, index in chain.forward(event, below: index) }
     }
 
-    /// Ends an event that your processor has held back with ``Disposition/hold``.
+    /// Ends an event that your processor has held back with ``hold(_:)``.
+    ///
+    /// ```swift
+    /// func discard(_ held: [Event]) {
+    ///     for event in held { context.drop(event, because: DropReason(rawValue: "optedOut")) }
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - event: The held event.
     ///   - reason: The reason that the ledger counts.
-    public func drop(_ event: Event, _ reason: DropReason) {
-        guard let (path, index) = place(of: event) else { return }
-        path.drop(event, reason, by: index)
+    public func drop(_ event: Event, because reason: DropReason) {
+        let place = place.value
+        guard let chain = place.chain else { return }
+        chain.drop(event, reason, by: place.index)
     }
 
     // MARK: Surroundings
@@ -145,58 +161,40 @@ public final class PluginContext: Sendable {
     ///
     /// You can report before there is a pipeline: the first ten messages are kept for it.
     ///
+    /// ```swift
+    /// context.report("the cache can't be written: free some space on the disk")
+    /// ```
+    ///
     /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
-        let (paths, plugin) = state.withLock { state in
-            if state.plugin.isEmpty, state.unreported.count < PluginContext.maximumUnreported {
-                state.unreported.append(message)
-            }
-            return (state.places.compactMap(\.path), state.plugin)
+        let mustWait = unreported.withLock { unreported in
+            guard let count = unreported?.count else { return false }
+            if count < PluginContext.maximumUnreported { unreported?.append(message) }
+            return true
         }
-        for path in unique(paths) { path.report(.plugin, "\(plugin): \(message)") }
+        if mustWait { return }
+        let place = place.value
+        place.chain?.report("\(place.plugin): \(message)")
     }
 
-    /// The clocks of the first pipeline that the plugin became part of; before that, the system's.
-    public var time: any TimeSource { state.withLock { $0.environment.time } }
+    /// The clocks of the plugin's pipeline; the system's before it is built.
+    ///
+    /// ```swift
+    /// let begin = context.time.continuousTime()
+    /// ```
+    public var time: any TimeSource { place.value.environment.time }
 
     /// The source of random numbers of that pipeline: 64 uniformly distributed bits a call.
-    public var random: @Sendable () -> UInt64 { state.withLock { $0.environment.random } }
+    public var random: @Sendable () -> UInt64 { place.value.environment.random }
 
     /// Creates the id of an event that the plugin tracks later.
-    package func newEventID(at time: Timestamp) -> EventID {
-        var ids = EventIDGenerator()
-        return ids.next(at: time, random: random)
-    }
+    package func newEventID(at time: Timestamp) -> EventID { .timed(time, random) }
 
-    // MARK: Places
-
-    private var paths: [EventPath] {
-        unique(state.withLock { $0.places.compactMap(\.path) })
-    }
-
-    /// A plugin can stand in several routes of one pipeline.
-    private func unique(_ paths: [EventPath]) -> [EventPath] {
-        guard paths.count > 1 else { return paths }
-        return paths.enumerated().filter { index, path in !paths[..<index].contains { $0 === path } }.map(\.element)
-    }
-
-    private func place(of event: Event) -> (path: EventPath, index: Int)? {
-        state.withLock { state in
-            guard let place = state.places.first(where: { $0.chain == event.chain }) else { return nil }
-            return place.path.map { ($0, place.index) }
-        }
-    }
-}
-
-extension SluiceError {
-    /// An error that a plugin has thrown while a pipeline is built, with the name of its type.
-    init(_ error: any Error, from plugin: Any) {
-        let name = "\(type(of: plugin))"
-        if let error = error as? SluiceError {
-            self.init(error.code, "\(name): \(error.message)", cause: error.cause)
-        } else {
-            self.init(.invalidPipeline, "\(name) cannot be used: \(error)", cause: error)
-        }
+    /// Runs `body` with the plugin's place. Its events are stored one by one.
+    private func atPlace(_ body: (Chain, _ index: Int) -> Bool) -> Bool {
+        let place = place.value
+        guard let chain = place.chain else { return false }
+        return chain.storingOneByOne { body(chain, place.index) }
     }
 }
 

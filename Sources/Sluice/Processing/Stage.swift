@@ -18,10 +18,9 @@ final class Stage: Sendable {
     }
 
     func process(_ event: inout Event) -> Disposition {
-        switch processor.process(&event) {
-        case .keep: next?.process(&event) ?? .keep
-        case let end: end
-        }
+        let disposition = processor.process(&event)
+        // In this form, `next` is not retained: 2 % of `track`.
+        return if case .keep = disposition.kind { next?.process(&event) ?? .keep } else { disposition }
     }
 
     /// Returns the stage below the one at an index; nil below the last one.

@@ -1,7 +1,7 @@
 /// Records the trace of one event. It belongs to one call, and isn't shared between threads.
 final class TraceRecording {
     /// True while a host's closure gets a trace. Events of that closure aren't traced, because each trace would cause
-    /// another one. This is a task-local value, so that it also applies to tasks that the closure starts.
+    /// another one. This is a task-local value: it also applies to tasks that the closure starts.
     @TaskLocal private static var isReporting = false
 
     /// Whether an event that enters now must be traced.
@@ -69,8 +69,8 @@ final class TraceRecording {
     // MARK: Ends
 
     /// Records the stages of a route from now on. The event starts there as the shared stages have left it.
-    func enter(_ route: RouteRuntime, _ event: Event) {
-        self.route = route.name
+    func enter(_ route: String?, _ event: Event) {
+        self.route = route
         last = event
     }
 
@@ -87,9 +87,9 @@ final class TraceRecording {
     func willStore() { storeStart = time.suspendingTime() }
 
     /// Records the result of encoding and storing the event: nil, or the error.
-    func didStore(in route: RouteRuntime, _ error: SluiceError?) {
+    func didStore(in route: String, _ error: SluiceError?) {
         let duration = time.suspendingTime() - storeStart
         let disposition = error.map { Disposition.drop(DropReason($0)) } ?? .keep
-        trace.routes.append(.init(name: route.name, disposition: disposition, error: error, duration: duration))
+        trace.routes.append(.init(name: route, disposition: disposition, error: error, duration: duration))
     }
 }

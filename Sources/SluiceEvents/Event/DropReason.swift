@@ -1,7 +1,7 @@
 /// Why an event was not stored or did not stay stored. The ledger counts the events of each reason.
 ///
 /// Plugins add reasons of their own: `extension DropReason { static let tooBoring = DropReason(rawValue: "tooBoring") }`.
-public struct DropReason: RawRepresentable, Sendable, Hashable {
+public struct DropReason: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     /// The name of the reason in the ledger.
     public let rawValue: String
 
@@ -9,6 +9,9 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
+
+    /// The name of the reason.
+    public var description: String { rawValue }
 
     /// The event has an empty name.
     public static let emptyName = DropReason(rawValue: "emptyName")
@@ -28,10 +31,10 @@ public struct DropReason: RawRepresentable, Sendable, Hashable {
     public static let expired = DropReason(rawValue: "expired")
     /// It was stored, and other bytes were read back.
     public static let corrupt = DropReason(rawValue: "corrupt")
-    /// It was stored, and deleted by `Pipeline.deleteAll()`.
+    /// It was stored, and deleted by `Pipeline.deleteWaitingEvents()`.
     public static let deleted = DropReason(rawValue: "deleted")
     /// It was stored, and its file was deleted by something else.
     public static let vanished = DropReason(rawValue: "vanished")
-    /// In the child of a `fork`: the parent tracked the event before, and delivers it.
+    /// In the child of a `fork`: the event was tracked with the parent's pipeline, or it waits in the parent's store.
     public static let leftToParentProcess = DropReason(rawValue: "leftToParentProcess")
 }

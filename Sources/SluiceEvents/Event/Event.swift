@@ -8,13 +8,11 @@ public struct Event: Sendable {
     public var time: Timestamp
     /// How urgent the event is.
     public var priority: Priority
-    // These three fill the padding behind the priority.
+    // These two fill the padding behind the priority.
     /// The core's sanitizations that the ledger has counted.
     private var counted: Sanitizations = []
     /// The length of the part of ``reportedSanitizations`` that the ledger has counted.
     private var countedReports: UInt8 = 0
-    /// The number of the chain of processors that the event passes; 0 before it has entered one.
-    package var chain: UInt32 = 0
     /// The user's id for the receiver: the login id, or the anonymous id before a login.
     public var distinctID: String?
     /// The id of a user who hasn't logged in.
@@ -55,8 +53,8 @@ extension Event {
         properties: Properties = [:]
     ) {
         self.init(
-            id: id, name: name, time: time, priority: priority, chain: 0, distinctID: distinctID,
-            anonymousID: anonymousID, loginID: loginID, properties: properties)
+            id: id, name: name, time: time, priority: priority, distinctID: distinctID, anonymousID: anonymousID,
+            loginID: loginID, properties: properties, reportedSanitizations: [])
     }
 }
 

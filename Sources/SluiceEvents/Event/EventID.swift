@@ -21,7 +21,26 @@ public struct EventID: Sendable, Hashable, Comparable {
         EventID(high: random() & ~0xF000 | 4 << 12, low: random() >> 2 | 0b10 << 62)
     }
 
-    /// Creates a version 7 UUID of a time, for ids of other things than events.
+    /// Creates a version 7 UUID of a time, with random bits of the operating system.
+    ///
+    /// The pipeline creates the ids of its events. Use this method for events that you track with an id of your own, or in
+    /// your own ``EventTracking``:
+    ///
+    /// ```swift
+    /// let time = Timestamp(milliseconds: 1_800_000_000_000)
+    /// let id = EventID.make(at: time)
+    /// pipeline.track("Purchase", ["sku": "A-7"], id: id) { $0.time = time }
+    /// ```
+    ///
+    /// Ids of one millisecond are in no particular order.
+    ///
+    /// - Parameter time: The time of the event, in milliseconds since 1970.
+    /// - Returns: A new id. You can call this method from any thread.
+    public static func make(at time: Timestamp) -> EventID {
+        timed(time) { .random(in: .min ... .max) }
+    }
+
+    /// Creates a version 7 UUID of a time.
     package static func timed(_ time: Timestamp, _ random: () -> UInt64) -> EventID {
         let millisecond = UInt64(min(max(time.milliseconds, 0), 1 << 48 - 1))
         return EventID(high: millisecond << 16 | 7 << 12 | random() & 0xFFF, low: 0b10 << 62 | random() >> 2)
@@ -93,6 +112,7 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
 
 /// Returns the eight digits of a number in lower case, the first in the highest byte.
 package func hexadecimalDigits(_ value: UInt32) -> UInt64 {
+    // All digits together: one by one, they take 880 instructions more for an event (8 % of the row `track`).
     // Spread the half bytes, one to each byte.
     var digits = UInt64(value)
     digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF

@@ -68,13 +68,21 @@ public struct Properties: Sendable {
         self = literal.properties
     }
 
-    // Disfavored, because a literal would be a dictionary, which has no order and traps on a name given twice.
+    // The names are AnyHashable, to which Swift converts strings as the last resort. With String, a literal with variables
+    // would be a dictionary instead of a PropertyLiteral: it has no order, and ends the process on a name given twice.
     /// Creates a list from a dictionary, sorted by name, so that equal dictionaries result in equal JSON.
     ///
+    /// ```swift
+    /// let category = ["category": "music"]
+    /// let properties = Properties(category)
+    /// ```
+    ///
+    /// - Parameter dictionary: The values by their names. A name that isn't a string becomes its description.
     /// - Complexity: O(count × log count).
     @_disfavoredOverload
-    public init(_ dictionary: [String: PropertyValue]) {
-        self.init(dictionary.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    public init(_ dictionary: [AnyHashable: some PropertyConvertible]) {
+        let pairs = dictionary.map { ($0.key.base as? String ?? "\($0.key)", $0.value.propertyValue) }
+        self.init(pairs.sorted { $0.0 < $1.0 })
     }
 
     /// Creates a copy. This initializer makes `Properties([…])` a literal of properties, in the order of its names.
@@ -139,7 +147,7 @@ public struct Properties: Sendable {
         bounds.sanitizations = sanitizations
     }
 
-    /// Adds the properties of a literal with variables, as ``merge(_:)-(Properties)`` does.
+    /// Adds the properties of a literal with variables, as ``merge(_:)`` does.
     @_disfavoredOverload
     public mutating func merge(_ others: PropertyLiteral) {
         merge(others.properties)

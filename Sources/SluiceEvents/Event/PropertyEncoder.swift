@@ -29,11 +29,6 @@ extension Properties {
         self = encoder.node.value.object ?? [:]
     }
 
-    /// Creates properties from a dictionary of variables, sorted by name.
-    public init(converting dictionary: [String: some PropertyConvertible]) {
-        self.init(dictionary.mapValues(\.propertyValue))
-    }
-
     /// Creates properties from a dictionary of variables of several types, sorted by name.
     public init(converting dictionary: [String: any PropertyConvertible]) {
         self.init(dictionary.mapValues(\.propertyValue))

@@ -24,6 +24,8 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
         public static let inputOutput = Code(rawValue: "inputOutput")
         /// The bytes aren't a valid line of this package.
         public static let malformedLine = Code(rawValue: "malformedLine")
+        /// Stored state has a version that this program can't read.
+        public static let otherVersion = Code(rawValue: "otherVersion")
         /// The object was used after it had been shut down.
         public static let shutDown = Code(rawValue: "shutDown")
         /// A system library that this plugin needs isn't installed.
@@ -52,5 +54,17 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         let suffix = cause.map { " (\($0))" } ?? ""
         return "\(code.rawValue): \(message)\(suffix)"
+    }
+}
+
+extension SluiceError {
+    /// An error that a plugin has thrown while a pipeline was built, with the name of its type.
+    package init(_ error: any Error, from plugin: Any) {
+        let name = "\(type(of: plugin))"
+        if let error = error as? SluiceError {
+            self.init(error.code, "\(name): \(error.message)", cause: error.cause)
+        } else {
+            self.init(.invalidPipeline, "\(name) cannot be used: \(error)", cause: error)
+        }
     }
 }

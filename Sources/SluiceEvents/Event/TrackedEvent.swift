@@ -143,6 +143,30 @@ extension EventTracking {
         track(name, properties.properties, priority: priority, id: id, configure: configure)
     }
 
+    // AnyHashable for the same reason as in Properties.init.
+    /// Tracks an event with the values of a dictionary. See ``Pipeline/track(_:_:priority:id:configure:)``.
+    ///
+    /// ```swift
+    /// let properties = ["Category": "Music", "FileName": "favorite.avi"]
+    /// pipeline.track("Video clicked", properties)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - properties: The event's properties by their names. They are sorted by name.
+    ///   - priority: The event's priority.
+    ///   - id: The event's id; nil for a new one.
+    ///   - configure: Changes the event before the first processor sees it.
+    /// - Returns: The event's id.
+    @_disfavoredOverload
+    @discardableResult
+    public func track(
+        _ name: String, _ properties: [AnyHashable: some PropertyConvertible], priority: Event.Priority = .normal,
+        id: EventID? = nil, configure: (inout Event) -> Void = { _ in }
+    ) -> EventID {
+        track(name, Properties(properties), priority: priority, id: id, configure: configure)
+    }
+
     /// Tracks an event of a type of your own.
     ///
     /// This method never throws. If the event can't be encoded, it is tracked with the property `$encoding_error` instead

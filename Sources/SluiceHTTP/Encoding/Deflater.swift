@@ -1,11 +1,7 @@
 #if canImport(Compression)
     import Compression
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Android)
-    import Android
+#else
+    import SluiceLibC
 #endif
 
 /// Compresses bytes into a raw DEFLATE stream (RFC 1951). Equal bytes become equal streams.

@@ -33,17 +33,6 @@ extension Collection where Element == UInt8 {
         ~reduce(~0) { crc, byte in crcTable[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] ^ crc >> 8 }
     }
 
-    /// FNV-1a with 64 bits, which is the same in every process and on every machine.
-    var fnv1a: UInt64 {
-        // In contiguous memory, because unoptimized code takes 20 times as long for the elements of a generic
-        // collection.
-        withContiguousStorageIfAvailable { bytes in
-            var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-            for index in 0..<bytes.count { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01B3 }
-            return hash
-        } ?? Array(self).fnv1a
-    }
-
     /// Java's hash code of a string of these ASCII characters.
     var javaHashCode: Int32 {
         reduce(0) { hash, byte in hash &* 31 &+ Int32(byte) }

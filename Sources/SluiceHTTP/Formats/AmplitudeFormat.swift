@@ -34,13 +34,14 @@ struct AmplitudeFormat: WireFormat {
         case 200...299:
             return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
         case 400:
-            if isKeyInvalid(response) { return .all(.hold("Amplitude refuses the API key")) }
+            if isKeyInvalid(response) { return .all(.hold(reason: "Amplitude refuses the API key")) }
             let keys = [
                 "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
                 "silenced_events",
             ]
             guard let refused = indices(keys, in: response, below: count) else { break }
-            return .each((0..<count).map { refused.contains($0) ? .rejected("Amplitude refused the event") : rest })
+            return .each(
+                (0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
         case 429:
             switch throttling(of: batch, by: response) {
             case let all where all.allSatisfy({ $0 == .none }): break
@@ -71,7 +72,7 @@ struct AmplitudeFormat: WireFormat {
     private func throttling(of batch: Batch, by response: HTTPResponse) -> [Throttling] {
         let indices = indices(["throttled_events"], in: response, below: batch.events.count) ?? []
         let members = response.jsonObject ?? [:]
-        func names(_ key: String) -> Set<String> { Set(members[key]?.asObject?.map(\.name) ?? []) }
+        func names(_ key: String) -> Set<String> { Set(members[key]?.object?.map(\.name) ?? []) }
         let (users, devices) = (names("throttled_users"), names("throttled_devices"))
         let (dailyUsers, dailyDevices) = (names("exceeded_daily_quota_users"), names("exceeded_daily_quota_devices"))
         return batch.events.enumerated().map { index, line in
@@ -101,8 +102,8 @@ struct AmplitudeFormat: WireFormat {
 
     private func isKeyInvalid(_ response: HTTPResponse) -> Bool {
         let object = response.jsonObject ?? [:]
-        let isInvalid = object.string("error")?.hasPrefix("Invalid API key") == true
-        return isInvalid || object.string("missing_field") == "api_key"
+        let isInvalid = object["error"]?.string?.hasPrefix("Invalid API key") == true
+        return isInvalid || object["missing_field"]?.string == "api_key"
     }
 
     private func write(_ event: Event, to json: inout JSONWriter) {
@@ -118,12 +119,12 @@ struct AmplitudeFormat: WireFormat {
         json["device_id"] = event.deviceID
         json["time"] = .int(event.time.milliseconds)
         json["insert_id"] = event.id.description
-        json["session_id"] = properties.string("$session_id").flatMap { EventID($0)?.time }.map {
+        json["session_id"] = properties["$session_id"]?.string.flatMap { EventID($0)?.time }.map {
             .int($0.milliseconds)
         }
         for (name, property) in Self.topLevel { json[name] = properties[property] }
         json["os_name"] = properties["$os_name"] ?? properties["$os"]
-        json["language"] = properties.string("$locale").map { String($0.map { $0 == "_" ? "-" : $0 }) }
+        json["language"] = properties["$locale"]?.string.map { String($0.map { $0 == "_" ? "-" : $0 }) }
         if locatesUsers {
             json["ip"] = "$remote"
         } else {

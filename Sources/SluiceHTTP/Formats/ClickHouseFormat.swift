@@ -62,12 +62,12 @@ struct ClickHouseFormat: WireFormat {
         switch code {
         // A value can't be parsed, or has another type than its column. One bad row fails the whole insert.
         case 6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 128, 130, 131, 321, 349, 376, 407, 441, 467, 469, 691:
-            .split("ClickHouse could not read a row (code \(code))")
+            .split(reason: "ClickHouse could not read a row (code \(code))")
         // The table, columns, database, statement, settings or rights are wrong.
         case 16, 60, 62, 81, 115, 164, 192, 193, 194, 195, 291, 497, 516:
-            .hold("ClickHouse refuses every insert (code \(code)); check the table and the rights")
+            .hold(reason: "ClickHouse refuses every insert (code \(code)); check the table and the rights")
         // The same code means too many parts, which the server merges after some time.
-        case 252 where hasTooManyPartitions(response): .tooLarge
+        case 252 where hasTooManyPartitions(response): .tooLarge()
         // Overload, timeouts, memory, network, replicas, and unknown codes.
         default: .retry(after: response.retryAfter, reason: "ClickHouse could not insert (code \(code))")
         }

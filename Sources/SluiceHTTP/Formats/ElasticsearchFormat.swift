@@ -32,12 +32,12 @@ struct ElasticsearchFormat: WireFormat {
         guard response.status == 200 else {
             return .all((200...299).contains(response.status) ? .retry(after: nil) : response.verdict)
         }
-        guard let items = response.jsonObject?["items"]?.asArray, items.count == batch.events.count else {
+        guard let items = response.jsonObject?["items"]?.array, items.count == batch.events.count else {
             return .all(.retry(after: nil))
         }
         return .results(
             items.map { item in
-                guard let status = item.asObject?["create"]?.asObject?["status"]?.asInt else {
+                guard let status = item.object?["create"]?.object?["status"]?.asInt else {
                     return .retry(after: response.retryAfter)
                 }
                 if status == 409 { return .duplicate }

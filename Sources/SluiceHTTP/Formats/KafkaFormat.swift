@@ -32,26 +32,26 @@ struct KafkaFormat: WireFormat {
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
         let later = Verdict.retry(after: response.retryAfter)
         let count = batch.events.count
-        guard let offsets = response.jsonObject?["offsets"]?.asArray, !offsets.isEmpty, offsets.count <= count
+        guard let offsets = response.jsonObject?["offsets"]?.array, !offsets.isEmpty, offsets.count <= count
         else { return .all(later) }
         let results = offsets.map { Self.verdict(of: $0, later: later) }
         // Even a list as long as the batch can have one result for each partition, in another order.
-        let arePartitions = Set(offsets.compactMap { $0.asObject?["partition"]?.asInt }).count == results.count
+        let arePartitions = Set(offsets.compactMap { $0.object?["partition"]?.asInt }).count == results.count
         if results.count == count, count == 1 || !arePartitions { return .results(results) }
         guard arePartitions else { return .all(later) }
         if results.allSatisfy({ $0 == .accepted }) { return .all(.accepted) }
-        return .all(results.contains(Self.refusal) ? .split("Kafka refused a record") : later)
+        return .all(results.contains(Self.refusal) ? .split(reason: "Kafka refused a record") : later)
     }
 
-    private static let refusal = Verdict.rejected("Kafka refused the record")
+    private static let refusal = Verdict.rejected(reason: "Kafka refused the record")
 
     private static func verdict(of result: PropertyValue, later: Verdict) -> Verdict {
-        guard let result = result.asObject else { return later }
+        guard let result = result.object else { return later }
         switch result["error_code"] {
         case nil, .some(.null): return result["offset"]?.asInt == nil ? later : .accepted
         // Karapace uses this code for its own timeouts too.
         case .some(.int(1)):
-            let reason = result.string("error") ?? ""
+            let reason = result["error"]?.string ?? ""
             return reason.hasPrefix("timed out") || reason == "Publish message cancelled" ? later : refusal
         // Redpanda returns Kafka's codes: a record or a list of records is too large, or a record is invalid.
         case .some(.int(10)), .some(.int(18)), .some(.int(87)): return refusal

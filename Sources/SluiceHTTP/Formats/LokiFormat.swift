@@ -40,7 +40,7 @@ struct LokiFormat: WireFormat {
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         switch response.status {
         case 204: .all(.accepted)
-        case 260: .all(.hold("Loki's ingestion is blocked (HTTP 260)"))
+        case 260: .all(.hold(reason: "Loki's ingestion is blocked (HTTP 260)"))
         case 200...299: .all(.unrecognized("Loki"))
         default: .all(response.verdict)
         }

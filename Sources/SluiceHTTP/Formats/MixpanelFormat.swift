@@ -15,7 +15,7 @@ struct MixpanelFormat: WireFormat {
     var acceptsGzip: Bool { true }
 
     func endpoint(for line: EventLine) throws -> String {
-        guard token != nil, let name = try line.field("event")?.asString, Verb.eventNames.contains(name) else {
+        guard token != nil, let name = try line.field("event")?.string, Verb.eventNames.contains(name) else {
             return Self.events
         }
         return switch Verb(try line.event()) {
@@ -50,15 +50,15 @@ struct MixpanelFormat: WireFormat {
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         let object = response.jsonObject
-        let records = object?["failed_records"]?.asArray
+        let records = object?["failed_records"]?.array
         switch response.status {
         // `/engage` and `/groups` return a status of 1 or 0.
         case 200...299 where records?.isEmpty ?? true:
             if object?["code"] == 200 || [1, "OK"].contains(object?["status"]) { return .all(.accepted) }
-            return .all(object?["status"] == 0 ? .split("Mixpanel refused the profiles") : .retry(after: nil))
+            return .all(object?["status"] == 0 ? .split(reason: "Mixpanel refused the profiles") : .retry(after: nil))
         case 200...299, 400:
             let events = recordedEvents(of: batch)
-            let indices = records.map { $0.compactMap { $0.asObject?["index"] } } ?? []
+            let indices = records.map { $0.compactMap { $0.object?["index"] } } ?? []
             guard !indices.isEmpty, indices.count == records?.count,
                 indices.allSatisfy({ if case .int(0..<Int64(events.count)) = $0 { true } else { false } })
             else { return .all(response.status == 400 ? response.verdict : .retry(after: nil)) }
@@ -70,7 +70,9 @@ struct MixpanelFormat: WireFormat {
             let isAccepted = count == events.count - failedRecords.count
             let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
             return .each(
-                batch.events.indices.map { failed.contains($0) ? .rejected("Mixpanel refused the event") : rest })
+                batch.events.indices.map {
+                    failed.contains($0) ? .rejected(reason: "Mixpanel refused the event") : rest
+                })
         default: return .all(response.verdict)
         }
     }
@@ -191,7 +193,7 @@ struct MixpanelFormat: WireFormat {
 extension Properties {
     /// The first elements of all lists, then the second ones, and so on. There is at least one row.
     fileprivate var rows: [Properties] {
-        let lists = map { ($0.name, $0.value.asArray ?? [$0.value]) }
+        let lists = map { ($0.name, $0.value.array ?? [$0.value]) }
         let count = lists.map(\.1.count).max() ?? 0
         return (0..<Swift.max(1, count)).map { row in
             Properties(lists.compactMap { name, list in row < list.count ? (name, list[row]) : nil })

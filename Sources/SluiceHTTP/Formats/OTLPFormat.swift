@@ -54,7 +54,7 @@ struct OTLPFormat: WireFormat {
         let count = batch.events.count
         guard let number = rejected.asInt, (0...count).contains(number) else { return .all(.retry(after: nil)) }
         let reason = "the OTLP receiver rejected \(number) of \(count) records without saying which"
-        return .each((0..<count).map { $0 < count - number ? .accepted : .rejected(reason) })
+        return .each((0..<count).map { $0 < count - number ? .accepted : .rejected(reason: reason) })
     }
 
     private static func write(_ event: Event, to json: inout JSONWriter) {

@@ -35,8 +35,8 @@ struct PostHogFormat: WireFormat {
             return .all(.retry(after: nil))
         }
         // Other products, such as recordings, have quotas too.
-        if object["quota_limited"]?.asArray?.contains("events") == true {
-            return .all(.hold("PostHog drops events, since the project's quota is used up"))
+        if object["quota_limited"]?.array?.contains("events") == true {
+            return .all(.hold(reason: "PostHog drops events, since the project's quota is used up"))
         }
         return .all(.accepted)
     }

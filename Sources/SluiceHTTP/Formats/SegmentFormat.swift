@@ -95,8 +95,8 @@ private enum SegmentContext {
     static func write(_ event: Event, _ verb: Verb, to json: inout JSONWriter) {
         let properties = event.properties
         json.object("library") {
-            $0["name"] = properties.string("$lib") ?? LibraryVersion.name
-            $0["version"] = properties.string("$lib_version") ?? LibraryVersion.current
+            $0["name"] = properties["$lib"]?.string ?? LibraryVersion.name
+            $0["version"] = properties["$lib_version"]?.string ?? LibraryVersion.current
         }
         if case .group = verb {} else { json["groupId"] = event.groups.first?.value }
         object(
@@ -107,14 +107,14 @@ private enum SegmentContext {
             json.object("device") {
                 $0["manufacturer"] = properties["$manufacturer"]
                 $0["model"] = properties["$model"]
-                $0["type"] = properties.string("$os")?.lowercased()
+                $0["type"] = properties["$os"]?.string?.lowercased()
             }
         }
         object("os", ["name": "$os", "version": "$os_version"], of: properties, to: &json)
         object("screen", ["width": "$screen_width", "height": "$screen_height"], of: properties, to: &json)
         json["locale"] = properties["$locale"]
         json["timezone"] = properties["$timezone"]
-        let network = properties.string("$network_type")
+        let network = properties["$network_type"]?.string
         if network != nil || properties["$carrier"] != nil {
             json.object("network") {
                 $0["wifi"] = network.map { .bool($0 == "wifi") }

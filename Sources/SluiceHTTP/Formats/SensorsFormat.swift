@@ -37,8 +37,8 @@ struct SensorsFormat: WireFormat {
         json["login_id"] = event.loginID
         if let identities = record.identities { json.object("identities", identities) }
         json.object("lib") {
-            $0["$lib"] = event.properties.string("$lib") ?? LibraryVersion.name
-            $0["$lib_version"] = event.properties.string("$lib_version") ?? LibraryVersion.current
+            $0["$lib"] = event.properties["$lib"]?.string ?? LibraryVersion.name
+            $0["$lib_version"] = event.properties["$lib_version"]?.string ?? LibraryVersion.current
             $0["$lib_method"] = "code"
             $0["$app_version"] = event.properties["$app_version"]
         }

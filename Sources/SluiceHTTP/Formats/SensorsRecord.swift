@@ -13,7 +13,7 @@ struct SensorsRecord {
 
     init(_ event: Event) {
         properties = event.properties
-        if let bound = properties["$identities"]?.asObject {
+        if let bound = properties["$identities"]?.object {
             identities = bound
             properties["$identities"] = nil
         }
@@ -30,7 +30,7 @@ struct SensorsRecord {
         case .delete: become("profile_delete", [:])
         case .track:
             switch event.name {
-            case "$ItemSet": becomeItem("item_set", event, event.properties["$item"]?.asObject)
+            case "$ItemSet": becomeItem("item_set", event, event.properties["$item"]?.object)
             case "$ItemDelete": becomeItem("item_delete", event, [:])
             case "$BindID": becomeBinding("track_id_bind", beside: identities ?? [:])
             case "$UnbindID": becomeBinding("track_id_unbind", beside: [:])
@@ -60,7 +60,7 @@ struct SensorsRecord {
 
     /// Moves the id to the `identities`, beside the given ones.
     private mutating func becomeBinding(_ type: String, beside others: Properties) {
-        guard let kind = properties.string("$id_kind"), let id = properties["$id_value"] else { return }
+        guard let kind = properties["$id_kind"]?.string, let id = properties["$id_value"] else { return }
         self.type = type
         properties["$id_kind"] = nil
         properties["$id_value"] = nil
@@ -69,7 +69,7 @@ struct SensorsRecord {
     }
 
     private mutating func becomeItem(_ type: String, _ event: Event, _ properties: Properties?) {
-        guard let kind = event.properties.string("$item_type"), let id = event.properties.string("$item_id"),
+        guard let kind = event.properties["$item_type"]?.string, let id = event.properties["$item_id"]?.string,
             let properties
         else { return }
         become(type, properties)
@@ -113,5 +113,5 @@ extension PropertyValue {
 }
 
 extension Property {
-    fileprivate var ownMembers: Properties? { name.hasPrefix("$") ? value.asObject : nil }
+    fileprivate var ownMembers: Properties? { name.hasPrefix("$") ? value.object : nil }
 }

@@ -41,19 +41,19 @@ enum Verb: Equatable {
     private static func read(_ event: Event) -> Verb? {
         let properties = event.properties
         switch event.name {
-        case "$SignUp": return properties["$original_id"]?.asString.map { .signUp(anonymousID: $0) }
-        case "$Alias": return properties["$alias"]?.asString.map { .alias($0) }
+        case "$SignUp": return properties["$original_id"]?.string.map { .signUp(anonymousID: $0) }
+        case "$Alias": return properties["$alias"]?.string.map { .alias($0) }
         case "$GroupIdentify":
-            guard let type = properties["$group_type"]?.asString, let id = properties["$group_key"]?.asString else {
+            guard let type = properties["$group_type"]?.string, let id = properties["$group_key"]?.string else {
                 return nil
             }
-            return .group(type: type, id: id, properties["$group_set"]?.asObject ?? [:])
-        case "$AppViewScreen": return properties["$screen_name"]?.asString.map { .screen($0) }
-        case "$ProfileSet": return properties["$set"]?.asObject.map { .set($0) }
-        case "$ProfileSetOnce": return properties["$set_once"]?.asObject.map { .setOnce($0) }
-        case "$ProfileIncrement": return properties["$increment"]?.asObject.map { .increment($0) }
-        case "$ProfileAppend": return properties["$append"]?.asObject.map { .append($0) }
-        case "$ProfileUnset": return properties["$unset"]?.asArray.map { .unset($0.compactMap(\.asString)) }
+            return .group(type: type, id: id, properties["$group_set"]?.object ?? [:])
+        case "$AppViewScreen": return properties["$screen_name"]?.string.map { .screen($0) }
+        case "$ProfileSet": return properties["$set"]?.object.map { .set($0) }
+        case "$ProfileSetOnce": return properties["$set_once"]?.object.map { .setOnce($0) }
+        case "$ProfileIncrement": return properties["$increment"]?.object.map { .increment($0) }
+        case "$ProfileAppend": return properties["$append"]?.object.map { .append($0) }
+        case "$ProfileUnset": return properties["$unset"]?.array.map { .unset($0.compactMap(\.string)) }
         case "$ProfileDelete": return .delete
         default: return nil
         }
@@ -72,7 +72,7 @@ extension Event {
     var anyDistinctID: String { distinctID ?? loginID ?? anonymousID ?? id.description }
 
     /// The person's groups: their ids by their types.
-    var groups: Properties { properties["$groups"]?.asObject ?? [:] }
+    var groups: Properties { properties["$groups"]?.object ?? [:] }
 
     /// The properties that have no field of their own in the record.
     func properties(without names: Set<String>) -> Properties {
@@ -87,9 +87,4 @@ extension Event {
         properties.removeAll { $0.name.hasPrefix("$") }
         return properties
     }
-}
-
-extension Properties {
-    /// The text of a property, or nil if it isn't a string.
-    func string(_ name: String) -> String? { self[name]?.asString }
 }

@@ -22,7 +22,7 @@ extension HTTPResponse {
     }
 
     /// The body as a JSON object, or nil if it is anything else.
-    public var jsonObject: Properties? { json?.asObject }
+    public var jsonObject: Properties? { json?.object }
 
     /// The concatenated JSON objects of a streamed body, up to the first bytes that aren't an object.
     var jsonObjects: [Properties] {
@@ -64,21 +64,6 @@ extension HTTPResponse {
 }
 
 extension PropertyValue {
-    var asObject: Properties? {
-        guard case .object(let object) = self else { return nil }
-        return object
-    }
-
-    var asString: String? {
-        guard case .string(let string) = self else { return nil }
-        return string
-    }
-
-    var asArray: PropertyArray? {
-        guard case .array(let array) = self else { return nil }
-        return array
-    }
-
     /// An integer, or a string that contains one. Some protocols write integers as strings, because JSON's numbers can
     /// lose digits.
     var asInt: Int? {

@@ -19,13 +19,14 @@ extension HTTPResponse {
     public var verdict: Verdict {
         switch status {
         case 200...299: .accepted
-        case 300...399: .hold("the server redirects (HTTP \(status)); check the URL")
-        case 400, 422: .split("the server refused the events (HTTP \(status))")
+        case 300...399: .hold(reason: "the server redirects (HTTP \(status)); check the URL")
+        case 400, 422: .split(reason: "the server refused the events (HTTP \(status))")
         case 408, 425, 429, 500...599: .retry(after: retryAfter)
-        case 413: .tooLarge
-        case 401, 403, 407: .hold("the server refused the credentials (HTTP \(status)); check them")
-        case 404, 410: .hold("the server doesn't know the URL (HTTP \(status)); check it")
-        case 400...499: .hold("the server doesn't accept such requests (HTTP \(status)); check the URL and the format")
+        case 413: .tooLarge()
+        case 401, 403, 407: .hold(reason: "the server refused the credentials (HTTP \(status)); check them")
+        case 404, 410: .hold(reason: "the server doesn't know the URL (HTTP \(status)); check it")
+        case 400...499:
+            .hold(reason: "the server doesn't accept such requests (HTTP \(status)); check the URL and the format")
         default: .retry(after: nil)
         }
     }
@@ -73,22 +74,22 @@ extension HTTPResponse {
 extension Verdict {
     /// The verdict for a 2xx that the backend can't have written, such as the page of a captive portal.
     static func unrecognized(_ backend: StaticString) -> Verdict {
-        .hold("the response isn't from \(backend); check the URL and proxies")
+        .hold(reason: "the response isn't from \(backend); check the URL and proxies")
     }
 
     /// Creates the verdict for an event's own status, a number as in HTTP.
     init(status: Int, of backend: StaticString, retryAfter: Duration?) {
         switch status {
         case 200...299: self = .accepted
-        case 401, 403, 404, 407, 410: self = .hold("\(backend) accepts no events (status \(status))")
+        case 401, 403, 404, 407, 410: self = .hold(reason: "\(backend) accepts no events (status \(status))")
         case 408, 425, 429: self = .retry(after: retryAfter)
-        case 400...499: self = .rejected("\(backend) refused the event (status \(status))")
+        case 400...499: self = .rejected(reason: "\(backend) refused the event (status \(status))")
         default: self = .retry(after: retryAfter)
         }
     }
 
     fileprivate func explained(by response: HTTPResponse) -> Verdict {
-        guard case .retry(let after, "") = self else { return self }
+        guard case .retry(let after) = kind, reason.isEmpty else { return self }
         return .retry(after: after, reason: response.retryReason)
     }
 }
@@ -97,18 +98,18 @@ extension Verdicts {
     /// Returns verdicts on single events. Missing rights or a missing index usually concern every event. Beside an
     /// acceptance, they concern one event, which is then rejected.
     static func results(_ verdicts: [Verdict]) -> Verdicts {
-        guard verdicts.contains(where: { $0 == .accepted || $0 == .duplicate }) else { return .each(verdicts) }
+        guard verdicts.contains(where: \.isAccepted) else { return .each(verdicts) }
         return .each(
             verdicts.map { verdict in
-                if case .hold(let reason) = verdict { .rejected(reason) } else { verdict }
+                verdict.kind == .hold ? .rejected(reason: verdict.reason) : verdict
             })
     }
 
-    /// Adds the response's status as the reason of retries without one.
+    /// Adds the response's status, also as the reason of retries without one.
     func explained(by response: HTTPResponse) -> Verdicts {
-        switch self {
-        case .all(let verdict): .all(verdict.explained(by: response))
-        case .each(let verdicts): .each(verdicts.map { $0.explained(by: response) })
+        switch kind {
+        case .all(let verdict): .all(verdict.explained(by: response), status: response.status)
+        case .each(let verdicts): .each(verdicts.map { $0.explained(by: response) }, status: response.status)
         }
     }
 }

@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+import SluiceLibC
 
 /// An error of the operating system: an `errno`.
 package struct FileError: Error, Sendable, Hashable {
@@ -35,7 +27,7 @@ package struct FileError: Error, Sendable, Hashable {
     package static let invalidArgument = FileError(EINVAL)
     package static let notSupported = FileError(ENOTSUP)
 
-    /// Whether the process or the system lacks something that it may have again soon: the error says nothing about the file.
+    /// Whether the process or the system lacks something that it may soon have: the error says nothing about the file.
     package var isPassing: Bool { [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(self) }
 }
 

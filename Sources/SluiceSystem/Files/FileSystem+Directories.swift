@@ -1,5 +1,5 @@
 extension FileSystem {
-    /// Makes a directory and those above it that are missing, each with permissions 0700.
+    /// Makes a directory and its missing parents, each with permissions 0700.
     package func makeDirectories(_ path: String) throws(FileError) {
         do throws(FileError) {
             try makeDirectoryIfMissing(path)
@@ -107,8 +107,8 @@ package enum FilePath {
         return nil
     }
 
-    /// The path without slashes at the end, which would follow a symbolic link, and absolute, so that the working
-    /// directory can change.
+    /// The absolute path without slashes at the end, which would follow a symbolic link. It stays valid if the working
+    /// directory changes.
     package static func normalized(_ path: String, in fileSystem: some FileSystem) throws(FileError) -> String {
         guard flaw(of: path) == nil else { throw .invalidArgument }
         var path = path

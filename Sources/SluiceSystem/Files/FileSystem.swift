@@ -22,12 +22,12 @@ package protocol FileSystem: Sendable {
 
     /// Truncates a file.
     ///
-    /// - Throws: ``FileError/badDescriptor`` if someone else has closed it.
+    /// - Throws: ``FileError/badDescriptor`` if other code has closed it.
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError)
 
     /// The status of an open file.
     ///
-    /// - Throws: ``FileError/badDescriptor`` if someone else has closed it.
+    /// - Throws: ``FileError/badDescriptor`` if other code has closed it.
     func status(of file: FileDescriptor) throws(FileError) -> FileStatus
 
     /// The status of a path; for a symbolic link, of the link itself.

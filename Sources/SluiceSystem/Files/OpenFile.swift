@@ -1,6 +1,7 @@
 /// An open file that is closed with its last reference.
 ///
-/// So no thread can close a descriptor that another one uses, and its number can't be reused for another file meanwhile.
+/// So no thread can close a descriptor that another one uses, and its number can't be reused for another file while you
+/// hold a reference.
 package final class OpenFile: Sendable {
     package let descriptor: FileDescriptor
     private let fileSystem: any FileSystem
@@ -79,8 +80,8 @@ package final class OpenFile: Sendable {
         return true
     }
 
-    /// Locks the file if its file system can do that. Returns false if another opening holds the lock, or if someone has
-    /// removed the file.
+    /// Locks the file if its file system can do that. Returns false if another opening holds the lock, or if the file
+    /// was removed.
     package func tryLock() -> Bool {
         do throws(FileError) {
             guard try lock() else { return false }

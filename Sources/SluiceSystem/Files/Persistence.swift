@@ -8,9 +8,19 @@
 /// You can pass one value to several plugins: each keeps an item of its own there. Several processes can share the
 /// directory of an `Identity`. They must not share a place of other plugins, because each sees only its own changes.
 ///
-/// All plugins treat errors alike. Damaged state is kept aside, under its own name with `.corrupt` at the end, and
-/// reported to the diagnostics; the plugin then continues as on a first launch, or with the safe choice where its
-/// documentation says so. State that can't be read is never overwritten.
+/// ## State that can't be used
+///
+/// All plugins follow the same rules. A ``PersistedState`` implements them for plugins of your own.
+///
+/// | the stored state | the plugin |
+/// |---|---|
+/// | is missing | begins as at a first launch |
+/// | is damaged | keeps it aside, under its own name with `.corrupt` at the end, reports that to the diagnostics, and begins as at a first launch, or with the safe choice that its documentation names |
+/// | can't be read now | throws while the pipeline is built, and never overwrites it. Build the pipeline later, for example after the first unlock of a device |
+/// | has a version that the program can't read | the same, with ``SluiceError/Code/otherVersion`` |
+///
+/// Until it can be read, a plugin keeps changes in memory, and combines them with the stored state afterwards. If a write
+/// fails, the plugin reports that or its method throws, and the next write includes the change.
 public struct Persistence: Sendable {
     package enum Place: Sendable {
         case directory(String)
@@ -34,7 +44,11 @@ public struct Persistence: Sendable {
     /// The first place counts. The others are read if it is lost or damaged.
     package let places: [Place]
 
-    /// Keeps nothing: the next launch starts from the beginning.
+    /// Keeps nothing: the next launch starts from the beginning. Use it in tests:
+    ///
+    /// ```swift
+    /// let identity = Identity(persistedIn: .memory)
+    /// ```
     public static let memory = Persistence(places: [])
 
     /// Keeps each plugin's state in a small file in a directory, such as `identity.json`.
@@ -46,6 +60,10 @@ public struct Persistence: Sendable {
     /// state isn't bound to a device: exclude the directory from backups if another device must not get the same
     /// anonymous id.
     ///
+    /// ```swift
+    /// let identity = Identity(persistedIn: .file(stateDirectory))
+    /// ```
+    ///
     /// - Parameter directory: The path of a directory, which is created if it is missing.
     /// - Returns: The place, which several plugins can share.
     public static func file(_ directory: String) -> Persistence {
@@ -54,7 +72,21 @@ public struct Persistence: Sendable {
 
     /// Keeps state in a place of your own, such as a database.
     ///
-    /// The closures are called on any thread, one at a time for each plugin, and must not call the plugin.
+    /// ```swift
+    /// let folder = URL(fileURLWithPath: stateDirectory)
+    /// let place = Persistence(
+    ///     named: "the folder",
+    ///     read: { item in
+    ///         let file = folder.appendingPathComponent(item)
+    ///         return FileManager.default.fileExists(atPath: file.path) ? [UInt8](try Data(contentsOf: file)) : nil
+    ///     },
+    ///     write: { item, bytes in
+    ///         try Data(bytes).write(to: folder.appendingPathComponent(item), options: .atomic)
+    ///     })
+    /// ```
+    ///
+    /// The closures are called on any thread, one at a time for each plugin, and without a lock. They may read the plugin;
+    /// a change of its state throws ``SluiceError/Code/invalidArgument``, or is reported.
     ///
     /// - Parameters:
     ///   - name: The name of the place in error messages.
@@ -75,8 +107,13 @@ public struct Persistence: Sendable {
         self.places = places
     }
 
-    /// Adds a second place, which is written as well, and read where this one has nothing or is damaged. So state
-    /// survives the loss of either. Where the two differ, this place counts.
+    /// Adds a backup. Writes go to both places; reads use the backup if this place is empty or damaged. Where the two
+    /// differ, this place counts.
+    ///
+    /// ```swift
+    /// let both = Persistence.file(stateDirectory).backedUp(by: .file(queueDirectory))
+    /// let identity = Identity(persistedIn: both)
+    /// ```
     ///
     /// - Parameter other: The second place.
     /// - Returns: Both places together.

@@ -82,7 +82,7 @@ package struct StateFile: Sendable {
             let path = try normalizedPath()
             try fileSystem.makeDirectories(FilePath.parent(of: path))
             for attempt in 1...StateFile.maximumLockAttempts {
-                // Opened again each time, because somebody may have removed the file.
+                // Opened each time, because another process may have removed the file.
                 let file = try OpenFile("\(path).lock", [.write, .create], in: fileSystem)
                 if file.tryLock() { return file }
                 if attempt < StateFile.maximumLockAttempts { pause() }

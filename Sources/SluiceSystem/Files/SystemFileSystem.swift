@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+import SluiceLibC
 
 /// The operating system's files.
 package struct SystemFileSystem: FileSystem {
@@ -34,7 +26,7 @@ package struct SystemFileSystem: FileSystem {
         if options.contains(.directory) { flags |= O_DIRECTORY }
         let file = try checked { open(path, flags, mode_t(truncatingIfNeeded: mode)) }
         guard file <= STDERR_FILENO else { return try identified(file) }
-        // The host has closed this standard descriptor meanwhile, or there is no /dev/null.
+        // The host has closed this standard descriptor since it was occupied, or there is no /dev/null.
         defer {
             _ = close(file)
             occupyStandardDescriptors()
@@ -70,7 +62,7 @@ package struct SystemFileSystem: FileSystem {
     package func closeFile(_ file: FileDescriptor) {
         // A daemon closes all descriptors that it has inherited, and opens files of its own. These must not be closed.
         guard isOpen(file) else { return }
-        // Not again after EINTR: the number may belong to another thread's file by then.
+        // Not repeated after EINTR, because the number may already belong to another thread's file.
         _ = close(file.rawValue)
     }
 

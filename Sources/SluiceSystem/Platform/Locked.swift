@@ -1,23 +1,19 @@
 /// One lock around one state.
 ///
-/// It is `os_unfair_lock` on Apple's platforms and one atomic word elsewhere. `Synchronization.Mutex` would need
-/// iOS 18, and was measured to be bimodal on Linux with 16 or more threads. The lock isn't recursive: don't call a host's
-/// closure or another plugin from `withLock`.
+/// It is `os_unfair_lock` on Apple's platforms and one atomic word elsewhere, see ``PlatformMutex``. The lock isn't recursive:
+/// don't call a host's closure or another plugin from `withLock`.
 // @unchecked: the state is reachable only through withLock, which holds the mutex.
 // @usableFromInline: the compiler doesn't inline the methods of a package class into other modules without it.
 @usableFromInline
 package final class Locked<State>: @unchecked Sendable {
-    private let mutex: ProcessMutex
+    private let mutex = PlatformMutex()
     // Unchecked, because the lock makes every access exclusive.
     @usableFromInline @exclusivity(unchecked)
     var state: State
 
     package init(_ state: State) {
         self.state = state
-        mutex = ProcessMutex()
     }
-
-    deinit { mutex.destroy() }
 
     /// Runs `body` with exclusive access to the state.
     // Inlined into callers, because calling an opaque closure costs as much as the lock.

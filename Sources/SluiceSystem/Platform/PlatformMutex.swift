@@ -1,12 +1,5 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+import SluiceLibC
+
 #if !canImport(Darwin)
     import Synchronization
 #endif
@@ -14,9 +7,10 @@
 #if canImport(Darwin)
     /// A mutex of the system.
     struct PlatformMutex: ~Copyable {
+        // A pointer, because the mutex needs a stable address.
         private let primitive = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
 
-        init() { resetInChild() }
+        init() { primitive.initialize(to: os_unfair_lock()) }
 
         deinit { primitive.deallocate() }
 
@@ -25,29 +19,15 @@
         borrowing func tryLock() -> Bool { os_unfair_lock_trylock(primitive) }
 
         borrowing func unlock() { os_unfair_lock_unlock(primitive) }
-
-        /// Tries to lock the mutex until ``now()`` reaches `end`.
-        ///
-        /// - Returns: whether it is locked.
-        borrowing func lock(until end: Int64) -> Bool {
-            repeat {
-                if tryLock() { return true }
-                sched_yield()
-            } while PlatformMutex.now() < end
-            return false
-        }
-
-        /// Releases the mutex in the child of a `fork`, whose thread didn't lock it and isn't allowed to unlock it.
-        borrowing func resetInChild() { primitive.initialize(to: os_unfair_lock()) }
-
-        /// The monotonic time in nanoseconds.
-        static func now() -> Int64 { Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW)) }
     }
 #else
     /// A mutex in one word. If no other thread wants it, locking and unlocking take one atomic instruction each.
     ///
     /// A pthread mutex takes 60 instructions for both. A waiting thread also can't read whether a pthread mutex is free. It
     /// must try to lock it, and that takes the cache line away from the thread that holds the mutex.
+    ///
+    /// `Synchronization.Mutex` is as fast with one or two threads. With 16 threads, a use of 0.5 µs takes 16 to 24 µs instead of
+    /// 0.5 to 0.7 µs, and a short one up to 19 µs instead of 0.8 µs: it hands the lock to a sleeping thread.
     struct PlatformMutex: ~Copyable {
         private static let free: UInt32 = 0
         private static let locked: UInt32 = 1
@@ -61,24 +41,17 @@
         private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-        init() { initialize() }
-
-        private borrowing func initialize() {
+        init() {
             mutex.initialize(to: pthread_mutex_t())
             pthread_mutex_init(mutex, nil)
             condition.initialize(to: pthread_cond_t())
-            var attributes = pthread_condattr_t()
-            pthread_condattr_init(&attributes)
-            // The wall clock can be set back.
-            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-            pthread_cond_init(condition, &attributes)
-            pthread_condattr_destroy(&attributes)
+            pthread_cond_init(condition, nil)
         }
 
+        // Both have no resources but their memory. In the child of a fork, pthread_cond_destroy would wait for threads of the
+        // parent.
         deinit {
-            pthread_cond_destroy(condition)
             condition.deallocate()
-            pthread_mutex_destroy(mutex)
             mutex.deallocate()
         }
 
@@ -114,27 +87,16 @@
                     if word.load(ordering: .relaxed) == PlatformMutex.free, tryLock() { return }
                 }
             }
-            _ = lock(until: nil)
+            lockAfterSleeping()
         }
 
-        /// Sleeps until this thread has locked the mutex, or until ``now()`` reaches `end` if it isn't nil.
-        ///
-        /// - Returns: whether it is locked.
-        @inline(never)
-        borrowing func lock(until end: Int64?) -> Bool {
+        private borrowing func lockAfterSleeping() {
             pthread_mutex_lock(mutex)
-            defer { pthread_mutex_unlock(mutex) }
             // A thread that was woken leaves `wanted` behind, because others may still sleep.
             while word.exchange(PlatformMutex.wanted, ordering: .acquiring) != PlatformMutex.free {
-                guard let end else {
-                    pthread_cond_wait(condition, mutex)
-                    continue
-                }
-                if PlatformMutex.now() >= end { return false }
-                var time = timespec(tv_sec: .init(end / 1_000_000_000), tv_nsec: .init(end % 1_000_000_000))
-                pthread_cond_timedwait(condition, mutex, &time)
+                pthread_cond_wait(condition, mutex)
             }
-            return true
+            pthread_mutex_unlock(mutex)
         }
 
         @inline(never)
@@ -145,15 +107,8 @@
             pthread_mutex_unlock(mutex)
         }
 
-        /// Unlocks the mutex in the child of a `fork`, where the other threads that used it don't exist.
-        borrowing func resetInChild() {
-            initialize()
-            hasSpinningThread.store(false, ordering: .relaxed)
-            word.store(PlatformMutex.free, ordering: .releasing)
-        }
-
         /// The monotonic time in nanoseconds. 64 bits on every platform.
-        static func now() -> Int64 {
+        private static func now() -> Int64 {
             var time = timespec()
             clock_gettime(CLOCK_MONOTONIC, &time)
             return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)

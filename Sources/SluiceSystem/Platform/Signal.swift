@@ -1,20 +1,63 @@
 /// A lifecycle or network change that you report to a pipeline: `pipeline.signal(.didEnterBackground)`.
 ///
 /// Adapters for UIKit, AppKit and processes make signals from notifications; you can also make them yourself. Report
-/// the signals of one pipeline one after the other, for example from the main thread.
-public enum Signal: Sendable, Hashable {
-    /// The process has started.
-    case launched(Launch)
+/// the signals of one pipeline one after the other, for example from the main thread:
+///
+/// ```swift
+/// pipeline.signal(.didEnterBackground)
+/// pipeline.signal(.connectivity(.unavailable))
+/// ```
+///
+/// A plugin compares signals, and ignores unknown ones. A minor version can add more:
+///
+/// ```swift
+/// func update(for signal: Signal) {
+///     if signal == .didEnterBackground { log("save the state") }
+///     if signal.connectivity == .unavailable { log("stop asking the server") }
+/// }
+/// ```
+public struct Signal: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        case launched(Launch)
+        case willResignActive, didBecomeActive, didEnterBackground, willTerminate
+        case connectivity(Connectivity)
+    }
+
+    package let kind: Kind
+
+    /// The process has started. Report it first:
+    ///
+    /// ```swift
+    /// pipeline.signal(.launched(.foreground))
+    /// ```
+    public static func launched(_ launch: Launch) -> Signal { Signal(kind: .launched(launch)) }
+
     /// The app is about to be interrupted, perhaps only by a notification or the app switcher.
-    case willResignActive
+    public static let willResignActive = Signal(kind: .willResignActive)
+
     /// The app is in the foreground and in use.
-    case didBecomeActive
+    public static let didBecomeActive = Signal(kind: .didBecomeActive)
+
     /// The app is no longer visible, and may soon be suspended.
-    case didEnterBackground
+    public static let didEnterBackground = Signal(kind: .didEnterBackground)
+
     /// The process is about to end.
-    case willTerminate
+    public static let willTerminate = Signal(kind: .willTerminate)
+
     /// The network has changed.
-    case connectivity(Connectivity)
+    ///
+    /// ```swift
+    /// pipeline.signal(.connectivity(.metered))
+    /// ```
+    public static func connectivity(_ connectivity: Connectivity) -> Signal {
+        Signal(kind: .connectivity(connectivity))
+    }
+
+    /// The way in which the process was started; nil for other signals than ``launched(_:)``.
+    public var launch: Launch? { if case .launched(let launch) = kind { launch } else { nil } }
+
+    /// The state of the network; nil for other signals than ``connectivity(_:)``.
+    public var connectivity: Connectivity? { if case .connectivity(let state) = kind { state } else { nil } }
 
     /// The way in which a process was started.
     public enum Launch: Sendable, Hashable {
@@ -38,7 +81,7 @@ public enum Signal: Sendable, Hashable {
 extension Signal {
     /// Whether the app leaves the foreground, or the network is lost.
     package var isLeaving: Bool {
-        switch self {
+        switch kind {
         case .willResignActive, .didEnterBackground, .willTerminate, .connectivity(.unavailable): true
         case .launched, .didBecomeActive, .connectivity(.available), .connectivity(.metered): false
         }

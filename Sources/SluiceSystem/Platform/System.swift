@@ -1,14 +1,5 @@
 package import SluiceEvents
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Bionic)
-    import Bionic
-#endif
+import SluiceLibC
 
 /// Opens standard input, output and error if the host was started without them, or has closed them. Otherwise a file or a
 /// socket of ours could get one of these numbers, and everything that the host prints would go there.
@@ -31,6 +22,17 @@ package var currentThread: UInt {
     #endif
 }
 
+/// Fills at most 256 bytes with random numbers of the operating system.
+func fillWithRandomBytes(_ bytes: UnsafeMutableRawBufferPointer) {
+    #if canImport(Glibc) || canImport(Musl)
+        // One system call for all of them. Swift's own generator needs one for each number.
+        if getentropy(bytes.baseAddress, bytes.count) == 0 { return }
+    #endif
+    for offset in stride(from: 0, to: bytes.count, by: 8) {
+        bytes.storeBytes(of: .random(in: .min ... .max), toByteOffset: offset, as: UInt64.self)
+    }
+}
+
 /// The clocks of the operating system.
 package struct SystemTime: TimeSource {
     // The system's own clocks, because ContinuousClock and SuspendingClock, which read the same ones, need three times as
@@ -45,10 +47,7 @@ package struct SystemTime: TimeSource {
 
     package init() {}
 
-    package func wallTime() -> Timestamp {
-        let time = SystemTime.read(CLOCK_REALTIME)
-        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
-    }
+    package func wallTime() -> Timestamp { .now }
 
     package func suspendingTime() -> Duration { SystemTime.duration(SystemTime.suspending) }
 
@@ -84,56 +83,50 @@ package enum LocalTime {
     }
 }
 
-/// The number of the current process and its random numbers, both replaced in the child of a `fork`.
-///
-/// A system call for either would be expensive beside the one `write` of an event. Therefore the number is cached, and
-/// random bytes are drawn in blocks.
-package final class CurrentProcess: Sendable {
-    private let block = Locked<[UInt64]>([])
-
-    private init() {}
-
+/// The process that runs this code.
+package enum CurrentProcess {
     // nonisolated(unsafe), unchecked: all are written only in the child of a fork, which has a single thread at that time.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var cachedID: Int32 = getpid()
-    @exclusivity(unchecked) nonisolated(unsafe) private static var instance = CurrentProcess()
-    @exclusivity(unchecked) nonisolated(unsafe) private static var cachedGeneration = 0
+    @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var forks = 0
+    @exclusivity(unchecked) nonisolated(unsafe) private static var lock = Locked(())
+    @exclusivity(unchecked) nonisolated(unsafe) private static var cachedID: Int32 = {
+        _ = lock
+        pthread_atfork(nil, nil, { CurrentProcess.begin() })
+        return getpid()
+    }()
 
-    /// The process number, different in the child of a `fork`.
+    /// The process number, different in the child of a `fork`. Reading it needs no system call.
     // Computed, because other modules would check a stored property for exclusive access in spite of the attribute.
     package static var id: Int32 { cachedID }
 
-    /// The number of forks from the process that loaded the program to this one. It is not a process number, because the
-    /// system can reuse those, and they can be equal in different namespaces.
-    static var generation: Int { cachedGeneration }
+    /// Protects the changes that the child of a `fork` makes to objects of its parent.
+    ///
+    /// Each child has a lock of its own. At the time of the fork, another thread of the parent may hold any lock that the
+    /// child inherits, and the child would wait for it without end.
+    package static var childLock: Locked<Void> { lock }
 
-    static var current: CurrentProcess { instance }
-
-    static func resetAfterFork() {
+    /// Called in the child of a `fork`.
+    private static func begin() {
+        forks += 1
         cachedID = getpid()
-        cachedGeneration += 1
-        instance = CurrentProcess()
+        // Never released: a thread that doesn't exist here may hold it.
+        _ = Unmanaged.passRetained(lock)
+        lock = Locked(())
+    }
+}
+
+/// The process that created an object. The child of a `fork` inherits a copy of the object, and must not take its locks:
+/// other threads of the parent may have held them at the time of the fork.
+package struct CreatingProcess: Sendable {
+    // Not the process number. The system reuses numbers, and they can be equal in different namespaces.
+    private let forks: Int
+
+    /// Notes the current process.
+    package init() {
+        // Its first use registers the handler of forks.
+        _ = CurrentProcess.id
+        forks = CurrentProcess.forks
     }
 
-    /// Returns 64 bits of the system's secure generator. Each is returned only once.
-    func random() -> UInt64 {
-        block.withLock { block in
-            if block.isEmpty { block = CurrentProcess.drawBlock() }
-            if let word = block.popLast() { return word }
-            var generator = SystemRandomNumberGenerator()
-            return generator.next()
-        }
-    }
-
-    /// Returns as many random numbers as one system call can give, or an empty array where the system keeps a block of
-    /// its own.
-    private static func drawBlock() -> [UInt64] {
-        #if canImport(Glibc) || canImport(Musl)
-            [UInt64](unsafeUninitializedCapacity: 32) { buffer, count in
-                let bytes = UnsafeMutableRawBufferPointer(buffer)
-                count = getentropy(bytes.baseAddress, bytes.count) == 0 ? buffer.count : 0
-            }
-        #else
-            []
-        #endif
-    }
+    /// Whether it is a parent of the current process.
+    package var isParent: Bool { forks != CurrentProcess.forks }
 }

@@ -4,7 +4,7 @@ private import Dispatch
 ///
 /// A transport or a disk that blocks then delays that task only. On the shared threads of Swift concurrency, as many
 /// blocked calls as the machine has cores would stop every task of the host, including the one that awaits
-/// `Pipeline.shutdown(deadline:)`. The queue has a thread only while the task has something to do.
+/// `Pipeline.shutdown(timeout:)`. The queue has a thread only while the task has something to do.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 package final class ThreadExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "sluice")
@@ -18,10 +18,19 @@ package final class ThreadExecutor: TaskExecutor {
 }
 
 extension Task where Success == Void, Failure == Never {
+    /// Runs `body`, which can block, on a thread of its own, and returns its result.
+    package static func runningOnOwnThread<Value: Sendable>(
+        hasThreads: Bool, _ body: @escaping @Sendable () -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            onOwnThread(hasThreads: hasThreads) { continuation.resume(returning: body()) }
+        }
+    }
+
     /// Starts a task on a thread of its own, for work that can block. Before macOS 15 and iOS 18, and without
     /// `hasThreads`, it runs on the shared threads of Swift concurrency.
     ///
-    /// The task is detached, so that it doesn't keep the task-locals of the code that starts it.
+    /// The task is detached, because it must not keep the task-locals of the code that starts it.
     @discardableResult
     package static func onOwnThread(
         priority: TaskPriority? = nil, hasThreads: Bool = true, _ body: @escaping @Sendable () async -> Void

@@ -4,6 +4,18 @@ public import SluiceEvents
 ///
 /// Use ``PipelineEnvironment/systemTime`` in production and `VirtualTime` of SluiceTesting in tests.
 ///
+/// ```swift
+/// /// The clocks of the system, with a wall clock that is an hour fast.
+/// struct FastClock: TimeSource {
+///     let system = PipelineEnvironment.systemTime
+///
+///     func wallTime() -> Timestamp { Timestamp(milliseconds: system.wallTime().milliseconds + 3_600_000) }
+///     func suspendingTime() -> Duration { system.suspendingTime() }
+///     func continuousTime() -> Duration { system.continuousTime() }
+///     func sleep(until deadline: Duration) async throws { try await system.sleep(until: deadline) }
+/// }
+/// ```
+///
 /// ## Conforming
 /// - Allow calls from any thread.
 /// - Never let a monotonic clock go backwards. Its origin is yours to choose.
@@ -25,31 +37,68 @@ public protocol TimeSource: Sendable {
 
 /// The sources of time and randomness of a pipeline.
 ///
-/// The default is the operating system. Pass your own in tests, so that every run is the same.
+/// The default is the operating system. Pass your own in tests, and every run is the same:
+///
+/// ```swift
+/// let repeatable = PipelineEnvironment(time: FastClock(), random: { 7 })
+/// let pipeline = try Pipeline(environment: repeatable) {
+///     MemoryStore()
+///     StdoutTransport()
+/// }
+/// ```
 public struct PipelineEnvironment: Sendable {
     /// The clocks of events and of delivery.
     public var time: any TimeSource
 
     /// Returns 64 uniformly distributed bits, for event ids and jitter. It is called from any thread.
-    public var random: @Sendable () -> UInt64
+    public var random: @Sendable () -> UInt64 {
+        get { ownRandom ?? PipelineEnvironment.systemRandom }
+        set { ownRandom = newValue }
+    }
+
+    /// Nil for the operating system's, which can draw many numbers in one call.
+    private var ownRandom: (@Sendable () -> UInt64)?
 
     /// Whether delivery has threads of its own. False runs it on the global executor, which a simulation replaces.
     package var hasThreads = true
 
     /// Creates an environment, by default that of the operating system.
+    ///
+    /// ```swift
+    /// let environment = PipelineEnvironment(time: FastClock())
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - time: The clocks of events and of delivery.
+    ///   - random: Returns 64 uniformly distributed bits; nil for the random numbers of the operating system.
     public init(
-        time: any TimeSource = PipelineEnvironment.systemTime,
-        random: @escaping @Sendable () -> UInt64 = PipelineEnvironment.systemRandom
+        time: any TimeSource = PipelineEnvironment.systemTime, random: (@Sendable () -> UInt64)? = nil
     ) {
         self.time = time
-        self.random = random
+        ownRandom = random
     }
 
     /// The clocks of the operating system. The monotonic ones start at their first use.
+    ///
+    /// ```swift
+    /// let start = PipelineEnvironment.systemTime.continuousTime()
+    /// ```
     public static let systemTime: any TimeSource = SystemTime()
 
-    /// The random number generator of the operating system, safe across `fork`.
-    public static let systemRandom: @Sendable () -> UInt64 = { CurrentProcess.current.random() }
+    /// The secure random number generator of the operating system. Each call is a system call on Linux.
+    public static let systemRandom: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+
+    /// Returns the next random numbers for ids.
+    package func randomBlock() -> [UInt64] {
+        if let ownRandom { return (0..<PipelineEnvironment.blockCount).map { _ in ownRandom() } }
+        return [UInt64](unsafeUninitializedCapacity: PipelineEnvironment.blockCount) { words, count in
+            fillWithRandomBytes(UnsafeMutableRawBufferPointer(words))
+            count = words.count
+        }
+    }
+
+    /// 256 bytes, the most that `getentropy` returns.
+    private static let blockCount = 32
 }
 
 extension Duration {

@@ -151,6 +151,7 @@ import UIKit
     @Test("a released adapter reports nothing, and keeps no pipeline alive")
     func releasedAdapterReportsNothing() async throws {
         weak var gone: Pipeline?
+        let signals = Signals()
         do {
             let pipeline = try Pipeline {
                 signals
@@ -209,7 +210,7 @@ import UIKit
         post(UIApplication.didEnterBackgroundNotification)
         await transport.waitForSends(1)
         for case let handler? in UIApplication.shared.backgroundTasks.values { handler() }
-        await settle { pipeline.ledger.routes[0].failedAttempts == 1 }
+        await settle { pipeline.ledger.routes[0].attempts.failed == 1 }
         #expect(UIApplication.shared.backgroundTasks.isEmpty)
         post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
         await pipeline.flush()
@@ -317,7 +318,7 @@ import UIKit
         #expect(ExpiringActivities.shared.count == 1)
         if expires { ExpiringActivities.shared.expire() } else { transport.release(.all(.accepted)) }
         await settle { ExpiringActivities.shared.count == 0 }
-        await settle { pipeline.ledger.routes[0].failedAttempts == (expires ? 1 : 0) }
+        await settle { pipeline.ledger.routes[0].attempts.failed == (expires ? 1 : 0) }
         #expect(try transport.accepted().count == (expires ? 0 : 1))
         withExtendedLifetime(app) {}
     }

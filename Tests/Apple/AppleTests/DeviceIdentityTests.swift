@@ -53,8 +53,8 @@ import UIKit
 
     private func logIn(_ identity: Identity) throws {
         try identity.login("customer-42")
-        try identity.bind("crm_id", "7781")
-        try identity.join("company", "acme")
+        try identity.bind("crm_id", to: "7781")
+        try identity.join(group: "acme", ofType: "company")
     }
 
     @Test("only the anonymous id survives the app's removal, and the keychain holds no other id")

@@ -134,7 +134,7 @@ struct Damage {
                     onRecovered: { count in counts.withLock { $0.recovered += count } },
                     onDropped: { count, reason in
                         counts.withLock { $0.dropped += reason == .corrupt ? count : .min / 2 }
-                    }, onNote: { _ in }))
+                    }, onNote: { _ in }), in: PipelineEnvironment())
             while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
                 note(batch.events, in: &outcome)
                 try store.settle(batch.id)
@@ -187,7 +187,7 @@ struct Outcome {
     }
 }
 
-/// A real segment of 64 KiB and its events.
+/// A real segment of 64 KiB and its events, or one of dead letters.
 struct SegmentSample {
     let name: String
     let bytes: [UInt8]
@@ -195,13 +195,13 @@ struct SegmentSample {
     let ranges: [Range<Int>]
     let lines: [ArraySlice<UInt8>]
 
-    init(in directory: String, writer: Int) {
+    init(in directory: String, writer: Int, deadLetters: Int? = nil) {
         var lines: [ArraySlice<UInt8>] = []
         var size = 0
         let store = JSONLStore(at: directory)
         do throws(SluiceError) {
-            try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
-            while size < 65_536 {
+            try store.open()
+            while deadLetters.map({ lines.count < $0 }) ?? (size < 65_536) {
                 let numbered = NumberedEvent(writer: writer, number: lines.count, maximumFiller: 600)
                 let event = Event(
                     id: EventID(high: UInt64(writer), low: UInt64(lines.count)), name: NumberedEvent.name,
@@ -210,6 +210,15 @@ struct SegmentSample {
                 try store.append(line)
                 lines.append(line.bytes)
                 size += line.bytes.count + 18
+            }
+            if deadLetters != nil {
+                while let batch = try store.nextBatch(BatchSize(events: 500, bytes: 262_144)) {
+                    let date = SystemTime().wallTime()
+                    store.reject(
+                        batch.events.map { DeadLetter(line: $0, reason: "HTTP 400", date: date, refusalsInARow: 3) },
+                        in: batch.id)
+                    try store.settle(batch.id)
+                }
             }
         } catch {
             System.fail("\(error)")

@@ -48,11 +48,15 @@ struct HostProcess {
     private mutating func track(_ count: Int, pause: UInt32) {
         let end = count == 0 ? Int.max : next + count
         while next < end {
-            subject.track(NumberedEvent(writer: settings.writer, number: next, maximumFiller: settings.filler))
+            subject.track(event(next))
             acknowledge(next)
             next += 1
             if pause > 0 { System.pause(microseconds: pause) }
         }
+    }
+
+    private func event(_ number: Int) -> NumberedEvent {
+        NumberedEvent(writer: settings.writer, number: number, maximumFiller: settings.filler)
     }
 
     private func acknowledge(_ number: Int) {
@@ -79,10 +83,17 @@ struct HostProcess {
         }
     }
 
-    /// The child uses the same pipeline and ends. The parent waits for it, and continues.
+    /// The child uses the same store and ends. The parent waits for it, and continues. A pipeline drops the child's events.
     private mutating func fork(tracking count: Int) {
         let child = System.fork()
         if child == 0 {
+            if let subject = subject as? PipelineSubject {
+                for number in next..<next + count { subject.track(event(number)) }
+                guard subject.pipeline.ledger.dropped == [.leftToParentProcess: count] else {
+                    System.fail("the ledger in the child of a fork is \(subject.pipeline.ledger)")
+                }
+                System.leave()
+            }
             track(count, pause: 0)
             recorder.record("= child \(subject.books.json)")
             store.close()

@@ -86,19 +86,19 @@ final class RecordingStore: Store {
         recorder.record("s \(batch)")
     }
 
-    func open(_ observer: StoreObserver) throws(SluiceError) {
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         try store.open(
             StoreObserver(
-                onRecovered: { observer.recovered($0) },
+                onRecovered: { observer.recovered($0) }, onUnread: { observer.unread($0) },
                 onDropped: { [recorder] count, reason in
                     observer.dropped(count, reason)
                     recorder.record("d \(count) \(reason.rawValue)")
                 },
-                onNote: { observer.note($0) }))
+                onNote: { observer.note($0) }), in: environment)
     }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        try store.nextBatch(size, atLeast: priority)
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        try store.nextBatch(size)
     }
     var backlog: Backlog { store.backlog }
     func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try store.synchronize(while: mayContinue) }

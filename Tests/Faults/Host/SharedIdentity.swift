@@ -38,7 +38,7 @@ struct SharedIdentity {
         case ("ids", 1): return "\(identity.anonymousID ?? "none") \(identity.loginID ?? "none")"
         case ("bind", 3):
             // Kinds with a prefix, as fast as possible.
-            for index in 0..<(Int(words[2]) ?? 0) { try identity.bind("\(words[1])\(index)", "\(index)") }
+            for index in 0..<(Int(words[2]) ?? 0) { try identity.bind("\(words[1])\(index)", to: "\(index)") }
         case ("event", 2):
             // The time of the event decides whether the file is read.
             return event(at: Int64(words[1]) ?? 0)
@@ -46,7 +46,8 @@ struct SharedIdentity {
             let child = System.fork()
             if child == 0 {
                 do throws(SluiceError) {
-                    try identity.login(words[1])
+                    // The parent's would refuse.
+                    try Identity(persistedIn: .file(directory)).login(words[1])
                 } catch {
                     System.note("\(error)")
                 }

@@ -27,13 +27,13 @@ struct Books {
     var delivered = 0
     var dropped: [DropReason: Int] = [:]
     var waiting = 0
-    /// The backlog of the store: events it has counted, and bytes it has not read.
+    /// The backlog of the store: events it has counted, and the bytes of all that wait.
     var backlog: Backlog
 
     var json: String {
         let reasons = dropped.map { "\"\($0.key.rawValue)\":\($0.value)" }.sorted().joined(separator: ",")
         return #"{"tracked":\#(tracked),"refused":\#(refused),"recovered":\#(recovered),"delivered":\#(delivered),"#
-            + #""waiting":\#(waiting),"stored":\#(backlog.events),"unreadBytes":\#(backlog.unreadBytes),"#
+            + #""waiting":\#(waiting),"stored":\#(backlog.events),"bytes":\#(backlog.bytes),"#
             + #""dropped":{\#(reasons)}}"#
     }
 }
@@ -74,7 +74,7 @@ struct PipelineSubject: Subject {
 
     func deliver(batches: Int) async { System.fail("batches are counted with --direct only") }
 
-    func close() async { await pipeline.shutdown(deadline: .zero) }
+    func close() async { await pipeline.shutdown(timeout: .zero) }
 
     var books: Books {
         let ledger = pipeline.ledger
@@ -109,7 +109,7 @@ final class StoreSubject: Subject {
             StoreObserver(
                 onRecovered: { count in observed.withLock { $0.recovered += count } },
                 onDropped: { count, reason in observed.withLock { $0.dropped[reason, default: 0] += count } },
-                onNote: { System.note($0) }))
+                onNote: { System.note($0) }), in: PipelineEnvironment())
     }
 
     func track(_ numbered: NumberedEvent) {

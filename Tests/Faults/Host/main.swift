@@ -2,6 +2,7 @@
 //
 //     FaultHost run DIRECTORY [OPTION…] [COMMAND…]    obeys commands; see Settings and HostProcess
 //     FaultHost damage DIRECTORY KIND FIRST END STEP  reads a segment damaged in many ways; see Damage
+//     FaultHost dlflip DIRECTORY SEED TRIALS          replays damaged dead letters; see DeadLetterDamage
 //     FaultHost identity DIRECTORY                    obeys commands; see SharedIdentity
 //     FaultHost routes DIRECTORY URL COUNT REPORT     sends events over HTTP and to the standard output; see Routes
 
@@ -24,6 +25,9 @@ case "identity":
     process.run()
 case "damage":
     Damage(arguments.dropFirst()).run()
+case "dlflip":
+    var damage = DeadLetterDamage(arguments.dropFirst())
+    damage.run()
 default:
-    System.fail("run, damage, identity or routes?")
+    System.fail("run, damage, dlflip, identity or routes?")
 }

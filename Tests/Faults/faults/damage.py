@@ -44,8 +44,25 @@ def damage(machine, kind, step):
         first = end
         for sample in ("made", "foreign"):
             machine.discard(os.path.join(directory, sample))
+    return report(machine, f"damage/{kind}", directory, figures, failures)
+
+
+def flip_dead_letters(machine):
+    """One random bit of a file of dead letters, which are then all replayed."""
+    directory = machine.directory("dlflip")
+    os.mkdir(directory)
+    command = [machine.host, "dlflip", directory, str(machine.seed), str(machine.trials(full=3_000, default=300))]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE * 10)
+    figures = parsed(process.stdout)
+    failures = re.findall("^fault (.*)", process.stdout, re.MULTILINE)
+    if process.returncode != 0 or figures is None:
+        failures.append(f"status {process.returncode} {process.stderr[-400:]}")
+    return report(machine, "dlflip", directory, figures or {}, failures)
+
+
+def report(machine, name, directory, figures, failures):
     verdict = f"FAILED ({len(failures)})" if failures else "ok"
-    print(f"damage/{kind} {' '.join(f'{name}={count}' for name, count in figures.items())} : {verdict}", flush=True)
+    print(f"{name} {' '.join(f'{name}={count}' for name, count in figures.items())} : {verdict}", flush=True)
     for failure in failures[:5]:
         print(f"    {failure}", flush=True)
     machine.discard(directory, failed=bool(failures))

@@ -91,7 +91,7 @@ def trial(machine, figures, control, seed, *options, level="full", probability=0
         if after.refused:
             problems.append(f"the next life cannot store: {after.refused}")
         books.add(after)
-        if after.books["waiting"] or after.books["unreadBytes"]:
+        if after.books["waiting"] or after.books["bytes"]:
             problems.append(f"the books of the next life do not close: {after.books}")
         figures.count(refused=len(books.refused))
         # What was written, and could neither be synchronised nor cut off again, comes to light in the next life. One
@@ -116,7 +116,7 @@ def suffer_and_recover(life, control, is_direct):
     if len(life.refused) > refused:
         problems.append(f"{len(life.refused) - refused} events refused after the fault had ended")
     books = life.ask("deliver")
-    if books["waiting"] != 0 or books["stored"] != 0 or books["unreadBytes"] != 0:
+    if books["waiting"] != 0 or books["stored"] != 0 or books["bytes"] != 0:
         problems.append(f"not everything is delivered, or the books do not close: {books} after {during}")
     life.ask("close")
     return problems

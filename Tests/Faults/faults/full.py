@@ -81,7 +81,7 @@ def fill_and_free(life, mount, name, random):
     if set(life.refused.values()) - {"inputOutput", "storageFull"}:
         problems.append(f"refused for strange reasons: {set(life.refused.values())}")
     books = life.ask("deliver")
-    if books["waiting"] or books["stored"] or books["unreadBytes"]:
+    if books["waiting"] or books["stored"] or books["bytes"]:
         problems.append(f"delivery does not go on: {books}")
     free(mount)
     refused = len(life.refused)

@@ -113,7 +113,7 @@ def trial(machine, figures, number, **options):
             problems.append(f"{books.disorder()} events out of order")
         if len(books.received_unacknowledged) > 1:
             problems.append("events delivered that were not acknowledged")
-        if after.books["waiting"] or after.books["stored"] or after.books["unreadBytes"]:
+        if after.books["waiting"] or after.books["stored"] or after.books["bytes"]:
             problems.append(f"the books do not close: {after.books}")
         problems += misjudged_evictions(books)
         # A segment that is evicted in the moment of the kill is removed, and nobody is left to report it.

@@ -163,7 +163,7 @@ def poison(machine):
         same("delivered, rejected, waiting",
              (counts["delivered"], counts["rejected"], counts["waiting"]), (len(machine.requests), 1, 0))
         compare(server.rows("poison"), machine.requests)
-        letters = [line for path in glob.glob(f"{store}/**/rejected/*", recursive=True) for line in open(path, "rb")]
+        letters = [line for path in glob.glob(f"{store}/**/rejected-*.jsonl", recursive=True) for line in open(path, "rb")]
         same("dead letters", len(letters), 1)
         if b"/poison" not in letters[0]:
             raise Failed(f"the dead letter is another event: {letters[0]!r}")

@@ -28,7 +28,7 @@ struct AcmeFormat: WireFormat {
                 switch result {
                 case "ok": .accepted
                 case "known": .duplicate
-                case "bad": .rejected("Acme refused the event")
+                case "bad": .rejected(reason: "Acme refused the event")
                 default: .retry(after: response.retryAfter)
                 }
             })

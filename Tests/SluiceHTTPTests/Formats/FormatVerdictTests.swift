@@ -8,7 +8,7 @@ enum Fate: String, Sendable {
     case accepted, duplicate, retry, rejected, unsendable, tooLarge, refused, hold
 
     init(_ verdict: Verdict) {
-        switch verdict {
+        switch verdict.kind {
         case .accepted: self = .accepted
         case .duplicate: self = .duplicate
         case .retry: self = .retry
@@ -54,7 +54,7 @@ struct ResponseRow: Sendable, CustomTestStringConvertible {
 
 extension Verdicts {
     func fates(of count: Int) -> [Fate] {
-        switch self {
+        switch kind {
         case .all(let verdict): Array(repeating: Fate(verdict), count: count)
         case .each(let verdicts): verdicts.map { Fate($0) }
         }
@@ -147,8 +147,8 @@ struct FormatVerdictTests {
             throws -> [Duration?]
         {
             let row = ResponseRow(format, status, body, headers: headers, .retry)
-            guard case .each(let each) = try row.verdicts() else { return [] }
-            return each.map { if case .retry(let after, _) = $0 { after } else { nil } }
+            guard case .each(let each) = try row.verdicts().kind else { return [] }
+            return each.map { if case .retry(let after) = $0.kind { after } else { nil } }
         }
         let later = [(name: "Retry-After", value: "7")]
         #expect(
@@ -175,7 +175,9 @@ struct FormatVerdictTests {
             try verdicts("amplitude", 429, #"{"exceeded_daily_quota_devices":{"a2":2}}"#) == [.zero, .zero, hour])
         let devices = #"{"a2":2,"\#(Event.bare.id)":3}"#
         let everyone = #"{"exceeded_daily_quota_users":{"u/1":1},"exceeded_daily_quota_devices":\#(devices)}"#
-        guard case .all(.retry(hour, _)) = try ResponseRow("amplitude", 429, everyone, .retry).verdicts() else {
+        guard case .all(let verdict) = try ResponseRow("amplitude", 429, everyone, .retry).verdicts().kind,
+            verdict.kind == .retry(after: hour)
+        else {
             Issue.record("a batch of which nothing can be sent must pause the route")
             return
         }

@@ -55,9 +55,9 @@ struct LimitTests {
         let server = try Server(responding: HTTPResponse.ok)
         let batch = Batch.of(#"{"n":1}"#, #"{"n":2}"#)
         let exact = try openTransport(to: server.url, format: HTTPFormat(Doubling(limit: 32)))
-        #expect(try await exact.send(batch) == .all(.accepted))
+        #expect(try await exact.send(batch) == .all(.accepted, status: 200))
         let transport = try openTransport(to: server.url, format: HTTPFormat(Doubling(limit: 31)))
-        #expect(try await transport.send(batch) == .all(.tooLarge))
+        #expect(try await transport.send(batch) == .all(.tooLarge()))
         #expect(server.received.all.count == 1)
     }
 
@@ -84,7 +84,7 @@ struct LimitTests {
         let small = try EventLine(Event.numbered(2))
         let server = try Server(responding: HTTPResponse.ok)
         let transport = HTTPTransport(to: server.url, format: HTTPFormat(format), configuration: .init(gzip: false))
-        try transport.open()
+        try transport.open(in: PipelineEnvironment())
         let batch = Batch(id: 1, events: [small, tooLarge, largest, tooLarge])
         #expect(try await transport.send(batch).fates(of: 4) == [.accepted, .unsendable, .accepted, .unsendable])
         #expect(server.received.all.count == 1)

@@ -43,7 +43,7 @@ struct PoisonTests {
         for number in 0..<events {
             pipeline.track(number == 17 ? "poison" : "Event", ["number": .int(number)])
         }
-        return await pipeline.shutdown(deadline: .seconds(600)).routes[0]
+        return await pipeline.shutdown(timeout: .seconds(600)).routes[0]
     }
 
     /// The backends' responses to an invalid event.

@@ -72,7 +72,7 @@ struct SecrecyTests {
             let transport = HTTPTransport(
                 to: url, format: sample.format, headers: headers, configuration: .init(.short))
             do {
-                try transport.open()
+                try transport.open(in: PipelineEnvironment())
                 _ = try await transport.send(.allKinds())
                 Issue.record("nothing was thrown")
             } catch {
@@ -97,7 +97,7 @@ struct SecrecyTests {
             }
             pipeline.track("Event")
             await pipeline.flush()
-            let ledger = await pipeline.shutdown(deadline: .zero)
+            let ledger = await pipeline.shutdown(timeout: .zero)
             Self.expectNothing(in: Self.texts(of: ledger))
             Self.expectNothing(in: Self.texts(of: pipeline))
         }

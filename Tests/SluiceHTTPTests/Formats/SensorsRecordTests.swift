@@ -27,8 +27,8 @@ struct SensorsRecordTests {
             let batch = try Batch(id: 1, events: [EventLine(event)])
             var writer = batch.makeWriter()
             writer.object { SensorsFormat.write(event, Timestamp(milliseconds: 0), to: &$0) }
-            var record = try #require(try JSONReader.value(of: writer.bytes).asObject)
-            #expect(record["lib"]?.asObject?["$lib"] == "Sluice")
+            var record = try #require(try JSONReader.value(of: writer.bytes).object)
+            #expect(record["lib"]?.object?["$lib"] == "Sluice")
             for name in ["time", "anonymous_id", "login_id", "lib", "_track_id", "_flush_time"] { record[name] = nil }
             var text = batch.makeWriter()
             text.object(record)
@@ -82,8 +82,8 @@ struct SensorsRecordTests {
     @Test("bound ids are sent beside the properties, and binding has types of its own")
     func boundIDsAreIdentities() async throws {
         let records = try await records { identity, pipeline in
-            try identity.bind("crm", "7")
-            try identity.bind("mobile", "+49")
+            try identity.bind("crm", to: "7")
+            try identity.bind("mobile", to: "+49")
             try identity.unbind("crm")
             pipeline.track("Seen", ["n": 1])
         }
@@ -99,7 +99,7 @@ struct SensorsRecordTests {
         // Sensors joins the ids that one record lists, so a single one would be joined with nothing.
         let first = try await self.records { identity, _ in
             try identity.login("u-1")
-            try identity.bind("crm", "7")
+            try identity.bind("crm", to: "7")
         }
         #expect(
             first.last
@@ -146,7 +146,7 @@ struct SensorsRecordTests {
     @Test("groups are properties of their own, since Sensors has no objects")
     func groupsAreFlat() async throws {
         let records = try await records { identity, pipeline in
-            try identity.join("company", "acme", ["plan": "pro"])
+            try identity.join(group: "acme", ofType: "company", ["plan": "pro"])
             pipeline.track("Seen", ["own": ["n": 1]])
         }
         #expect(

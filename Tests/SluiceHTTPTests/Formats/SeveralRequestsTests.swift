@@ -67,11 +67,11 @@ struct SeveralRequestsTests {
     @Test("each endpoint gets one request, in the order of the first events, with its events in order")
     func endpointsGetRequests() async throws {
         let client = EndpointClient { _, _ in Self.ok }
-        #expect(try await Self.transport(client).send(Self.batch()) == .all(.accepted))
+        #expect(try await Self.transport(client).send(Self.batch()) == .all(.accepted, status: 200))
         #expect(client.requests.map(\.endpoint) == ["engage", "import", "groups"])
-        let bodies = try client.requests.map { try JSONReader.value(of: $0.body).asArray?.compactMap(\.asObject) ?? [] }
+        let bodies = try client.requests.map { try JSONReader.value(of: $0.body).array?.compactMap(\.object) ?? [] }
         #expect(bodies[0].map { $0["$append"] ?? $0["$set"] } == [["tags": "a"], ["tags": "b"], ["n": 4]])
-        #expect(bodies[1].map { $0["properties"]?.asObject?["n"] } == [1, 3])
+        #expect(bodies[1].map { $0["properties"]?.object?["n"] } == [1, 3])
         #expect(bodies[2].map { $0["$group_id"] } == ["g"])
         #expect(Set(client.requests.map(\.id)).count == 3)
     }
@@ -104,7 +104,7 @@ struct SeveralRequestsTests {
         #expect(try await Self.fates(one) == [.rejected, .accepted, .accepted, .accepted, .rejected])
         let all = EndpointClient { _, _ in HTTPResponse(status: 404) }
         let batch = try Self.batch()
-        guard case .all(.hold) = try await Self.transport(all).send(batch) else {
+        guard case .all(let verdict) = try await Self.transport(all).send(batch).kind, verdict.kind == .hold else {
             Issue.record("the route isn't held")
             return
         }
@@ -115,7 +115,9 @@ struct SeveralRequestsTests {
         let client = EndpointClient { request, _ in
             HTTPResponse(status: 503, headers: [("Retry-After", request.endpoint == "import" ? "7" : "3")])
         }
-        guard case .all(.retry(.seconds(7)?, _)) = try await Self.transport(client).send(Self.batch()) else {
+        guard case .all(let verdict) = try await Self.transport(client).send(Self.batch()).kind,
+            verdict.kind == .retry(after: .seconds(7))
+        else {
             Issue.record("no retry of the whole batch")
             return
         }
@@ -177,9 +179,9 @@ struct SeveralRequestsTests {
         pipeline.track("$ProfileSet", ["$set": ["n": 4]])
         pipeline.track("Bought")
         pipeline.track("$ProfileSet", ["$set": ["n": 5]])
-        let route = await pipeline.shutdown(deadline: .seconds(600)).routes[0]
+        let route = await pipeline.shutdown(timeout: .seconds(600)).routes[0]
         #expect(route.delivered == 3 && route.waiting == 0 && route.rejected == 0)
-        #expect(route.lastStatus == 200)
+        #expect(route.attempts.lastStatus == 200)
         let requests = client.requests
         #expect(requests.map(\.endpoint) == ["engage", "import", "engage"])
         #expect(requests[0].body == requests[2].body)
@@ -209,7 +211,7 @@ struct SeveralRequestsTests {
         for user in ["busy", "calm", "busy", "calm"] {
             pipeline.track("Bought") { $0.loginID = user }
         }
-        let route = await pipeline.shutdown(deadline: .seconds(600)).routes[0]
+        let route = await pipeline.shutdown(timeout: .seconds(600)).routes[0]
         #expect(route.delivered == 4)
         #expect(bodies.withLock(\.self) == [["busy", "calm", "busy", "calm"], ["calm", "calm"], ["busy", "busy"]])
     }
@@ -241,16 +243,15 @@ struct RequestIdentityTests {
     func ledgerHasStatus() async throws {
         let client = KeepingClient(responding: HTTPResponse(status: 503))
         let transport = HTTPTransport(to: "https://h", configuration: .init(client: client))
-        #expect(transport.lastStatus == nil)
         let pipeline = try Pipeline(delivery: DeliveryPolicy(backOff: .seconds(3_600), maximumBackOff: .seconds(3_600)))
         {
             MemoryStore()
             transport
         }
-        #expect(pipeline.ledger.routes[0].lastStatus == nil)
+        #expect(pipeline.ledger.routes[0].attempts.lastStatus == nil)
         pipeline.track("Event")
         await pipeline.flush()
-        #expect(pipeline.ledger.routes[0].lastStatus == 503)
-        await pipeline.shutdown(deadline: .zero)
+        #expect(pipeline.ledger.routes[0].attempts.lastStatus == 503)
+        await pipeline.shutdown(timeout: .zero)
     }
 }

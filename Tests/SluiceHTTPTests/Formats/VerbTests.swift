@@ -57,7 +57,7 @@ struct VerbTests {
     /// The records of the event in the request of a format.
     static func records(_ event: Event, _ format: HTTPFormat) throws -> PropertyValue {
         let body = try JSONReader.value(of: request(event, format).body)
-        return body.asObject?["batch"] ?? body.asObject?["events"] ?? body
+        return body.object?["batch"] ?? body.object?["events"] ?? body
     }
 
     private static func expect(
@@ -150,7 +150,9 @@ struct VerbTests {
 
     @Test("a group with properties")
     func group() async throws {
-        let event = try await Self.loggedIn { identity, _ in try identity.join("company", "acme", ["plan": "pro"]) }
+        let event = try await Self.loggedIn { identity, _ in
+            try identity.join(group: "acme", ofType: "company", ["plan": "pro"])
+        }
         try Self.expect(
             event, at: "postHog",
             Self.postHog(
@@ -173,7 +175,7 @@ struct VerbTests {
     @Test("an event of a user in a group")
     func eventInGroup() async throws {
         let event = try await Self.loggedIn { identity, pipeline in
-            try identity.join("company", "acme")
+            try identity.join(group: "acme", ofType: "company")
             pipeline.track("Bought", ["sku": "A-7"])
         }
         try Self.expect(
@@ -286,7 +288,7 @@ struct VerbTests {
         try Self.expect(item, at: "amplitude", Self.amplitude("$ItemSet", #""event_properties":{\#(properties)}"#))
         try Self.expect(item, at: "mixpanel", Self.mixpanel("$ItemSet", "," + properties))
         let bound = try await Self.loggedIn { identity, pipeline in
-            try identity.bind("crm", "7")
+            try identity.bind("crm", to: "7")
             pipeline.track("Bought")
         }
         let ids = #""$identities":{"crm":"7"}"#
@@ -333,32 +335,32 @@ struct VerbTests {
         for (vendor, user, device) in [
             ("segment", "userId", "anonymousId"), ("amplitude", "user_id", "device_id"),
         ] {
-            let record = try Self.records(event, #require(Self.formats[vendor])).asArray?.first?.asObject
+            let record = try Self.records(event, #require(Self.formats[vendor])).array?.first?.object
             #expect(record?[user] == "u-9")
             #expect(record?[device] == nil)
         }
-        let mixpanel = try Self.records(event, #require(Self.formats["mixpanel"])).asArray?.first?.asObject
-        #expect(mixpanel?["properties"]?.asObject?["$user_id"] == "u-9")
-        let postHog = try Self.records(event, #require(Self.formats["postHog"])).asArray?.first?.asObject
-        #expect(postHog?["properties"]?.asObject?["$is_identified"] == true)
-        #expect(postHog?["properties"]?.asObject?["$process_person_profile"] == true)
+        let mixpanel = try Self.records(event, #require(Self.formats["mixpanel"])).array?.first?.object
+        #expect(mixpanel?["properties"]?.object?["$user_id"] == "u-9")
+        let postHog = try Self.records(event, #require(Self.formats["postHog"])).array?.first?.object
+        #expect(postHog?["properties"]?.object?["$is_identified"] == true)
+        #expect(postHog?["properties"]?.object?["$process_person_profile"] == true)
     }
 
     @Test("an event before a login creates no person at PostHog, and one without a person has no id at Mixpanel")
     func anonymousEventCreatesNoPerson() throws {
         for event in [Event.anonymous, .bare] {
-            let record = try Self.records(event, #require(Self.formats["postHog"])).asArray?.first?.asObject
-            #expect(record?["properties"]?.asObject?["$process_person_profile"] == false)
+            let record = try Self.records(event, #require(Self.formats["postHog"])).array?.first?.object
+            #expect(record?["properties"]?.object?["$process_person_profile"] == false)
         }
-        let record = try Self.records(.bare, #require(Self.formats["mixpanel"])).asArray?.first?.asObject
-        #expect(record?["properties"]?.asObject?["distinct_id"] == "")
+        let record = try Self.records(.bare, #require(Self.formats["mixpanel"])).array?.first?.object
+        #expect(record?["properties"]?.object?["distinct_id"] == "")
     }
 
     @Test("no location is looked up for the address of a server")
     func serverHasNoLocation() async throws {
         func properties(_ format: HTTPFormat, _ event: Event) throws -> Properties? {
-            let record = try Self.records(event, format).asArray?.first?.asObject
-            return record?["properties"]?.asObject ?? record
+            let record = try Self.records(event, format).array?.first?.object
+            return record?["properties"]?.object ?? record
         }
         #expect(try properties(.mixpanel(token: "k", locatesUsers: false), .bare)?["ip"] == 0)
         #expect(try properties(.mixpanel(token: "k", locatesUsers: true), .bare)?["ip"] == nil)
@@ -397,7 +399,7 @@ struct VerbTests {
     func historicalMigration() throws {
         let format = HTTPFormat.postHog(apiKey: "k", isHistoricalMigration: true)
         let body = try JSONReader.value(of: Self.request(.bare, format).body)
-        #expect(body.asObject?["historical_migration"] == true)
+        #expect(body.object?["historical_migration"] == true)
     }
 
     // MARK: Automatic properties
@@ -428,8 +430,8 @@ struct VerbTests {
     func rudderStackTimes() throws {
         var request = HTTPRequest(url: "https://h", sendTime: Timestamp(milliseconds: 1_767_225_660_000))
         try HTTPFormat.rudderStack(writeKey: "k").wire.encode(.allKinds(), into: &request)
-        let body = try #require(try JSONReader.value(of: request.body).asObject)
-        let calls = try #require(body["batch"]?.asArray).map { $0.asObject ?? [:] }
+        let body = try #require(try JSONReader.value(of: request.body).object)
+        let calls = try #require(body["batch"]?.array).map { $0.object ?? [:] }
         #expect(
             calls.map { $0["originalTimestamp"] } == [
                 "2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.000Z",
@@ -440,7 +442,7 @@ struct VerbTests {
 
     @Test("Segment's context has the automatic properties")
     func segmentContext() throws {
-        let record = try Self.records(Self.automaticEvent(), .segment(writeKey: "k")).asArray?.first?.asObject
+        let record = try Self.records(Self.automaticEvent(), .segment(writeKey: "k")).array?.first?.object
         #expect(
             record?["context"] == [
                 "library": ["name": "Shop", "version": "7.0"],
@@ -459,15 +461,15 @@ struct VerbTests {
     @Test("Amplitude has the automatic properties beside the event's own")
     func amplitudeTopLevel() throws {
         let format = HTTPFormat.amplitude(apiKey: "k", locatesUsers: false)
-        let record = try Self.records(Self.automaticEvent(), format).asArray?.first?.asObject
+        let record = try Self.records(Self.automaticEvent(), format).array?.first?.object
         let expected: Properties = [
             "platform": "iOS", "os_name": "iOS", "os_version": "17.1", "app_version": "2.4.1",
             "device_manufacturer": "Apple", "device_model": "iPhone15,2", "carrier": "Net", "language": "de-DE",
             "country": "DE", "session_id": 1_767_228_410_880,
         ]
         for property in expected { #expect(record?[property.name] == property.value, "\(property.name)") }
-        #expect(record?["event_properties"]?.asObject?["$os"] == nil)
-        #expect(record?["event_properties"]?.asObject?["sku"] == "A-7")
+        #expect(record?["event_properties"]?.object?["$os"] == nil)
+        #expect(record?["event_properties"]?.object?["sku"] == "A-7")
     }
 
     @Test("Mixpanel and PostHog get the version, the build and the bundle's id under their own names")
@@ -475,7 +477,7 @@ struct VerbTests {
         func properties(_ format: HTTPFormat, _ own: Properties = [:]) throws -> Properties? {
             var event = Self.automaticEvent()
             event.properties.merge(own)
-            return try Self.records(event, format).asArray?.first?.asObject?["properties"]?.asObject
+            return try Self.records(event, format).array?.first?.object?["properties"]?.object
         }
         let mixpanel = try properties(.mixpanel(token: "k"))
         #expect(mixpanel?["$app_version_string"] == "2.4.1" && mixpanel?["$app_build_number"] == "7")
@@ -491,11 +493,11 @@ struct VerbTests {
 
     @Test("PostHog's and Sensors' library is the event's")
     func libraryIsEvents() throws {
-        let record = try Self.records(Self.automaticEvent(), .postHog(apiKey: "k")).asArray?.first?.asObject
-        #expect(record?["properties"]?.asObject?["$lib_version"] == "7.0")
+        let record = try Self.records(Self.automaticEvent(), .postHog(apiKey: "k")).array?.first?.object
+        #expect(record?["properties"]?.object?["$lib_version"] == "7.0")
         var writer = JSONWriter()
         writer.object { SensorsFormat.write(Self.automaticEvent(), Timestamp(milliseconds: 0), to: &$0) }
-        let sensors = try JSONReader.value(of: writer.bytes).asObject
+        let sensors = try JSONReader.value(of: writer.bytes).object
         #expect(
             sensors?["lib"] == [
                 "$lib": "Shop", "$lib_version": "7.0", "$lib_method": "code", "$app_version": "2.4.1",

@@ -6,6 +6,9 @@ import SluiceTesting
 
 /// A pipeline in virtual time, with a store on disk and a real socket. The store outlives the pipeline.
 struct HostilePipeline {
+    /// Longer than every wait for the receiver.
+    static let interval = Duration.seconds(86_400)
+
     let time: VirtualTime
     let pipeline: Pipeline
     private let diagnosed: Locked<[Diagnostic]>
@@ -23,6 +26,9 @@ struct HostilePipeline {
         configuration.time = time
         self.diagnosed = diagnosed
         self.time = time
+        var policy = policy
+        // The alarm for the interval would be the first one.
+        policy.flushInterval = HostilePipeline.interval
         pipeline = try Pipeline(
             delivery: policy, environment: PipelineEnvironment(time: time, random: random),
             onDiagnostic: { diagnostic in diagnosed.withLock { $0.append(diagnostic) } }

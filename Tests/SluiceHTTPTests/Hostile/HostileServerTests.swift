@@ -51,7 +51,7 @@ struct HostileServerTests {
         await first.pipeline.flush()
         let fate = try await self.fate(first, of: attack)
         #expect(attack.fates.contains(fate), "\(attack.testDescription), trial \(number)")
-        let ledger = await first.pipeline.shutdown(deadline: .zero)
+        let ledger = await first.pipeline.shutdown(timeout: .zero)
         let waiting = ledger.routes[0].waiting
         #expect(ledger.isBalanced)
         #expect(waiting + ledger.routes[0].rejected == (fate == .delivered ? 0 : count))
@@ -62,7 +62,7 @@ struct HostileServerTests {
         let good = try TrialServer()
         let second = try HostilePipeline(to: good.url, storingIn: directory.path)
         await second.drain()
-        #expect(await second.pipeline.shutdown(deadline: .zero).isBalanced)
+        #expect(await second.pipeline.shutdown(timeout: .zero).isBalanced)
         // No event is lost, and no event is sent again if its delivery was confirmed. Dead letters of a hold come last.
         #expect(good.all.read.prefix(waiting) == Array(known + count - waiting..<known + count)[...])
         #expect(attack.fates == [.refused] || good.all.read.count == waiting)
@@ -86,7 +86,7 @@ struct HostileServerTests {
             #expect(subject.diagnostics.isEmpty)
             return .delivered
         }
-        await subject.time.waitForSleeper()
+        await subject.time.waitForSleeper(within: ..<HostilePipeline.interval)
         let until = try #require(subject.time.deadlines.first)
         switch subject.diagnostics.last {
         case .retrying: return .retried(after: Int(until / .milliseconds(1)))

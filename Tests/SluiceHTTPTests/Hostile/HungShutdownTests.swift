@@ -33,7 +33,7 @@ struct HungShutdownTests {
             _ = try await arrived.next()
 
             let end = subject.time.continuousTime() + deadline
-            let ended = Task { await subject.pipeline.shutdown(deadline: deadline) }
+            let ended = Task { await subject.pipeline.shutdown(timeout: deadline) }
             if deadline > .zero {
                 await subject.time.waitForSleeper(within: end...end)
                 subject.time.advance(by: deadline * Double.random(in: 0..<0.9, using: &random))

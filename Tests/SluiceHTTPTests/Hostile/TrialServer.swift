@@ -66,9 +66,9 @@ final class TrialServer: Sendable {
     /// The property `number` of each event, in the order of the body.
     static func numbers(in body: [UInt8]) throws -> [Int] {
         let json = try JSONReader.value(of: body)
-        let events = json.asArray ?? json.asObject?["batch"]?.asArray
+        let events = json.array ?? json.object?["batch"]?.array
         return try (events.map { $0.map { $0 } } ?? []).map { event in
-            try #require(event.asObject?["properties"]?.asObject?["number"]?.asInt)
+            try #require(event.object?["properties"]?.object?["number"]?.asInt)
         }
     }
 }

@@ -46,7 +46,7 @@ func openTransport(
     var configuration = HTTPTransport.Configuration(timeouts)
     configuration.sign = sign
     let transport = HTTPTransport(to: url, format: format, headers: headers, configuration: configuration)
-    try transport.open()
+    try transport.open(in: PipelineEnvironment())
     return transport
 }
 

@@ -5,13 +5,18 @@ import Testing
 /// The core must run in a process without Foundation.
 @Suite struct MinimalCoreTests {
     /// The core, from the lowest floor to the highest. Each sees only those below it.
-    private static let floors = ["SluiceEvents", "SluiceSystem", "Sluice"]
+    private static let floors = ["SluiceEvents", "SluiceSystem", "SluiceDelivery", "Sluice"]
 
     @Test("the floors of the core, built alone, link the standard library and the C library, but not Foundation")
     func coreLinksNoFoundation() async throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+        let module = directory.path + "/SluiceLibC.swiftmodule"
+        let (status, output) = try await Compiler.run(
+            ["-emit-module", "-module-name", "SluiceLibC", "-swift-version", "6", "-o", module]
+                + Repository.swiftFiles(in: "Sources/SluiceLibC").map(\.path))
+        try #require(status == 0, "\(output)")
         var below: [String] = []
         for floor in Self.floors {
             let sources = try Repository.swiftFiles(in: "Sources/\(floor)")

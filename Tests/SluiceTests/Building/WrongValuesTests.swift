@@ -29,7 +29,10 @@ import Testing
         Mistake(#"pipeline.track("E", ["v": { count }])"#, "cannot convert value of type '() -> Int'"),
         Mistake(#"pipeline.track("E", ["v": (1, count)])"#, "cannot convert value of type '(Int, Int)'"),
         Mistake(#"pipeline.track("E", ["v": [foo]])"#, "cannot convert value of type 'Foo'"),
-        Mistake(#"pipeline.track("E", [count: "v"])"#, "cannot convert value of type 'Int' to expected dictionary key"),
+        Mistake(#"pipeline.track("E", [foo: "v"])"#, "cannot convert value of type 'Foo' to expected dictionary key"),
+        Mistake(
+            #"pipeline.track("E", [count: query, "w": 1])"#,
+            "cannot convert value of type 'Int' to expected dictionary key"),
         Mistake(#"pipeline.track("E", ["v"])"#, "dictionary of type 'Properties' cannot be used with array literal"),
         Mistake(#"pipeline.track("E", ["v": query + count])"#, "binary operator '+' cannot be applied"),
         Mistake(#"pipeline.track("E", query)"#, "cannot convert value of type 'String'"),

@@ -2,6 +2,7 @@ import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// The events of one batch, verdict by verdict.
 @Suite struct BatchProgressTests {
@@ -73,7 +74,8 @@ import Testing
     @Test("a rejected and an unsendable event leave the batch, and only the first is a refusal")
     func rejectedAndUnsendableLeave() {
         var progress = BatchProgressTests.progress(3)
-        let result = progress.apply(.each([.rejected("bad"), .unsendable("large"), .accepted]), toFirst: 3)
+        let result = progress.apply(
+            .each([.rejected(reason: "bad"), .unsendable(reason: "large"), .accepted]), toFirst: 3)
         #expect(result.rejected.map(\.reason) == ["bad", "large"])
         #expect(result.rejected.map(\.isRefusal) == [true, false])
         #expect(progress.isResolved)
@@ -94,7 +96,8 @@ import Testing
     func namedRetriesAreDeferred() {
         var progress = BatchProgressTests.progress(5)
         let result = progress.apply(
-            .each([.accepted, .retry(after: .seconds(2)), .rejected("bad"), .retry(after: .seconds(7))]), toFirst: 4)
+            .each([.accepted, .retry(after: .seconds(2)), .rejected(reason: "bad"), .retry(after: .seconds(7))]),
+            toFirst: 4)
         #expect(result.effect == .progress)
         #expect(result.reason == nil)
         #expect(BatchProgressTests.numbers(progress.unresolved) == [4])
@@ -133,7 +136,10 @@ import Testing
 
     @Test("a hold is stronger than a retry")
     func holdIsStrongerThanRetry() {
-        for verdicts in [[Verdict.retry(after: .seconds(9)), .hold("closed")], [.hold("closed"), .retry(after: nil)]] {
+        for verdicts in [
+            [Verdict.retry(after: .seconds(9)), .hold(reason: "closed")],
+            [.hold(reason: "closed"), .retry(after: nil)],
+        ] {
             var progress = BatchProgressTests.progress(2)
             let result = progress.apply(.each(verdicts), toFirst: 2)
             #expect(result.effect == .hold)
@@ -156,7 +162,7 @@ import Testing
     func largeBatchIsHalved() {
         var progress = BatchProgressTests.progress(8)
         let sent = BatchProgressTests.drive(&progress) {
-            $0.events.count > 2 ? .all(.tooLarge) : .all(.accepted)
+            $0.events.count > 2 ? .all(.tooLarge()) : .all(.accepted)
         }
         #expect(sent.parts == [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3], [0, 1], [2, 3], [4, 5], [6, 7]])
     }
@@ -165,14 +171,14 @@ import Testing
     func limitedPartsStaySmall() {
         var progress = BatchProgressTests.progress(50)
         let sent = BatchProgressTests.drive(&progress) { batch in
-            batch.events.count > 10 ? .all(.tooLarge) : .all(.accepted)
+            batch.events.count > 10 ? .all(.tooLarge()) : .all(.accepted)
         }
         #expect(sent.parts.map(\.count) == [50, 25, 12] + Array(repeating: 6, count: 8) + [2])
     }
 
     @Test(
         "a refused event is found in few attempts wherever it stands, and parts grow again", arguments: 0..<50,
-        [Verdict.tooLarge, .split("no")])
+        [Verdict.tooLarge(), .split(reason: "no")])
     func refusedEventIsFound(bad: Int, verdict: Verdict) {
         var progress = BatchProgressTests.progress(50)
         var rejected: [Int] = []
@@ -210,8 +216,9 @@ import Testing
             let part = progress.nextPart(BatchSize(events: below(6), bytes: .max))
             #expect(!part.events.isEmpty)
             let verdicts: [Verdict] = [
-                .accepted, .duplicate, .retry(after: nil), .retry(after: .zero), .rejected("r"), .unsendable("u"),
-                .tooLarge, .split("s"), .hold("h"),
+                .accepted, .duplicate, .retry(after: nil), .retry(after: .zero), .rejected(reason: "r"),
+                .unsendable(reason: "u"),
+                .tooLarge(), .split(reason: "s"), .hold(reason: "h"),
             ]
             let each = part.events.map { _ in verdicts[below(verdicts.count)] }
             check(progress.apply(below(3) == 0 ? .all(each[0]) : .each(each), toFirst: part.events.count))
@@ -238,11 +245,11 @@ import Testing
         }
         let retry = Verdicts.all(.retry(after: nil))
         #expect(counts(retry, retry, retry) == [0, 1, 2])
-        #expect(counts(retry, .all(.hold("")), retry) == [0, 1, 2])
+        #expect(counts(retry, .all(.hold(reason: "")), retry) == [0, 1, 2])
         // Smaller parts and the rest of a part are other requests.
-        #expect(counts(retry, .all(.tooLarge), retry, retry) == [0, 1, 0, 1])
+        #expect(counts(retry, .all(.tooLarge()), retry, retry) == [0, 1, 0, 1])
         let again = Verdict.retry(after: .zero)
-        #expect(counts(retry, .each([.rejected(""), again, again, again]), retry) == [0, 1, 0])
+        #expect(counts(retry, .each([.rejected(reason: ""), again, again, again]), retry) == [0, 1, 0])
         let later = Verdict.retry(after: .seconds(1))
         #expect(counts(.each([.accepted, .accepted, later, later]), .each([later, later]), retry) == [0, 1, 2])
     }

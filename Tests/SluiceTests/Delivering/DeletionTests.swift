@@ -10,7 +10,7 @@ import Testing
         if isPaused { bench.pipeline.pauseDelivery() }
         bench.track(3)
         bench.track(1, priority: .critical)
-        #expect(await bench.pipeline.deleteAll())
+        #expect(await bench.pipeline.deleteWaitingEvents())
         #expect(bench.ledger.dropped == [.deleted: 4])
         #expect(bench.ledger.waiting == 0)
         #expect(bench.pipeline.ledger.isBalanced)
@@ -31,7 +31,7 @@ import Testing
         bench.track(13)
         bench.pipeline.resumeDelivery()
         await bench.transport.waitForSends(1)
-        let deletion = Task { await bench.pipeline.deleteAll() }
+        let deletion = Task { await bench.pipeline.deleteWaitingEvents() }
         bench.transport.release(.all(.accepted))
         _ = await deletion.value
         // The rest may have been sent before the deletion began.
@@ -46,7 +46,7 @@ import Testing
         let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .retry(after: nil), .accepted]))]))
         bench.track(3)
         await bench.pipeline.flush()
-        await bench.pipeline.deleteAll()
+        await bench.pipeline.deleteWaitingEvents()
         #expect(bench.ledger.delivered == 2)
         #expect(bench.ledger.dropped == [.deleted: 1])
         #expect(bench.pipeline.ledger.isBalanced)
@@ -57,10 +57,11 @@ import Testing
 
     @Test("deferred events are deleted with the waiting events, dead letters are not")
     func deletesDeferredEventsAndNoDeadLetters() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.each([.rejected("no"), .retry(after: nil), .accepted]))]))
+        let bench = try Bench(
+            ScriptedTransport([.answer(.each([.rejected(reason: "no"), .retry(after: nil), .accepted]))]))
         bench.track(3)
         await bench.pipeline.flush()
-        await bench.pipeline.deleteAll()
+        await bench.pipeline.deleteWaitingEvents()
         #expect(bench.ledger.dropped == [.deleted: 1])
         #expect(bench.ledger.deadLetters == 1)
         #expect(bench.pipeline.ledger.isBalanced)
@@ -76,7 +77,7 @@ import Testing
         bench.track(35)
         bench.pipeline.resumeDelivery()
         await bench.transport.waitForSends(3)
-        let deletion = Task { await bench.pipeline.deleteAll() }
+        let deletion = Task { await bench.pipeline.deleteWaitingEvents() }
         for _ in 0..<3 { bench.transport.release(.all(.accepted)) }
         _ = await deletion.value
         #expect(bench.ledger.delivered + bench.ledger.dropped[.deleted, default: 0] == 35)
@@ -90,7 +91,7 @@ import Testing
         bench.track(3)
         let flush = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(1)
-        let deletion = Task { await bench.pipeline.deleteAll() }
+        let deletion = Task { await bench.pipeline.deleteWaitingEvents() }
         bench.transport.release(.all(.retry(after: nil)))
         _ = await deletion.value
         _ = await flush.value
@@ -105,7 +106,7 @@ import Testing
         let bench = try Bench(store: store)
         bench.pipeline.pauseDelivery()
         bench.track(2)
-        #expect(!(await bench.pipeline.deleteAll()))
+        #expect(!(await bench.pipeline.deleteWaitingEvents()))
         #expect(bench.ledger.dropped == [:])
         #expect(bench.ledger.waiting == 2)
         #expect(bench.diagnostics.contains { $0.kind == .store })
@@ -126,7 +127,7 @@ import Testing
             bench.pipeline.pauseDelivery()
             bench.track(2)
         }
-        #expect(!(await bench.pipeline.deleteAll()))
+        #expect(!(await bench.pipeline.deleteWaitingEvents()))
         #expect(bench.ledger.dropped == [.deleted: 2])
         #expect(bench.diagnostics.last?.kind == .store)
     }
@@ -137,9 +138,9 @@ import Testing
             let bench = try Bench()
             bench.pipeline.pauseDelivery()
             bench.track(200)
-            let first = Task { await bench.pipeline.deleteAll() }
+            let first = Task { await bench.pipeline.deleteWaitingEvents() }
             bench.track(200)
-            #expect(await bench.pipeline.deleteAll())
+            #expect(await bench.pipeline.deleteWaitingEvents())
             #expect(bench.ledger.waiting == 0)
             #expect(await first.value)
         }
@@ -150,8 +151,8 @@ import Testing
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(5)
         await bench.transport.waitForSends(1)
-        let deletion = Task { await bench.pipeline.deleteAll() }
-        await bench.pipeline.shutdown(deadline: .zero)
+        let deletion = Task { await bench.pipeline.deleteWaitingEvents() }
+        await bench.pipeline.shutdown(timeout: .zero)
         #expect(!(await deletion.value))
         #expect(bench.ledger.waiting == 5)
     }
@@ -161,8 +162,8 @@ import Testing
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.track(5)
         await bench.transport.waitForSends(1)
-        await bench.pipeline.shutdown(deadline: .zero)
-        #expect(!(await bench.pipeline.deleteAll()))
+        await bench.pipeline.shutdown(timeout: .zero)
+        #expect(!(await bench.pipeline.deleteWaitingEvents()))
         #expect(bench.ledger.waiting == 5)
     }
 
@@ -173,7 +174,7 @@ import Testing
         let bench = try Bench(ScriptedTransport([.hang]), delivery: policy)
         bench.track(5)
         await bench.transport.waitForSends(1)
-        let deletion = Task { await bench.pipeline.deleteAll() }
+        let deletion = Task { await bench.pipeline.deleteWaitingEvents() }
         // The idle workers get the time to delete too early.
         for _ in 0..<1_000 { await Task.yield() }
         bench.transport.release(.all(.retry(after: nil)))

@@ -9,7 +9,7 @@ import Testing
         let bench = try Bench()
         bench.track(1)
         await bench.sleeps(until: 15)
-        bench.pipeline.setFlushInterval(.seconds(60))
+        bench.pipeline.setFlush(interval: .seconds(60))
         await bench.transport.waitForSends(1)
         #expect(bench.time.continuousTime() == .zero)
         await bench.drained()
@@ -21,7 +21,7 @@ import Testing
     @Test("setFlushInterval moves its argument into the policy's range")
     func changedIntervalStaysInRange() async throws {
         let bench = try Bench()
-        bench.pipeline.setFlushInterval(.milliseconds(1))
+        bench.pipeline.setFlush(interval: .milliseconds(1))
         await bench.drained()
         bench.track(1)
         await bench.sends(at: 1)
@@ -86,7 +86,7 @@ import Testing
             as [(Int64, Int64)])
     func appCenterIntervalHasRange(seconds: Int64, result: Int64) async throws {
         let bench = try Bench(delivery: .appCenter)
-        bench.pipeline.setFlushInterval(.seconds(seconds))
+        bench.pipeline.setFlush(interval: .seconds(seconds))
         await bench.drained()
         bench.track(1)
         await bench.sends(at: Double(result))
@@ -119,37 +119,9 @@ import Testing
         let unmetered = try Bench(delivery: policy)
         unmetered.pipeline.signal(.connectivity(.metered))
         unmetered.track(5)
-        let ledger = await unmetered.pipeline.shutdown(deadline: .seconds(1_000))
+        let ledger = await unmetered.pipeline.shutdown(timeout: .seconds(1_000))
         #expect(ledger.routes[0].waiting == 5)
         #expect(unmetered.time.continuousTime() == .zero)
-    }
-
-    @Test("App Center's count starts no delivery with an interval of more than 6 s")
-    func appCenterCountIsIgnoredAtLongInterval() async throws {
-        let bench = try Bench(delivery: .appCenter)
-        bench.pipeline.setFlushInterval(.seconds(60))
-        await bench.drained()
-        bench.track(120)
-        await bench.sends(at: 60)
-        await bench.transport.waitForSends(3)
-        #expect(bench.time.continuousTime() == .seconds(60))
-    }
-
-    @Test("a critical event of App Center leaves the normal ones waiting for their own time")
-    func appCenterCriticalEventsGoAlone() async throws {
-        let bench = try Bench(delivery: .appCenter)
-        bench.track(7)
-        bench.track(2, priority: .critical)
-        await bench.sends(at: 3)
-        await bench.sends(at: 6)
-        #expect(bench.sizes == [2, 7])
-        // Also in the order critical, normal, and again after a pass.
-        await bench.drained()
-        bench.track(1, priority: .critical)
-        bench.track(3)
-        await bench.sends(at: 9)
-        await bench.sends(at: 12)
-        #expect(bench.sizes == [2, 7, 1, 3])
     }
 
     @Test("a flush, and a count, send critical events of App Center with the normal ones")
@@ -206,7 +178,7 @@ import Testing
 
     @Test("a returning network sends waiting events and ends a hold; an unchanged one does not")
     func returningNetworkSendsAndEndsHold() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.all(.hold("captive portal")))]))
+        let bench = try Bench(ScriptedTransport([.answer(.all(.hold(reason: "captive portal")))]))
         bench.pipeline.signal(.connectivity(.available))
         bench.track(1)
         await bench.sends(at: 15)

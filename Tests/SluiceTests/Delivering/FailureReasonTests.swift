@@ -10,7 +10,7 @@ struct FailureReasonTests {
         (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the receiver asked for a retry"),
         (.answer(.each([.accepted])), .retrying, "the transport returned 1 verdicts for 2 events"),
         (.failure(SluiceError(.inputOutput, "no connection")), .retrying, "inputOutput: no connection"),
-        (.answer(.all(.hold("closed on Sundays"))), .held, "closed on Sundays"),
+        (.answer(.all(.hold(reason: "closed on Sundays"))), .held, "closed on Sundays"),
     ]
 
     @Test("the reason is in the diagnostics immediately, and in the ledger until a send succeeds", arguments: table)
@@ -20,28 +20,28 @@ struct FailureReasonTests {
         bench.track(2)
         await bench.pipeline.flush()
         #expect(bench.diagnostics == [Diagnostic(kind: kind, route: "main", message: reason)])
-        #expect(bench.ledger.lastFailure == reason)
-        #expect(bench.ledger.sendAttempts == 1)
-        #expect(bench.ledger.failedAttempts == 1)
-        #expect(bench.ledger.heldAttempts == (kind == .held ? 1 : 0))
+        #expect(bench.ledger.attempts.lastFailure == reason)
+        #expect(bench.ledger.attempts.total == 1)
+        #expect(bench.ledger.attempts.failed == 1)
+        #expect(bench.ledger.attempts.held == (kind == .held ? 1 : 0))
 
         await bench.time.waitForSleeper()
         bench.time.advanceToNextSleeper()
         await bench.drained()
-        #expect(bench.ledger.lastFailure == nil)
-        #expect(bench.ledger.sendAttempts == 2)
-        #expect(bench.ledger.failedAttempts == 1)
+        #expect(bench.ledger.attempts.lastFailure == nil)
+        #expect(bench.ledger.attempts.total == 2)
+        #expect(bench.ledger.attempts.failed == 1)
     }
 
     @Test("a batch that is sent in parts counts as split, not as failed")
     func splitBatchHasNotFailed() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.all(.tooLarge))]))
+        let bench = try Bench(ScriptedTransport([.answer(.all(.tooLarge()))]))
         bench.track(4)
         await bench.drained()
         #expect(bench.sizes == [4, 2, 2])
-        #expect(bench.ledger.sendAttempts == 3)
-        #expect(bench.ledger.splitAttempts == 1)
-        #expect(bench.ledger.failedAttempts == 0)
-        #expect(bench.ledger.lastFailure == nil)
+        #expect(bench.ledger.attempts.total == 3)
+        #expect(bench.ledger.attempts.split == 1)
+        #expect(bench.ledger.attempts.failed == 0)
+        #expect(bench.ledger.attempts.lastFailure == nil)
     }
 }

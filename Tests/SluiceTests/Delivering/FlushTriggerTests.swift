@@ -136,8 +136,8 @@ final class LeftoverStore: StoreWrapper {
         self.count = count
     }
 
-    func open(_ observer: StoreObserver) throws(SluiceError) {
-        try base.open(observer)
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
         for number in 0..<count {
             try base.append(
                 EventLine(

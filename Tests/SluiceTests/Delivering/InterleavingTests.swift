@@ -3,243 +3,187 @@ import TestSupport
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// The workers of a route and two threads of a host, whose steps between two uses of the lock come in a random order.
-///
-/// Each step reads the store, or changes the state under the lock, as ``RouteRuntime`` does. So a worker can decide with a
-/// backlog that it read long before.
 @Suite struct InterleavingTests {
     private struct Walk {
-        private enum Worker {
-            case looking
-            case reading(appends: Int)
-            case deciding(Backlog, appends: Int)
-            case asleep(until: Duration?, inputs: Int)
-            case taking(RouteState.Request)
-            case findingNothing(Backlog, RouteState.Request)
-            case sending(BatchProgress, epoch: Int)
-            case settling(BatchProgress, RouteState.StoreWork)
-            case settled(BatchProgress, RouteState.StoreWork)
-        }
-
-        private enum Flush {
-            case none
-            case reading(Backlog, stored: Set<Int>)
-            case waiting(stored: Set<Int>)
-        }
-
-        /// How long an event may wait.
-        static func interval(_ number: Int) -> Duration { priority(number) == .critical ? .seconds(3) : .seconds(60) }
-
-        static func priority(_ number: Int) -> Event.Priority { number % 7 == 6 ? .critical : .normal }
+        private static let hosts = 2
+        /// At one time, nothing takes more steps than this. The longest walk has about 80 events.
+        private static let maximumSteps = 4_000
 
         private var random: SeededRandom
-        private var state: RouteState
-        private var workers: [Worker]
-        /// An event that is in the store, and that the route hasn't noted yet.
-        private var stored: Int?
-        private var flush = Flush.none
-        /// Whether the receiver has deferred an event since the flush began.
-        private var hasDeferred = false
-        /// The events that a worker can take.
-        private var store: [Int] = []
-        private var handedOut = 0
+        private var route: SteppedRoute
+        /// The number of events that each host thread has stored and not counted.
         private var storedAt: [Int: Duration] = [:]
-        private var resolved: Set<Int> = []
-        private var now = Duration.zero
-        private var lastBatch: UInt64 = 0
-        private var continuation: CheckedContinuation<Bool, Never>?
+        private var priorities: [Int: Event.Priority] = [:]
+        /// The events that were counted when the flush began, and its end. Nil without one.
+        private var flush: (events: Set<Int>, attempts: Int, isOver: Locked<Bool>)?
+        /// The events that were counted when the deletion began, and its end.
+        private var deletion: (events: Set<Int>, isOver: Locked<Bool>)?
+        /// The workers whose attempt has failed, until the route has noted it.
+        private var failing: Set<Int> = []
+        private var failedAttempts = 0
         private var deferred: Set<Int> = []
-        private(set) var fault: String?
+        private var wasStuck = false
+        private var steps = 0
+        private let isRoundRobin: Bool
 
-        init(
-            seed: UInt64, workers count: Int, sendsCriticalEventsAlone: Bool,
-            _ continuation: CheckedContinuation<Bool, Never>
-        ) {
+        init(seed: UInt64, workers: Int) {
             random = SeededRandom(seed: seed)
-            self.continuation = continuation
+            isRoundRobin = seed % 2 == 0
             var policy = DeliveryPolicy(
-                batch: BatchSize(events: 2, bytes: .max), flushCount: 4, flushInterval: Walk.interval(0))
-            policy.maximumBatchesInFlight = count
-            policy.criticalInterval = Walk.interval(6)
-            policy.sendsCriticalEventsAlone = sendsCriticalEventsAlone
-            state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
-            state.opened()
-            workers = Array(repeating: .looking, count: count)
+                batch: BatchSize(events: 2, bytes: .max), flushCount: 4, flushInterval: .seconds(60))
+            policy.maximumBatchesInFlight = workers
+            policy.criticalInterval = .seconds(3)
+            route = SteppedRoute(policy)
         }
 
-        /// - Returns: the continuation of a flush that has not ended.
-        mutating func run(steps: Int) -> CheckedContinuation<Bool, Never>? {
-            for _ in 0..<steps where fault == nil {
-                switch Int.random(in: 0..<workers.count + 2, using: &random) {
-                case workers.count: stepTrack(mayBegin: true)
-                case workers.count + 1: stepFlush(mayBegin: storedAt.count > 2)
-                case let worker: step(worker)
+        var fault: String? { route.fault }
+
+        mutating func run(steps count: Int) {
+            for _ in 0..<count where fault == nil {
+                let index = Int.random(in: 0..<route.workers.count + 3, using: &random)
+                if index < route.workers.count {
+                    step(index)
+                } else if index == route.workers.count {
+                    act()
+                } else {
+                    stepHost()
                 }
             }
-            // Everything ends once the host tracks no more.
-            for _ in 0..<10_000 where fault == nil {
-                if resolved.count == storedAt.count, case .none = flush { return continuation }
-                stepTrack(mayBegin: false)
-                stepFlush(mayBegin: false)
-                for worker in workers.indices { step(worker) }
-                passTime()
-            }
-            fault = fault ?? "an event or a flush never ends"
-            return continuation
+            end()
         }
 
-        private var backlog: Backlog {
-            Backlog(events: store.count + handedOut, bytes: store.count + handedOut)
+        private func chance(_ one: Int, _ random: inout SeededRandom) -> Bool {
+            Int.random(in: 0..<one, using: &random) == 0
         }
 
-        private mutating func stepTrack(mayBegin: Bool) {
-            if let number = stored {
-                let now = now
-                state.appended(Walk.priority(number)) { now }
-                stored = nil
-            } else if mayBegin {
+        // MARK: Host
+
+        /// A host thread stores an event, or counts the one that it has stored.
+        private mutating func stepHost() {
+            if route.uncounted.count == Walk.hosts || !route.uncounted.isEmpty && chance(2, &random) {
+                route.count()
+            } else if storedAt.count < 250 {
                 let number = storedAt.count
-                store.append(number)
-                storedAt[number] = now
-                stored = number
+                let priority = chance(5, &random) ? Event.Priority.critical : .normal
+                (storedAt[number], priorities[number]) = (route.now, priority)
+                route.append([SteppedRoute.line(number, priority)])
             }
-            endWaits()
+            checkEnds()
         }
 
-        private mutating func stepFlush(mayBegin: Bool) {
-            switch flush {
-            case .none where mayBegin && continuation != nil:
-                // The caller's own events, which it has tracked before.
-                flush = .reading(backlog, stored: Set(storedAt.keys).subtracting(stored.map { [$0] } ?? []))
-            case .reading(let backlog, let stored):
-                guard let continuation else { return }
-                (flush, hasDeferred) = (.waiting(stored: stored), false)
-                state.wait(
-                    for: .init(event: .flushed(upTo: state.flushTarget(backlog)), continuation: continuation))
-                state.change { $0.flushRequested() }
-            case .none, .waiting: break
-            }
-            endWaits()
+        private var countedEvents: Set<Int> {
+            Set(storedAt.keys).subtracting(route.uncounted.map(SteppedRoute.number))
         }
+
+        private mutating func act() {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<4 where flush == nil:
+                let isOver = Locked(false)
+                flush = (countedEvents, failedAttempts, isOver)
+                route.flush { _ in isOver.withLock { $0 = true } }
+            case 4 where deletion == nil:
+                let isOver = Locked(false)
+                deletion = (countedEvents, isOver)
+                route.delete { _ in isOver.withLock { $0 = true } }
+            case 5: if chance(4, &random) { route.lose() }
+            case 6 where chance(4, &random):
+                route.store.isStuck = true
+                wasStuck = true
+            case 7..<10: route.store.isStuck = false
+            case 10..<20: if route.isAsleep { _ = passTime() }
+            default: break
+            }
+            checkEnds()
+        }
+
+        private mutating func passTime() -> Bool {
+            steps = 0
+            return route.passTime()
+        }
+
+        // MARK: Workers
 
         private mutating func step(_ index: Int) {
-            switch workers[index] {
-            case .looking: workers[index] = .reading(appends: state.appends)
-            case .reading(let appends): workers[index] = .deciding(backlog, appends: appends)
-            case .deciding(let backlog, let appends):
-                switch state.nextStep(isHolding: false, backlog, appends: appends, at: now) {
-                case .wait(let until, let inputs): workers[index] = .asleep(until: until, inputs: inputs)
-                case .take(let request): workers[index] = .taking(request)
-                case .resume(let batch, _, let epoch):
-                    for case .settling(let other, _) in workers where other.id == batch.id {
-                        fault = "a batch is resumed before the store has its rejected events"
-                    }
-                    workers[index] = .sending(batch, epoch: epoch)
-                case .send, .deleteBatch, .deleteAll, .stop: fault = "an unexpected step"
-                }
-            case .asleep(let until, let inputs):
-                if inputs != state.inputs || until.map({ $0 <= now }) ?? false {
-                    workers[index] = .looking
-                }
-            case .taking(let request):
-                let highest = store.map(Walk.priority).max() ?? .normal
-                let numbers = store.filter { Walk.priority($0) == highest }.prefix(request.size.events)
-                guard !numbers.isEmpty, highest >= request.priority else {
-                    workers[index] = .findingNothing(backlog, request)
-                    return
-                }
-                store.removeAll(where: numbers.contains)
-                handedOut += numbers.count
-                lastBatch += 1
-                let batch = Batch(
-                    id: lastBatch,
-                    events: numbers.map {
-                        EventLine(bytes: BatchProgressTests.line($0).bytes, priority: highest)
-                    })
-                _ = state.took(batch)
-                workers[index] = .sending(BatchProgress(batch), epoch: request.epoch)
-            case .findingNothing(let backlog, let request):
-                state.tookNothing(backlog, request, hasFailed: false, at: now) { 0 }
-                workers[index] = .looking
-            case .sending(let batch, let epoch): send(batch, epoch, index)
-            case .settling(let batch, let work):
-                if work.mustSettle { handedOut -= batch.count }
-                workers[index] = work.mustSettle ? .settled(batch, work) : .looking
-                if !work.mustSettle { state.settled(batch, work) }
-            case .settled(let batch, let work):
-                state.settled(batch, work)
-                workers[index] = .looking
+            steps += 1
+            if steps > Walk.maximumSteps { route.fail("steps without end, and no time passes") }
+            var verdicts: Verdicts?
+            switch route.workers[index] {
+            case .sending(let batch, _): verdicts = answer(batch, of: index)
+            case .answered, .usedStore: if failing.contains(index) { failedAttempts += 1 }
+            case .free, .holding: failing.remove(index)
+            default: break
             }
-            endWaits()
+            route.step(index) { _ in verdicts ?? .all(.accepted) }
+            checkEnds()
         }
 
         /// The receiver accepts most batches, and sometimes rejects one event and defers another one.
-        private mutating func send(_ sent: BatchProgress, _ epoch: Int, _ index: Int) {
-            var batch = sent
-            let numbers = BatchProgressTests.numbers(batch.unresolved)
-            let accepts = numbers.count < 2 || Int.random(in: 0..<8, using: &random) > 0
-            // If the receiver defers all events of a part, the route backs off.
-            let backOff = deferred.isEmpty ? Duration.zero : .seconds(1)
-            for number in accepts ? numbers : Array(numbers.dropFirst()) {
-                guard resolved.insert(number).inserted else { return fault = "an event is sent twice" }
-                guard let time = storedAt[number],
-                    now - time <= Walk.interval(number) + backOff || deferred.contains(number)
-                else {
-                    return fault = "an event waits longer than its interval"
-                }
+        private mutating func answer(_ batch: BatchProgress, of worker: Int) -> Verdicts {
+            let numbers = batch.unresolved.map(SteppedRoute.number)
+            for number in numbers where !deferred.contains(number) && !wasStuck {
+                let interval = Duration.seconds(priorities[number] == .critical ? 3 : 60)
+                // If the receiver defers all events of a part, the route backs off.
+                let latest = (storedAt[number] ?? .zero) + interval + .seconds(route.backOffs)
+                if route.now > latest { route.fail("an event waits longer than its interval") }
             }
-            if !accepts {
-                deferred.insert(numbers[0])
-                hasDeferred = true
-            }
-            let verdicts = Verdicts.each(
-                numbers.map {
-                    $0 == numbers[0] && !accepts ? .retry(after: .seconds(200)) : accepts ? .accepted : .rejected("")
-                })
-            let result = batch.apply(verdicts, toFirst: numbers.count)
-            guard let work = state.record(result, batch, epoch: epoch, at: now, random: { 0 }) else {
-                return fault = "stops"
-            }
-            workers[index] = work.isNeeded ? .settling(batch, work) : .looking
+            guard chance(8, &random) else { return .all(.accepted) }
+            failing.insert(worker)
+            deferred.insert(numbers[0])
+            return .each(numbers.indices.map { $0 == 0 ? .retry(after: .seconds(200)) : .rejected(reason: "") })
         }
 
-        private mutating func endWaits() {
-            for (waiter, value) in state.takeActions().waiters {
-                waiter.continuation.resume(returning: value)
-                guard case .flushed = waiter.event, case .waiting(let stored) = flush else { continue }
-                (flush, continuation) = (.none, nil)
-                if !hasDeferred, !stored.subtracting(deferred).isSubset(of: resolved) {
-                    fault = "a flush ends before its events are sent"
+        // MARK: Ends
+
+        private var gone: Set<Int> { route.resolved.union(route.lost).union(route.deleted) }
+
+        private mutating func checkEnds() {
+            if let flush, flush.isOver.withLock(\.self) {
+                let isExcused = failedAttempts > flush.attempts || wasStuck
+                if !isExcused, !flush.events.subtracting(deferred).isSubset(of: gone) {
+                    route.fail("a flush ends before its events are sent")
                 }
+                self.flush = nil
+            }
+            if let deletion, deletion.isOver.withLock(\.self) {
+                if !wasStuck, !deletion.events.isSubset(of: gone) {
+                    route.fail("a deletion ends before its events are gone")
+                }
+                self.deletion = nil
             }
         }
 
-        /// Passes time if every worker sleeps.
-        private mutating func passTime() {
-            var next: Duration?
-            for worker in workers {
-                guard case .asleep(let until, let inputs) = worker, inputs == state.inputs else { return }
-                next = [next, until].compactMap(\.self).min()
+        /// Everything ends once the host does nothing more.
+        private mutating func end() {
+            route.store.isStuck = false
+            while !route.uncounted.isEmpty { route.count() }
+            checkEnds()
+            for _ in 0..<1_000 where fault == nil {
+                while !route.isAsleep, fault == nil {
+                    if isRoundRobin {
+                        for worker in route.workers.indices { step(worker) }
+                    } else {
+                        step(Int.random(in: route.workers.indices, using: &random))
+                    }
+                }
+                if route.state.journal.ledger.waiting == 0, flush == nil, deletion == nil { break }
+                if !passTime() { route.fail("something waits, and nothing wakes a worker") }
             }
-            if let next { now = max(now, next) }
+            if flush != nil { route.fail("a flush never ends") }
+            if deletion != nil { route.fail("a deletion never ends") }
+            route.checkEnd()
         }
     }
 
-    @Test(
-        "in any order of steps, no event waits longer than its interval, and no flush ends early",
-        arguments: [1, 2, 3], [false, true])
-    func anyOrderKeepsIntervalsAndFlushes(workers: Int, sendsCriticalEventsAlone: Bool) async {
-        let walks = Trials.count(full: 100_000, few: 3_000)
+    @Test("any order of steps keeps the rules of delivery", arguments: [1, 2, 3])
+    func anyOrderKeepsRules(workers: Int) {
+        let walks = Trials.count(full: 200_000, few: 5_000)
         for seed in 0..<UInt64(walks) {
-            var fault: String?
-            _ = await withCheckedContinuation { continuation in
-                var walk = Walk(
-                    seed: seed, workers: workers, sendsCriticalEventsAlone: sendsCriticalEventsAlone, continuation)
-                walk.run(steps: 60)?.resume(returning: false)
-                fault = walk.fault
-            }
-            if let fault {
+            var walk = Walk(seed: seed, workers: workers)
+            walk.run(steps: 120)
+            if let fault = walk.fault {
                 Issue.record("\(fault) with seed \(seed)")
                 return
             }

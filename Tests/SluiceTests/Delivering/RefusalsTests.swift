@@ -2,6 +2,7 @@ import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 @Suite struct RefusalsTests {
     private static func line(_ number: Int) -> EventLine {

@@ -24,7 +24,7 @@ import Testing
         let report = await bench.pipeline.flush()
         #expect(report.waiting == 0)
         #expect(bench.ledger.delivered == 1)
-        #expect(bench.ledger.failedAttempts == 10)
+        #expect(bench.ledger.attempts.failed == 10)
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
@@ -79,7 +79,7 @@ import Testing
 
     @Test("a route on hold keeps everything and probes at its interval")
     func heldRouteKeepsEventsAndProbes() async throws {
-        let hold = ScriptedTransport.Step.answer(.all(.hold("HTTP 401")))
+        let hold = ScriptedTransport.Step.answer(.all(.hold(reason: "HTTP 401")))
         let bench = try Bench(ScriptedTransport([hold, hold]))
         bench.track(1)
         await bench.sends(at: 15)
@@ -97,7 +97,7 @@ import Testing
 
     @Test("the diagnostic of a hold has its reason, even among other verdicts")
     func holdDiagnosticHasReason() async throws {
-        let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold("quota")]))]))
+        let bench = try Bench(ScriptedTransport([.answer(.each([.accepted, .hold(reason: "quota")]))]))
         bench.track(2)
         await bench.pipeline.flush()
         #expect(bench.diagnostics.map(\.message) == ["quota"])
@@ -108,7 +108,7 @@ import Testing
     @Test("delivered events of a batch are not sent again with the rest")
     func deliveredEventsAreNotSentAgain() async throws {
         let bench = try Bench(
-            ScriptedTransport([.answer(.each([.accepted, .retry(after: nil), .duplicate, .rejected("bad")]))]))
+            ScriptedTransport([.answer(.each([.accepted, .retry(after: nil), .duplicate, .rejected(reason: "bad")]))]))
         bench.track(4)
         await bench.pipeline.flush()
         #expect(bench.pipeline.ledger.isBalanced)
@@ -129,7 +129,7 @@ import Testing
         let bench = try Bench(
             ScriptedTransport { _, batch in
                 let isBad = batch.events.contains { String(decoding: $0.bytes, as: UTF8.self).contains("Event 7") }
-                return .answer(.all(isBad ? .split("HTTP 400") : .accepted))
+                return .answer(.all(isBad ? .split(reason: "HTTP 400") : .accepted))
             }, store: store)
         bench.track(25)
         await bench.pipeline.flush()
@@ -142,7 +142,7 @@ import Testing
     @Test("a bad event that is alone becomes a dead letter immediately")
     func loneBadEventIsRejected() async throws {
         let store = FaultyStore(WatchedStore())
-        let bench = try Bench(ScriptedTransport([.answer(.all(.split("HTTP 400")))]), store: store)
+        let bench = try Bench(ScriptedTransport([.answer(.all(.split(reason: "HTTP 400")))]), store: store)
         bench.track(1)
         await bench.pipeline.flush()
         #expect(bench.ledger.waiting == 0)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Every sequence of inputs up to a depth, checked against rules for all sequences.
 @Suite struct ScheduleEnumerationTests {
@@ -14,6 +15,8 @@ import Testing
         case accepted, retry, retryAfter, hold
         /// Accepted, and nothing waits any more.
         case emptied
+        /// The store returns nothing.
+        case foundNothing
     }
 
     static let policy = DeliveryPolicy(
@@ -29,6 +32,8 @@ import Testing
         var schedule = DeliverySchedule(policy: policy)
         var now = Duration.zero
         var hasBacklog = false
+        /// Whether a flush asks the store, although nothing seems to wait.
+        var mayAsk = false
         var isPaused = false
         var stopDeadline: Duration?
         /// Nothing may be sent before this: the server named the time.
@@ -52,10 +57,10 @@ import Testing
             switch input {
             case .append, .appendCritical:
                 hasBacklog = true
-                _ = schedule.appended(input == .append ? .normal : .critical, at: { [now] in now })
+                _ = schedule.appended(input == .append ? .normal : .critical, waiting: 1, at: { [now] in now })
             case .flush:
                 schedule.flushRequested()
-                heldUntil = .zero
+                (heldUntil, mayAsk) = (.zero, true)
             case .connectivity:
                 schedule.connectivityChanged(.available)
                 if case .held = schedule.phase {} else { heldUntil = .zero }
@@ -65,25 +70,29 @@ import Testing
             case .stop:
                 schedule.stopRequested(deadline: now + .seconds(5))
                 stopDeadline = min(stopDeadline ?? now + .seconds(5), now + .seconds(5))
-                heldUntil = .zero
+                (heldUntil, mayAsk) = (.zero, true)
             case .almost, .wake:
                 guard case .wait(let until?) = before else { return false }
                 now = input == .wake ? until : max(now, until - .milliseconds(1))
             case .accepted, .emptied:
-                guard before == .send else { return false }
+                guard before == .send, hasBacklog else { return false }
                 hasBacklog = input == .accepted
                 schedule.took(1)
                 schedule.record(.progress, at: now, drawn)
+            case .foundNothing:
+                guard before == .send, !hasBacklog else { return false }
+                schedule.foundNothing()
+                mayAsk = false
             case .retry:
-                guard before == .send else { return false }
+                guard before == .send, hasBacklog else { return false }
                 schedule.record(.retry(after: nil), at: now, drawn)
                 heldUntil = now
             case .retryAfter:
-                guard before == .send else { return false }
+                guard before == .send, hasBacklog else { return false }
                 schedule.record(.retry(after: .seconds(60)), at: now, drawn)
                 throttledUntil = now + .seconds(60)
             case .hold:
-                guard before == .send else { return false }
+                guard before == .send, hasBacklog else { return false }
                 schedule.record(.hold, at: now, drawn)
                 heldUntil = now + .seconds(50)
             }
@@ -98,7 +107,7 @@ import Testing
             case .send:
                 if isOver { return "sends after its end" }
                 if isPaused { return "sends while paused" }
-                if !hasBacklog { return "sends nothing" }
+                if !hasBacklog, !mayAsk { return "asks an empty store" }
                 if now < throttledUntil { return "sends before the time that the server named" }
                 if now < heldUntil { return "probes too early" }
             case .stop:
@@ -121,7 +130,7 @@ import Testing
             if isPaused { _ = take(.resume) }
             for _ in 0..<20 {
                 switch decision() {
-                case .send: _ = take(.emptied)
+                case .send: _ = take(hasBacklog ? .emptied : .foundNothing)
                 case .wait(let until?): now = until
                 case .wait(until: nil): return !hasBacklog
                 case .stop: return stopDeadline != nil

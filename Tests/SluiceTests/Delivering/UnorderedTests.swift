@@ -59,7 +59,7 @@ import Testing
         let bench = try bench(ScriptedTransport(Array(repeating: Self.retry, count: 3), then: .hang))
         // With only one batch, each flush is one failure.
         track(10, bench)
-        while bench.ledger.failedAttempts < 3 { await bench.pipeline.flush() }
+        while bench.ledger.attempts.failed < 3 { await bench.pipeline.flush() }
         track(35, bench)
         let flush = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(4)
@@ -108,14 +108,14 @@ import Testing
         pipeline.resumeDelivery()
         while transport.count < 3 { await Task.yield() }
         transport.answer(0, .all(.retry(after: .seconds(60))))
-        while pipeline.ledger.routes[0].failedAttempts == 0 { await Task.yield() }
+        while pipeline.ledger.routes[0].attempts.failed == 0 { await Task.yield() }
         transport.answer(1, .all(.accepted))
         transport.answer(2, .all(.accepted))
         // The back-off of 1 s is added.
         await time.waitForSleeper(within: .milliseconds(60_999)...(.milliseconds(61_001)))
-        while pipeline.ledger.routes[0].sendAttempts < 3 { await Task.yield() }
+        while pipeline.ledger.routes[0].attempts.total < 3 { await Task.yield() }
         await pipeline.flush()
-        #expect(pipeline.ledger.routes[0].sendAttempts == 3)
+        #expect(pipeline.ledger.routes[0].attempts.total == 3)
         #expect(pipeline.ledger.routes[0].delivered == 20)
         time.advance(by: .milliseconds(61_001))
         while pipeline.ledger.routes[0].waiting > 0 { await pipeline.flush() }
@@ -131,10 +131,10 @@ import Testing
             })
         track(2_000, bench)
         for round in 1...5 {
-            while bench.ledger.failedAttempts < round || bench.time.deadlines.isEmpty { await Task.yield() }
+            while bench.ledger.attempts.failed < round || bench.time.deadlines.isEmpty { await Task.yield() }
             // Time for the other batches to succeed, and for a wrong attempt to be seen.
             for _ in 0..<1_000 { await Task.yield() }
-            #expect(bench.ledger.failedAttempts == round)
+            #expect(bench.ledger.attempts.failed == round)
             bench.time.advanceToNextSleeper()
         }
     }
@@ -145,7 +145,7 @@ import Testing
         track(45, bench)
         let flush = Task { await bench.pipeline.flush() }
         await bench.transport.waitForSends(3)
-        let ended = Task { await bench.pipeline.shutdown(deadline: .seconds(5)) }
+        let ended = Task { await bench.pipeline.shutdown(timeout: .seconds(5)) }
         await bench.sleeps(until: 5)
         bench.time.advance(by: .seconds(5))
         let ledger = await ended.value
@@ -163,7 +163,7 @@ import Testing
             ScriptedTransport { _, batch in
                 let lines = batch.events.map { String(decoding: $0.bytes, as: UTF8.self) }
                 let isBad = lines.contains { line in names.contains { line.contains($0) } }
-                return .answer(.all(isBad ? .split("no") : .accepted))
+                return .answer(.all(isBad ? .split(reason: "no") : .accepted))
             })
         track(45, bench)
         for _ in 0..<20 where bench.ledger.waiting > 0 { await bench.pipeline.flush() }
@@ -183,8 +183,8 @@ import Testing
         let transport = ScriptedTransport { _, _ in
             let verdicts: [Verdict] = [
                 .accepted, .accepted, .accepted, .duplicate, .retry(after: nil), .retry(after: .seconds(9)),
-                .hold("no"),
-                .tooLarge,
+                .hold(reason: "no"),
+                .tooLarge(),
             ]
             return .answer(.all(random.withLock { verdicts.randomElement(using: &$0) ?? .accepted }))
         }
@@ -205,42 +205,21 @@ import Testing
     }
 
     @Test("a worker that finds nothing to do doesn't end a flush for which another worker sends its batch")
-    func idleWorkerEndsNoFlush() async {
+    func idleWorkerEndsNoFlush() {
         var policy = DeliveryPolicy.standard
         policy.maximumBatchesInFlight = 2
-        var state = RouteState(name: "main", policy: policy, maximumBatchSize: BatchProgressTests.unlimited)
-        state.opened()
-        state.change { $0.flushRequested() }
-        let backlog = Backlog(events: 1, bytes: 1)
-        guard case .take(let request) = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero) else {
-            Issue.record("nothing is taken")
-            return
-        }
-        let batch = Batch(id: 1, events: [BatchProgressTests.line(1)])
-        let isTaken = state.took(batch)
-        #expect(isTaken)
-        var progress = BatchProgress(batch)
-        let result = progress.apply(.all(.retry(after: nil)), toFirst: 1)
-        _ = state.record(result, progress, epoch: request.epoch, at: .zero) { 0 }
-
-        let isOver = await withCheckedContinuation { continuation in
-            state.wait(for: .init(event: .flushed(upTo: 1), continuation: continuation))
-            state.change { $0.flushRequested() }
-            _ = state.nextStep(isHolding: false, backlog, appends: 0, at: .zero)
-            let ended = state.takeActions().waiters
-            #expect(ended.isEmpty)
-            for (waiter, value) in ended { waiter.continuation.resume(returning: value) }
-            guard ended.isEmpty else { return }
-            guard case .send = state.nextStep(isHolding: true, backlog, appends: 0, at: .zero) else {
-                Issue.record("nothing is sent")
-                return
-            }
-            let result = progress.apply(.all(.accepted), toFirst: 1)
-            if let work = state.record(result, progress, epoch: request.epoch, at: .zero, random: { 0 }) {
-                state.settled(progress, work)
-            }
-            for (waiter, value) in state.takeActions().waiters { waiter.continuation.resume(returning: value) }
-        }
-        #expect(isOver)
+        var route = SteppedRoute(policy)
+        route.track([SteppedRoute.line(1)])
+        route.flush()
+        route.run(0, until: \.isSending)
+        route.run(0, answer: { _ in .all(.retry(after: nil)) }, until: \.isAsleep)
+        let isOver = Locked(false)
+        route.flush { _ in isOver.withLock { $0 = true } }
+        route.run(1, until: \.isAsleep)
+        #expect(!isOver.withLock { $0 })
+        route.run(0, until: \.isFree)
+        route.run(0, until: \.isAsleep)
+        #expect(isOver.withLock { $0 })
+        #expect(route.fault == nil)
     }
 }

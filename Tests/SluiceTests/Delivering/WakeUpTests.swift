@@ -48,7 +48,7 @@ import Testing
         while await pipeline.flush().waiting > 0 {}
         #expect(pipeline.ledger.routes[0].delivered == 8 * rounds)
         #expect(pipeline.ledger.isBalanced)
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(store.offences.isEmpty)
     }
 
@@ -75,7 +75,7 @@ import Testing
             pipeline.track("Event")
             #expect(await arrivals.next() == 1)
         }
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 
     /// No flush and no shutdown may wait forever if pipelines end while they are used.
@@ -101,7 +101,7 @@ import Testing
                     group.addTask {
                         for _ in 0..<seed % 20 { await Task.yield() }
                         // No time, or more than enough.
-                        await pipeline.shutdown(deadline: seed % 2 == 0 ? .zero : .seconds(80_000))
+                        await pipeline.shutdown(timeout: seed % 2 == 0 ? .zero : .seconds(80_000))
                     }
                 }
             }

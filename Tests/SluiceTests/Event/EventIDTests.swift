@@ -8,10 +8,9 @@ import Testing
     private func ids(
         _ count: Int, _ generator: inout EventIDGenerator, at milliseconds: Int64, seed: UInt64 = 1
     ) -> [EventID] {
-        var random = SeededRandom(seed: seed &+ UInt64(bitPattern: milliseconds))
-        return (0..<count).map { _ in
-            generator.next(at: Timestamp(milliseconds: milliseconds)) { random.next() }
-        }
+        let random = Locked(SeededRandom(seed: seed &+ UInt64(bitPattern: milliseconds)))
+        let environment = PipelineEnvironment(random: { random.withLock { $0.next() } })
+        return (0..<count).map { _ in generator.next(at: Timestamp(milliseconds: milliseconds), in: environment) }
     }
 
     @Test("the bits follow RFC 9562", arguments: [UInt64.min, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA])
@@ -19,11 +18,13 @@ import Testing
         random: UInt64
     ) {
         var generator = EventIDGenerator()
-        let id = generator.next(at: Timestamp(milliseconds: 0x0123_4567_89AB)) { random }
+        let environment = PipelineEnvironment(random: { random })
+        let id = generator.next(at: Timestamp(milliseconds: 0x0123_4567_89AB), in: environment)
         #expect(id.high >> 16 == 0x0123_4567_89AB)
         #expect(id.high >> 12 & 0xF == 7)
         #expect(id.high & 0xFFF == random & 0x7FF)
         #expect(id.low >> 62 == 0b10)
+        #expect(id.low << 2 == random & ~3)
         let text = Array(id.description)
         #expect(text[14] == "7")
         #expect("89ab".contains(text[19]))
@@ -50,12 +51,52 @@ import Testing
         }
     }
 
-    @Test("two generators, and two milliseconds, have different random bits")
-    func seedsDiffer() {
-        var (one, other) = (EventIDGenerator(), EventIDGenerator())
-        let first = ids(1_000, &one, at: 1_000_000, seed: 1) + ids(1_000, &one, at: 1_000_001, seed: 1)
-        let second = ids(1_000, &other, at: 1_000_000, seed: 100)
-        #expect(Set((first + second).map(\.low)).count == 3_000)
+    @Test("a block of random numbers is drawn when the last one is used up, and each number is in one id")
+    func randomNumbersAreUsedOnce() {
+        var generator = EventIDGenerator()
+        let drawn = Locked<UInt64>(0)
+        let environment = PipelineEnvironment(random: {
+            drawn.withLock { drawn in
+                drawn += 1
+                return drawn << 2
+            }
+        })
+        let ids = (0..<100).map { _ in generator.next(at: Timestamp(milliseconds: 1_000_000), in: environment) }
+        // One number is for the counter, so 101 numbers are used, of 4 blocks of 32.
+        #expect(drawn.withLock(\.self) == 128)
+        #expect(Set(ids.map(\.low)).count == 100)
+        #expect(ids.allSatisfy { 1...128 ~= $0.low & (1 << 62 - 1) })
+    }
+
+    @Test("ids have the random numbers of the environment, and are the same for the same numbers")
+    func idsHaveNumbersOfEnvironment() throws {
+        func ids(seed: UInt64) throws -> [EventID] {
+            let pipeline = try Pipeline(environment: .virtual(VirtualTime(), seed: seed)) {
+                MemoryStore()
+                ScriptedTransport()
+            }
+            return (0..<100).map { _ in pipeline.track("e") }
+        }
+        #expect(try ids(seed: 1) == ids(seed: 1))
+        #expect(try Set(ids(seed: 1).map(\.low)).isDisjoint(with: ids(seed: 2).map(\.low)))
+    }
+
+    @Test("the system's random numbers differ in all bits")
+    func systemNumbersDiffer() {
+        let words = (0..<100).flatMap { _ in PipelineEnvironment().randomBlock() }
+        #expect(Set(words).count == 3_200)
+        for bit in UInt64(0)..<64 {
+            #expect((1_350...1_850).contains(words.count { $0 >> bit & 1 == 1 }))
+        }
+    }
+
+    @Test("an id that a host makes has the time and a version, and differs from others")
+    func madeIDsDiffer() {
+        let time = Timestamp(milliseconds: 1_700_000_000_123)
+        let ids = (0..<1_000).map { _ in EventID.make(at: time) }
+        #expect(Set(ids.map(\.low)).count == 1_000)
+        #expect(ids.allSatisfy { $0.time == time && $0.low >> 62 == 0b10 })
+        #expect(EventID.make(at: .now).time.map { $0 > time } == true)
     }
 
     @Test("ids ascend when the clock is set back a little", arguments: [1, 5_000, 9_990])

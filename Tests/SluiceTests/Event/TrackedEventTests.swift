@@ -161,7 +161,7 @@ struct TrackedEventTests {
     @Test("every kind of diagnostic has its severity")
     func diagnosticsHaveSeverity() {
         func severity(_ kind: Diagnostic.Kind) -> Diagnostic.Severity {
-            Diagnostic(kind: kind, route: "", message: "").severity
+            Diagnostic(kind: kind, route: nil, message: "").severity
         }
         #expect([.replayed, .note].map(severity) == [.info, .info])
         #expect([.retrying, .splitting].map(severity) == [.warning, .warning])

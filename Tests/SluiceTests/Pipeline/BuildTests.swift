@@ -31,7 +31,9 @@ import Testing
     }
 
     struct Unusable: Transport {
-        func open() throws(SluiceError) { throw BuildTests.unavailable }
+        func open(_ observer: TransportObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+            throw BuildTests.unavailable
+        }
         func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
     }
 
@@ -49,36 +51,6 @@ import Testing
     }
 
     // MARK: Listed twice
-
-    @Test("the same object twice is refused")
-    func sameObjectTwiceIsRefused() {
-        let plugin = Plugin()
-        let code = failure {
-            try Pipeline {
-                plugin
-                plugin
-                MemoryStore()
-                ScriptedTransport()
-            }
-        }
-        #expect(code == .invalidPipeline)
-    }
-
-    @Test("the same object before the routes and in one of them is refused")
-    func sameObjectInPipelineAndRouteIsRefused() {
-        let plugin = Plugin()
-        let code = failure {
-            try Pipeline {
-                plugin
-                Route("one") {
-                    plugin
-                    MemoryStore()
-                    ScriptedTransport()
-                }
-            }
-        }
-        #expect(code == .invalidPipeline)
-    }
 
     @Test("two processors of a unique type are refused, two of another type are not")
     func uniqueTypeTwiceIsRefused() throws {
@@ -266,7 +238,7 @@ import Testing
         #expect(code == .invalidPipeline)
         #expect(store.isOpen)
         first.track("Event")
-        #expect(await first.shutdown(deadline: .seconds(600)).routes[0].delivered == 1)
+        #expect(await first.shutdown(timeout: .seconds(600)).routes[0].delivered == 1)
         #expect(store.offences.isEmpty)
     }
 

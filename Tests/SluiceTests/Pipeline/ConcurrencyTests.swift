@@ -25,10 +25,10 @@ import Testing
             switch random() % 12 {
             case 0: throw SluiceError(.inputOutput, "a bad moment")
             case 1: return .all(.retry(after: .milliseconds(1)))
-            case 2: return .all(.tooLarge)
-            case 3: return .all(.hold("not now"))
+            case 2: return .all(.tooLarge())
+            case 3: return .all(.hold(reason: "not now"))
             case 4:
-                let verdicts: [Verdict] = [.accepted, .duplicate, .rejected("bad"), .retry(after: nil)]
+                let verdicts: [Verdict] = [.accepted, .duplicate, .rejected(reason: "bad"), .retry(after: nil)]
                 return .each(batch.events.map { _ in verdicts[Int(random() % 4)] })
             case 5: return .each([])
             default: return .all(.accepted)
@@ -103,11 +103,11 @@ import Testing
                     while pipeline.ledger.tracked < Self.events * Self.threads / 3, !Task.isCancelled {
                         await Task.yield()
                     }
-                    await pipeline.shutdown(deadline: .zero)
+                    await pipeline.shutdown(timeout: .zero)
                 }
             }
         }
-        let ledger = await pipeline.shutdown(deadline: .zero)
+        let ledger = await pipeline.shutdown(timeout: .zero)
         #expect(ledger.tracked == Self.events * Self.threads)
         #expect(ledger.isBalanced, "seed \(seed): \(ledger)")
         #expect((ledger.dropped[.shutDown, default: 0] > 0) == endsInTheMiddle)
@@ -132,7 +132,7 @@ import Testing
         let ids = transport.batches.flatMap(\.events).compactMap(\.id)
         #expect(ids.count == Self.events * Self.threads)
         #expect(Set(ids).count == ids.count)
-        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.routes[0].delivered == ids.count)
         #expect(ledger.isBalanced)
     }

@@ -53,7 +53,7 @@ import Testing
             // Only the flush itself keeps the pipeline, until it returns.
             let flush = Task { await pipeline.flush() }
             await transport.waitForSends(1)
-            transport.release(.all(.hold("later")))
+            transport.release(.all(.hold(reason: "later")))
             _ = await flush.value
         }
         return Stages(plugin: plugin, own: own, store: store, transport: transport)

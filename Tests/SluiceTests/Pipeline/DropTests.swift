@@ -33,7 +33,7 @@ import Testing
             ScriptedTransport()
         }
         for name in ["Dull", "Private", "Dull", "Fine", ""] { pipeline.track(name) }
-        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.tracked == 5)
         #expect(ledger.dropped == [Self.boring: 2, .filtered: 1, .emptyName: 1])
         #expect(ledger.routes[0].received == 1)
@@ -59,7 +59,7 @@ import Testing
         }
         for name in ["Dull", "Erase", "Fine", "Dull"] { pipeline.track(name) }
         pipeline.track("Long", ["text": .string(String(repeating: "x", count: 500))])
-        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.dropped.isEmpty)
         #expect(ledger[route: "strict"]?.dropped == [Self.boring: 2, .emptyName: 1, .tooLarge: 1])
         #expect(ledger[route: "strict"]?.delivered == 1)
@@ -84,7 +84,7 @@ import Testing
             pipeline.track("Dull")
         }
         for _ in 0..<30 { pipeline.track("Kept until it has to make room") }
-        await pipeline.shutdown(deadline: .zero)
+        await pipeline.shutdown(timeout: .zero)
         pipeline.track("Late")
         pipeline.track("Late")
         #expect(pipeline.ledger.dropped == [.emptyName: 2, Self.boring: 2, .shutDown: 2])

@@ -51,7 +51,7 @@ import Testing
         pipeline.track("-")
         // The second route doesn't see the changes of the first one.
         #expect(book.all.dropFirst(5) == ["a -", "b -a", "c -ab", "d -ab", "e -abd"])
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 
     @Test(
@@ -99,7 +99,7 @@ import Testing
             }
         }
         pipeline.track("Event", ["p": 1])
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
         let events = try transports.map { try $0.accepted() }
         #expect(events.map { $0.map(\.name) } == [["Event"], ["Eventx"], ["Event"]])
         // One id and time in all routes.
@@ -138,7 +138,7 @@ import Testing
                 continuation.resume()
             }
         }
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 
     @Test("the events of one caller arrive in order, through failures and splits")
@@ -146,7 +146,7 @@ import Testing
         let transport = ScriptedTransport(maximumBatchSize: BatchSize(events: 7, bytes: .max)) { send, batch in
             switch send % 5 {
             case 1: .answer(.all(.retry(after: nil)))
-            case 2: .answer(.all(.tooLarge))
+            case 2: .answer(.all(.tooLarge()))
             case 3: .failure(SluiceError(.inputOutput, "no connection"))
             default: .answer(.all(.accepted))
             }
@@ -173,7 +173,7 @@ import Testing
             #expect(numbers == numbers.sorted())
             #expect(Set(numbers).count == numbers.count)
         }
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
 
     static let failures: [(name: String, steps: ScriptedTransport.Step)] = [
         ("hangs", .hang), ("fails", .failure(broken)), ("retries", .answer(.all(.retry(after: .seconds(60))))),
-        ("holds", .answer(.all(.hold("no")))), ("refuses", .answer(.all(.split("no")))),
+        ("holds", .answer(.all(.hold(reason: "no")))), ("refuses", .answer(.all(.split(reason: "no")))),
         ("miscounts", .answer(.each([.accepted, .accepted, .accepted]))),
     ]
 
@@ -37,7 +37,7 @@ import Testing
         }
         await bad.waitForSends(1)
         #expect(pipeline.ledger[route: "bad"]?.delivered == 0)
-        let ledger = await pipeline.shutdown(deadline: .zero)
+        let ledger = await pipeline.shutdown(timeout: .zero)
         // Refused events become dead letters until the route is on hold.
         #expect(ledger[route: "bad"].map { $0.waiting + $0.deadLetters } == 20)
         #expect(ledger.isBalanced)
@@ -57,7 +57,7 @@ import Testing
             }
         }
         for _ in 0..<10 { pipeline.track("Event") }
-        let ledger = await pipeline.shutdown(deadline: .seconds(600))
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger[route: "bad"]?.dropped == [.storeFailed: 10])
         #expect(ledger[route: "good"]?.delivered == 10)
         #expect(ledger.isBalanced)
@@ -105,7 +105,7 @@ import Testing
             }
         }
         for _ in 0..<120 { pipeline.track("Event") }
-        let end = Task { await pipeline.shutdown(deadline: .seconds(5)) }
+        let end = Task { await pipeline.shutdown(timeout: .seconds(5)) }
         await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
         await bad.waitForSends(1)
         while pipeline.ledger[route: "good"]?.delivered != 120, !Task.isCancelled { await Task.yield() }
@@ -134,7 +134,7 @@ import Testing
             }
         }
         pipeline.track("Event")
-        await pipeline.shutdown(deadline: .seconds(600))
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(seen.withLock(\.self) == [0])
     }
 }

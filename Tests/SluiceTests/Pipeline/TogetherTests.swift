@@ -33,9 +33,11 @@ import Testing
             return base.append(contentsOf: lines)
         }
 
-        func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
-        func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-            try base.nextBatch(size, atLeast: priority)
+        func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+            try base.open(observer, in: environment)
+        }
+        func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+            try base.nextBatch(size)
         }
         func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }
         var backlog: Backlog { base.backlog }
@@ -267,7 +269,7 @@ import Testing
         #expect(pipeline.ledger.routes[0].stored == 1)
         #expect(pipeline.ledger.routes[0].dropped == [.tooLarge: 2])
         #expect(pipeline.ledger.dropped == [.emptyName: 1])
-        await pipeline.shutdown(deadline: .zero)
+        await pipeline.shutdown(timeout: .zero)
         pipeline.trackTogether { pipeline.track("late") }
         #expect(pipeline.ledger.dropped == [.emptyName: 1, .shutDown: 1])
     }
@@ -281,7 +283,7 @@ import Testing
                     pipeline.track("early")
                     let closed = DispatchSemaphore(value: 0)
                     Task {
-                        await pipeline.shutdown(deadline: .zero)
+                        await pipeline.shutdown(timeout: .zero)
                         closed.signal()
                     }
                     closed.wait()

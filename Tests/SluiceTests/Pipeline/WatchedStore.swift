@@ -15,16 +15,14 @@ final class WatchedStore: StoreWrapper {
     private let openError: SluiceError?
     private let duringNextBatch: @Sendable () -> Void
     private let duringSettle: @Sendable () -> Void
-    private let afterBacklog: @Sendable () -> Void
 
     init(
         openError: SluiceError? = nil, duringNextBatch: @escaping @Sendable () -> Void = {},
-        duringSettle: @escaping @Sendable () -> Void = {}, afterBacklog: @escaping @Sendable () -> Void = {}
+        duringSettle: @escaping @Sendable () -> Void = {}
     ) {
         self.openError = openError
         self.duringNextBatch = duringNextBatch
         self.duringSettle = duringSettle
-        self.afterBacklog = afterBacklog
     }
 
     var isOpen: Bool { state.withLock { $0.isOpen && !$0.isClosed } }
@@ -32,17 +30,17 @@ final class WatchedStore: StoreWrapper {
     /// Calls that the protocol rules out.
     var offences: [String] { state.withLock(\.offences) }
 
-    func open(_ observer: StoreObserver) throws(SluiceError) {
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         if let openError { throw openError }
-        try base.open(observer)
+        try base.open(observer, in: environment)
         state.withLock { $0.isOpen = true }
     }
 
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         enter("nextBatch")
         defer { leave("nextBatch") }
         duringNextBatch()
-        return try base.nextBatch(size, atLeast: priority)
+        return try base.nextBatch(size)
     }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
@@ -56,12 +54,6 @@ final class WatchedStore: StoreWrapper {
         state.withLock { state in
             if !state.isOpen || state.isClosed { state.offences.append("synchronize on a store that is not open") }
         }
-    }
-
-    var backlog: Backlog {
-        // The caller doesn't see the effect of this.
-        defer { afterBacklog() }
-        return base.backlog
     }
 
     func close() {

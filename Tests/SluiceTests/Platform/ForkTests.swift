@@ -1,171 +1,210 @@
 import Foundation
 import SluiceMemory
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import Sluice
+@testable import SluiceSystem
 
-/// The child of a `fork` must not use the parent's cached process id and random numbers.
-@Suite struct ForkTests {
-    private typealias Fork = @convention(c) () -> Int32
+#if compiler(>=6.2) && (os(macOS) || os(Linux))
+    /// The child of a `fork` takes none of its parent's locks.
+    ///
+    /// Each test is a process of its own: children of this one would keep the locks of other tests' stores for some time.
+    @Suite(.disabled(if: ForkedChild.isUnsafe, "the sanitizer's own locks may be held in the child"))
+    struct ForkTests {
+        /// A stage whose lock is held for a large part of the time.
+        final class Counter: Processor {
+            let context = PluginContext()
+            private let counts = Locked<[String: Int]>([:])
 
-    @Test("random numbers are returned once")
-    func randomNumbersAreReturnedOnce() {
-        let words = Locked<Set<UInt64>>([])
-        DispatchQueue.concurrentPerform(iterations: 4) { _ in
-            let mine = (0..<1_000).map { _ in PipelineEnvironment.systemRandom() }
-            words.withLock { $0.formUnion(mine) }
+            func process(_ event: inout Event) -> Disposition {
+                let count = counts.withLock { counts in
+                    counts[event.name, default: 0] += 1
+                    return counts.values.reduce(0, +)
+                }
+                event.properties["count"] = .int(count)
+                return .keep
+            }
+
+            func emit(for signal: Signal) { context.track("Signal") }
         }
-        #expect(words.withLock(\.count) == 4_000)
-    }
 
-    private static let isUnderThreadSanitizer = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "__tsan_init") != nil
-
-    @Test(
-        "the child of a fork has its own process id and random numbers",
-        .disabled(if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
-    func childOfForkHasOwnIDAndRandomNumbers() throws {
-        // Swift doesn't allow a direct call.
-        let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
-        let fork = unsafeBitCast(symbol, to: Fork.self)
-        var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
-        // More than one stock, in a buffer that is allocated before the fork: the child of a process with threads may do little.
-        var words = [UInt64](repeating: 0, count: 100)
-        _ = PipelineEnvironment.systemRandom()
-        var generator = EventIDGenerator()
-        let time = Timestamp(milliseconds: 1_000_000)
-        _ = generator.next(at: time, random: PipelineEnvironment.systemRandom)
-        let child = fork()
-        let id = generator.next(at: time, random: PipelineEnvironment.systemRandom)
-        if child == 0 {
-            words[0] = UInt64(CurrentProcess.id)
-            words[1] = id.low
-            for index in 2..<words.count { words[index] = PipelineEnvironment.systemRandom() }
-            _ = words.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
-            _exit(0)
+        /// A pipeline that has tracked events, so the Swift runtime knows all types. It has locks for their first use.
+        static func pipeline(
+            _ counter: Counter = Counter(), onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
+        ) throws -> Pipeline {
+            let pipeline = try Pipeline(onDiagnostic: onDiagnostic) {
+                counter
+                MemoryStore(capacity: 100_000)
+                ScriptedTransport()
+            }
+            pipeline.pauseDelivery()
+            for name in ["Child", "Event"] {
+                for _ in 0..<100 { pipeline.track(name, ["key": "value"]) }
+            }
+            return pipeline
         }
-        try #require(child > 0)
-        close(ends[1])
-        defer { close(ends[0]) }
-        let mine = Set((0..<100).map { _ in PipelineEnvironment.systemRandom() })
-        var answer = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
-        let hasAnswered = poll(&answer, 1, 20_000) == 1
-        if !hasAnswered { kill(child, SIGKILL) }
-        var status: Int32 = 0
-        waitpid(child, &status, 0)
-        try #require(hasAnswered && status == 0)
-        let count = words.withUnsafeMutableBytes { read(ends[0], $0.baseAddress, $0.count) }
-        #expect(count == words.count * 8)
-        #expect(words[0] == UInt64(child))
-        #expect(words[1] != id.low, "the child's id has the random bits of the parent's")
-        #expect(CurrentProcess.id == getpid())
-        #expect(Set(words.dropFirst()).count == words.count - 1)
-        #expect(mine.isDisjoint(with: words))
-    }
 
-    #if compiler(>=6.2) && (os(macOS) || os(Linux))
-        // In a process of its own: children of this one would keep the locks of other tests' stores for some time.
-        @Test(
-            "the child of a process whose other threads track can track",
-            .disabled(
-                if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
-        func childOfTrackingProcessCanTrack() async {
-            await #expect(processExitsWith: .success) {
-                let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
-                let fork = unsafeBitCast(symbol, to: Fork.self)
-                let pipeline = try Pipeline {
-                    MemoryStore(capacity: 1_000)
-                    ScriptedTransport()
-                }
-                pipeline.pauseDelivery()
-                // The Swift runtime has locks for the first use of a type, which a child can't unlock.
-                for name in ["Child", "Event"] {
-                    for _ in 0..<100 { pipeline.track(name, ["key": "value"]) }
-                }
-                for _ in 0..<4 {
-                    Thread.detachNewThread {
-                        while true { pipeline.track("Event", ["key": "value"]) }
-                    }
-                }
-                for _ in 0..<30 {
-                    let child = fork()
-                    if child == 0 {
-                        // A signal ends a child that hangs.
-                        alarm(60)
-                        pipeline.track("Child", ["key": "value"])
-                        _exit(0)
-                    }
-                    var status: Int32 = 0
-                    waitpid(child, &status, 0)
-                    try #require(child > 0 && status == 0)
+        static func trackWithoutEnd(_ pipeline: Pipeline, threads: Int = 4) {
+            for _ in 0..<threads {
+                Thread.detachNewThread {
+                    while true { pipeline.track("Event", ["key": "value"]) }
                 }
             }
         }
 
-        @Test(
-            "the child of a fork leaves the events that wait in a closure to its parent, and counts them",
-            .disabled(
-                if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
+        @Test("none of 500 children hangs in track while other threads of the parent track")
+        func childrenDoNotHang() async {
+            await #expect(processExitsWith: .success) {
+                let pipeline = try ForkTests.pipeline()
+                ForkTests.trackWithoutEnd(pipeline)
+                for number in 0..<500 {
+                    let isRight = try await ForkedChild.succeeds {
+                        for _ in 0..<3 { pipeline.track("Child", ["key": "value"]) }
+                        return true
+                    }
+                    try #require(isRight, "child \(number)")
+                }
+            }
+        }
+
+        @Test("no other call of a pipeline hangs in a child, and the ledger counts the child's events")
+        func otherCallsDoNotHang() async {
+            await #expect(processExitsWith: .success) {
+                let counter = Counter()
+                nonisolated(unsafe) var pipeline = Optional(try ForkTests.pipeline(counter))
+                ForkTests.trackWithoutEnd(try #require(pipeline))
+                for number in 0..<100 {
+                    let isRight = try await ForkedChild.succeeds {
+                        guard let inherited = pipeline else { return false }
+                        inherited.trackTogether { inherited.track("Child") }
+                        inherited.signal(.didBecomeActive)
+                        inherited.signal(.didEnterBackground)
+                        inherited.setFlush(count: 5, interval: .seconds(1))
+                        inherited.resumeDelivery()
+                        var isRight = await inherited.flush().isComplete
+                        isRight = await !inherited.deleteWaitingEvents() && isRight
+                        do {
+                            _ = try await inherited.deadLetters()
+                            return false
+                        } catch {}
+                        let ledger = await inherited.shutdown()
+                        isRight = ledger.tracked == 1 && ledger.isBalanced && isRight
+                        isRight = ledger.dropped == [.leftToParentProcess: ledger.tracked] && isRight
+                        isRight = ledger.routes.isEmpty && inherited.ledger == ledger && isRight
+                        pipeline = nil
+                        return isRight
+                    }
+                    try #require(isRight, "child \(number)")
+                }
+            }
+        }
+
+        @Test("a child's events are dropped, counted and reported once, with the ids that track returns")
+        func childsEventsAreDropped() async {
+            await #expect(processExitsWith: .success) {
+                let messages = Locked<[Diagnostic]>([])
+                let pipeline = try ForkTests.pipeline { diagnostic in messages.withLock { $0.append(diagnostic) } }
+                let before = pipeline.ledger
+                let isRight = try await ForkedChild.succeeds {
+                    let id = EventID(high: 1, low: 2)
+                    let ids = (0..<10).map { _ in pipeline.track("Child") }
+                    guard pipeline.track("Child", id: id) == id, Set(ids).count == 10 else { return false }
+                    let ledger = pipeline.ledger
+                    let isCounted = ledger.tracked == 11 && ledger.dropped == [.leftToParentProcess: 11]
+                    return isCounted && ledger.isBalanced && messages.withLock(\.self).map(\.kind) == [.dropped]
+                }
+                #expect(isRight)
+                #expect(pipeline.ledger == before && messages.withLock(\.isEmpty))
+            }
+        }
+
+        @Test("the child of a child counts with a lock of its own")
+        func grandchildDoesNotHang() async {
+            await #expect(processExitsWith: .success) {
+                let pipeline = try ForkTests.pipeline()
+                let isRight = try await ForkedChild.succeeds {
+                    pipeline.track("Child")
+                    // As if another thread of the child held it at the time of the next fork.
+                    let isRight = try await CurrentProcess.withChildLockHeld {
+                        try await ForkedChild.succeeds(within: 10) {
+                            pipeline.track("Grandchild")
+                            return pipeline.ledger.dropped == [.leftToParentProcess: 2]
+                        }
+                    }
+                    return isRight && pipeline.ledger.tracked == 1
+                }
+                #expect(isRight)
+            }
+        }
+
+        @Test("a child leaves the events that wait in a closure to its parent")
         func childLeavesWaitingEventsToParent() async {
             await #expect(processExitsWith: .success) {
-                let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
-                let fork = unsafeBitCast(symbol, to: Fork.self)
                 let pipeline = try Pipeline {
                     MemoryStore()
                     ScriptedTransport()
                 }
                 pipeline.pauseDelivery()
                 pipeline.track("First")
-                let child = pipeline.trackTogether {
+                let child = try pipeline.trackTogether {
                     for _ in 0..<3 { pipeline.track("Event") }
-                    let child = fork()
+                    let child = try ForkedChild.begin()
                     if child == 0 { pipeline.track("Child") }
                     return child
                 }
                 let ledger = pipeline.ledger
-                let route = ledger.routes[0]
                 if child == 0 {
-                    let isRight = route.stored == 2 && route.dropped == [.leftToParentProcess: 3] && ledger.isBalanced
-                    _exit(isRight ? 0 : 1)
+                    _exit(ledger.dropped == [.leftToParentProcess: 1] && ledger.isBalanced ? 0 : 1)
                 }
-                var status: Int32 = 0
-                waitpid(child, &status, 0)
-                try #require(child > 0 && status == 0)
-                #expect(route.stored == 4 && route.dropped.isEmpty && ledger.isBalanced)
+                #expect(ForkedChild.wait(for: child))
+                #expect(ledger.routes[0].stored == 4 && ledger.tracked == 4 && ledger.isBalanced)
             }
         }
 
         @Test(
-            "a fork ends while other threads create locks, and the child can use all locks",
-            .disabled(
-                if: isUnderThreadSanitizer, "its own locks may be held in the child of a process that had threads"))
-        func forkEndsWhileLocksAreCreated() async {
+            "a pipeline that is built in a child stores events with ids of its own, and refuses plugins of the parent")
+        func childBuildsPipeline() async {
             await #expect(processExitsWith: .success) {
-                let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork"))
-                let fork = unsafeBitCast(symbol, to: Fork.self)
-                let outer = Locked(0)
-                let kept = (0..<30_000).map { Locked($0) }
-                for _ in 0..<4 {
-                    Thread.detachNewThread {
-                        while true { outer.withLock { $0 += Locked(1).withLock(\.self) } }
+                let counter = Counter()
+                let pipeline = try ForkTests.pipeline(counter)
+                let parents = Set((0..<100).map { _ in pipeline.track("Event").low })
+                let isRight = try await ForkedChild.succeeds {
+                    let own = try ForkTests.pipeline()
+                    let ids = (0..<100).map { _ in own.track("Event").low }
+                    let isStored = own.ledger.routes[0].stored == 300 && own.ledger.dropped.isEmpty
+                    do {
+                        _ = try ForkTests.pipeline(counter)
+                        return false
+                    } catch let error as SluiceError {
+                        return isStored && parents.isDisjoint(with: ids)
+                            && error.message.hasPrefix("one Counter stands in another pipeline")
                     }
                 }
-                while outer.withLock(\.self) == 0 { sched_yield() }
-                alarm(120)
-                for _ in 0..<30 {
-                    let child = fork()
-                    if child == 0 {
-                        alarm(60)
-                        let sum = kept.reduce(0) { $0 + $1.withLock(\.self) }
-                        let isUsable = outer.withLock(\.self) > 0 && Locked(1).withLock(\.self) == 1
-                        _exit(isUsable && sum == 449_985_000 ? 0 : 1)
-                    }
-                    var status: Int32 = 0
-                    waitpid(child, &status, 0)
-                    try #require(child > 0 && status == 0)
-                }
+                #expect(isRight)
             }
         }
-    #endif
-}
+
+        @Test("the process number is that of the child")
+        func processNumberIsThatOfChild() async {
+            await #expect(processExitsWith: .success) {
+                let (id, creator) = (CurrentProcess.id, CreatingProcess())
+                let isRight = try await ForkedChild.succeeds {
+                    CurrentProcess.id == getpid() && CurrentProcess.id != id && creator.isParent
+                        && !CreatingProcess().isParent
+                }
+                #expect(isRight && CurrentProcess.id == id && !creator.isParent)
+            }
+        }
+    }
+
+    extension CurrentProcess {
+        fileprivate static func withChildLockHeld<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+            let lock = childLock
+            lock.lock()
+            defer { lock.unlock() }
+            return try await body()
+        }
+    }
+#endif

@@ -44,41 +44,6 @@ import Testing
         group.wait()
         #expect(state.withLockIfFree { $0 } == 1)
     }
-
-    @Test("waiting for a lock ends at the deadline, and the lock can be taken later")
-    func waitingEnds() {
-        let mutex = SharedMutex()
-        let (isHeld, isChecked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let group = DispatchGroup()
-        Thread.detachNewThread(in: group) {
-            mutex.lock()
-            isHeld.signal()
-            isChecked.wait()
-            mutex.unlock()
-        }
-        isHeld.wait()
-        #expect(!mutex.lock(until: PlatformMutex.now() + 1_000_000))
-        isChecked.signal()
-        #expect(mutex.lock(until: .max))
-        group.wait()
-        #expect(!mutex.tryLock())
-        mutex.unlock()
-        #expect(mutex.tryLock())
-        mutex.unlock()
-    }
-
-    // @unchecked: any thread may use a mutex.
-    private final class SharedMutex: @unchecked Sendable {
-        private let mutex = PlatformMutex()
-
-        func lock() { mutex.lock() }
-
-        func lock(until end: Int64) -> Bool { mutex.lock(until: end) }
-
-        func tryLock() -> Bool { mutex.tryLock() }
-
-        func unlock() { mutex.unlock() }
-    }
 }
 
 extension Thread {

@@ -323,7 +323,7 @@ private final class Holder: Processor {
         #expect(traces.traces(of: held).last?.isStored == true)
 
         let dropped = pipeline.track("Held")
-        for event in holder.take() { holder.context.drop(event, .expired) }
+        for event in holder.take() { holder.context.drop(event, because: .expired) }
         #expect(traces.traces(of: dropped).map(\.disposition) == [.hold, .drop(.expired)])
         #expect(traces.stage(dropping: dropped)?.name == "Holder")
         #expect(traces.stage(dropping: dropped)?.disposition == .drop(.expired))
@@ -340,7 +340,7 @@ private final class Holder: Processor {
             }
         }
         let id = pipeline.track("Held")
-        for event in holder.take() { holder.context.drop(event, .expired) }
+        for event in holder.take() { holder.context.drop(event, because: .expired) }
         let trace = try #require(traces.traces(of: id).last)
         #expect(trace.routes.map(\.name) == ["one"] && trace.routes.map(\.disposition) == [.drop(.expired)])
         #expect(trace.stages.map(\.route) == ["one"] && trace.disposition == .keep)
@@ -497,7 +497,7 @@ private final class Holder: Processor {
             for name in ["E", "Cause", "Unwanted", "Held", "", "E", "Held"] { pipeline.track(name) }
             let held = holder.take()
             holder.context.forward(held[0])
-            holder.context.drop(held[1], .expired)
+            holder.context.drop(held[1], because: .expired)
             return (time.readings, pipeline.ledger)
         }
         let plain = try run(nil)

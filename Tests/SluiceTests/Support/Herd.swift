@@ -3,6 +3,7 @@ import SluiceTesting
 import Testing
 
 @testable import Sluice
+@testable import SluiceDelivery
 
 /// Many clients that return to one server after an outage: real schedules in a simulation with steps of 100 ms.
 struct Herd {

@@ -7,10 +7,12 @@ protocol StoreWrapper: Store {
 }
 
 extension StoreWrapper {
-    func open(_ observer: StoreObserver) throws(SluiceError) { try base.open(observer) }
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
+    }
     func append(_ line: EventLine) throws(SluiceError) { try base.append(line) }
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) throws(SluiceError) -> Batch? {
-        try base.nextBatch(size, atLeast: priority)
+    func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
+        try base.nextBatch(size)
     }
     func reject(_ letters: [DeadLetter], in batch: Batch.ID) { base.reject(letters, in: batch) }
     func settle(_ batch: Batch.ID) throws(SluiceError) { try base.settle(batch) }

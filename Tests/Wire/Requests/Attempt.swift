@@ -23,14 +23,14 @@ struct Attempt: Sendable {
     let verdicts: [Verdict]
 
     /// Whether the batch was not too large for one request.
-    var isWhole: Bool { verdicts.count == 1 || verdicts != Array(repeating: .tooLarge, count: verdicts.count) }
+    var isWhole: Bool { verdicts.count == 1 || verdicts != Array(repeating: .tooLarge(), count: verdicts.count) }
 }
 
 extension HTTPTransport {
     func attempt(_ batch: RecordedBatch, with client: RecordingClient) async throws -> Attempt {
         let count = batch.events.count
         let verdicts =
-            switch try await send(Batch(id: batch.id, events: batch.events.map(\.line))) {
+            switch try await send(Batch(id: batch.id, events: batch.events.map(\.line))).kind {
             case .all(let verdict): Array(repeating: verdict, count: count)
             case .each(let verdicts): verdicts
             }

@@ -21,12 +21,12 @@ struct RandomHost {
         device = try Pipeline(environment: environment) { [identity, screens, recorder] in
             identity
             screens
-            recorder
+            RecorderStage(recorder: recorder)
             RecorderStore(recorder: recorder)
             ScriptedTransport()
         }
         server = try Pipeline(environment: environment) { [recorder] in
-            recorder
+            RecorderStage(recorder: recorder)
             RecorderStore(recorder: recorder)
             ScriptedTransport()
         }
@@ -69,24 +69,24 @@ struct RandomHost {
         case 0..<30: device.track(random.name(), random.properties())
         case 30..<42: trackWithIDs(&random)
         case 42..<46: device.track(random.verbName(), random.properties())
-        case 46..<50: try identity.login(random.id(), random.properties(depth: 2))
+        case 46..<50: try identity.login(random.id(), .init(random.properties(depth: 2)))
         case 50..<54: try identity.logout()
         case 54..<58: try identity.reset()
         case 58..<60: try identity.setAnonymousID(random.id())
         case 60..<64: try identity.alias(random.id())
-        case 64..<66: try identity.bind(random.groupType(), random.id())
+        case 64..<66: try identity.bind(random.groupType(), to: random.id())
         case 66..<67: try identity.unbind(random.groupType())
-        case 67..<71: try identity.join(random.groupType(), random.id(), random.properties())
+        case 67..<71: try identity.join(group: random.id(), ofType: random.groupType(), .init(random.properties()))
         case 71..<73: try identity.leave(random.groupType())
-        case 73..<77: identity.profile.set(random.properties())
-        case 77..<80: identity.profile.setOnce(random.properties())
-        case 80..<83: try identity.profile.increment(random.amounts())
-        case 83..<86: identity.profile.append(random.properties())
+        case 73..<77: identity.profile.set(.init(random.properties()))
+        case 77..<80: identity.profile.setOnce(.init(random.properties()))
+        case 80..<83: try identity.profile.increment(.init(random.amounts()))
+        case 83..<86: identity.profile.append(.init(random.properties()))
         case 86..<89: identity.profile.unset(random.propertyName(), random.propertyName())
         case 89..<90: identity.profile.delete()
-        case 90..<92: try identity.setItem(random.groupType(), random.id(), random.properties())
+        case 90..<92: try identity.setItem(random.groupType(), random.id(), .init(random.properties()))
         case 92..<93: try identity.deleteItem(random.groupType(), random.id())
-        case 93..<97: screens.show(random.name(), random.properties())
+        case 93..<97: screens.show(random.name(), .init(random.properties()))
         default: device.track(random.name(), random.automaticProperties())
         }
     }
@@ -112,7 +112,7 @@ struct RandomHost {
 }
 
 /// Keeps the events and their lines, in order.
-final class Recorder: Processor {
+final class Recorder: Sendable {
     private struct State {
         var passed: [Event] = []
         var stored: [StoredEvent] = []
@@ -121,10 +121,7 @@ final class Recorder: Processor {
 
     private let state = Locked(State())
 
-    func process(_ event: inout Event) -> Disposition {
-        state.withLock { $0.passed.append(event) }
-        return .keep
-    }
+    func pass(_ event: Event) { state.withLock { $0.passed.append(event) } }
 
     func store(_ line: EventLine) {
         state.withLock { state in
@@ -146,12 +143,22 @@ final class Recorder: Processor {
     }
 }
 
+/// Hands every event to the recorder.
+struct RecorderStage: Processor {
+    let recorder: Recorder
+
+    func process(_ event: inout Event) -> Disposition {
+        recorder.pass(event)
+        return .keep
+    }
+}
+
 /// Hands every line to the recorder, and no line to the transport.
 struct RecorderStore: Store {
     let recorder: Recorder
 
     func append(_ line: EventLine) { recorder.store(line) }
-    func nextBatch(_ size: BatchSize, atLeast priority: Event.Priority) -> Batch? { nil }
+    func nextBatch(_ size: BatchSize) -> Batch? { nil }
     func settle(_ batch: Batch.ID) {}
     var backlog: Backlog { Backlog(events: 0, bytes: 0) }
 }

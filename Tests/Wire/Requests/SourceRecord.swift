@@ -53,7 +53,7 @@ enum SourceRecord {
 extension Verdict {
     /// False for events that the format can't send.
     var isSent: Bool {
-        switch self {
+        switch kind {
         case .unsendable, .tooLarge: false
         default: true
         }

@@ -40,7 +40,7 @@ let host = try RandomHost(seed: seed, time: time)
 let client = RecordingClient(answer: sample.answer)
 let transport = HTTPTransport(
     to: sample.url, format: sample.format, configuration: .init(client: client, time: time))
-try transport.open()
+try transport.open(in: PipelineEnvironment())
 var random = SeededRandom(seed: seed &+ 1)
 var written = 0
 while written < count {

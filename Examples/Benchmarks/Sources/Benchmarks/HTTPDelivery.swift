@@ -65,12 +65,12 @@ struct HTTPDelivery: Candidate {
         pipeline.track(Sample.event, Sample(0).properties)
         try await SluicePipeline.deliver(1, of: pipeline)
         try SluicePipeline.track(events, into: pipeline)
-        let sends = pipeline.ledger.routes[0].sendAttempts
+        let sends = pipeline.ledger.routes[0].attempts.total
         let (cpu, wall) = (CPUTime(), WallTime())
         try await SluicePipeline.deliver(events + 1, of: pipeline)
         let cost = (wall.throughput(of: events), cpu.nanoseconds(for: events))
         let expected = (events + batch - 1) / batch
-        try Failure.unless(pipeline.ledger.routes[0].sendAttempts - sends, is: expected, "requests")
+        try Failure.unless(pipeline.ledger.routes[0].attempts.total - sends, is: expected, "requests")
         return cost
     }
 

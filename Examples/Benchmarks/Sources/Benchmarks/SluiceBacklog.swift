@@ -56,7 +56,7 @@ final class SluiceBacklog: Candidate {
 
     private func open(_ name: String) throws -> JSONLStore {
         let store = JSONLStore(at: "\(folder)/\(name)", capacity: .max)
-        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        try store.open()
         return store
     }
 
@@ -92,7 +92,7 @@ final class SluiceBacklog: Candidate {
         let time = WallTime()
         let store = try open("closed")
         let seconds = time.seconds
-        guard store.backlog.unreadBytes > 0 else { throw Failure("no event waits in the opened store") }
+        guard store.backlog.bytes > 0 else { throw Failure("no event waits in the opened store") }
         store.close()
         return seconds
     }

@@ -36,6 +36,6 @@ struct SluiceSteady: Candidate {
         }
         try await SluicePipeline.deliver(events, of: pipeline)
         let cost = time.nanoseconds(for: events)
-        return [trackCost, cost, Double(pipeline.ledger.routes[0].sendAttempts) * 100_000 / Double(events)]
+        return [trackCost, cost, Double(pipeline.ledger.routes[0].attempts.total) * 100_000 / Double(events)]
     }
 }

@@ -37,7 +37,7 @@ struct SluiceTrack: Candidate {
         switch place {
         case .disk(.buffered):
             // The shutdown writes the buffer. Delivery stays paused, so the lines stay.
-            await pipeline.shutdown(deadline: .seconds(60))
+            await pipeline.shutdown(timeout: .seconds(60))
             fallthrough
         case .disk:
             // Before any shutdown: the events must be in the files as soon as track has returned.

@@ -37,7 +37,7 @@ struct Workload {
         try SluicePipeline.track(count, into: pipeline)
         lines = try Files.lines(under: folder + "/events")
         pipeline.resumeDelivery()
-        await pipeline.shutdown(deadline: .seconds(60))
+        await pipeline.shutdown(timeout: .seconds(60))
         events = try await collector.lines.map { try $0.event() }
         try Failure.unless(lines.count, is: count, "lines")
         try Failure.unless(events.count, is: count, "events")

@@ -15,12 +15,12 @@ struct Dead: AsyncParsableCommand {
     func run() async throws {
         let isColored = Terminal.isColored
         let list = DeadLetterList(of: try store.folder().processes()) { _, letter in
-            if let reason, !letter.reason.contains(reason) { return }
+            if let reason, letter?.reason.contains(reason) != true { return }
             let parts = [
-                Style.dim(letter.date.description, isColored: isColored),
-                Style.name(Terminal.printable(letter.eventName), isColored: isColored),
-                Style.dim(letter.event?.id?.description ?? "-", isColored: isColored),
-                Terminal.printable(letter.reason),
+                Style.dim(letter?.date.description ?? "-", isColored: isColored),
+                Style.name(Terminal.printable(letter?.eventName ?? "(encrypted)"), isColored: isColored),
+                Style.dim(letter?.event.id?.description ?? "-", isColored: isColored),
+                Terminal.printable(letter?.reason ?? "-"),
             ]
             Terminal.write(parts.joined(separator: " ") + "\n")
         }
@@ -33,7 +33,6 @@ struct Dead: AsyncParsableCommand {
 extension DeadLetterLine {
     /// The event's name, or a text in parentheses if it can't be read.
     var eventName: String {
-        guard let event else { return "(encrypted)" }
         do throws(SluiceError) {
             return try event.event().name
         } catch {

@@ -14,12 +14,12 @@ enum EventRow {
     }
 
     /// Returns the same members, and the reason and the date of the dead letter.
-    static func json(of letter: DeadLetterLine, process: String) -> [UInt8] {
+    static func json(of letter: DeadLetterLine?, process: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.object {
-            $0["reason"] = letter.reason
-            $0["at"] = PropertyValue.int(letter.date.milliseconds)
-            write(letter.event, process: process, to: &$0)
+            $0["reason"] = letter?.reason ?? ""
+            if let letter { $0["at"] = PropertyValue.int(letter.date.milliseconds) }
+            write(letter?.event, process: process, to: &$0)
         }
         return writer.bytes
     }

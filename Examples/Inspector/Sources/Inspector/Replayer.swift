@@ -57,7 +57,7 @@ struct Replayer: Sendable {
         let now = PipelineEnvironment.systemTime.wallTime()
         var earlier: Set<LetterKey> = []
         _ = DeadLetterList(of: try folder.processes()) { _, letter in
-            earlier.insert(LetterKey(id: letter.event?.id, date: letter.date))
+            if let letter { earlier.insert(LetterKey(id: letter.event.id, date: letter.date)) }
         }
         let store = try makeStore()
         let total = try StoreStatistics(of: folder, at: now).waiting
@@ -98,9 +98,9 @@ struct Replayer: Sendable {
         var (result, reached) = try await sendDeadLetters(where: isMatch)
         // Also those in directories that the store didn't take over: it takes a few at a time.
         let list = try DeadLetterList(of: folder.processes()) { _, letter in
-            guard isMatch(letter.reason, letter.event?.id, letter.date) else { return }
+            guard let letter, isMatch(letter.reason, letter.event.id, letter.date) else { return }
             result.remaining += 1
-            if let id = letter.event?.id, !reached.contains(id) { result.unreached += 1 }
+            if let id = letter.event.id, !reached.contains(id) { result.unreached += 1 }
         }
         for problem in list.problems { report("\(problem)") }
         return result
@@ -110,10 +110,9 @@ struct Replayer: Sendable {
         let store = try makeStore()
         let report = report
         try store.open(
-            StoreObserver(onRecovered: { _ in }, onDropped: { report("\($0) events are lost: \($1.rawValue)") }) {
-                note in
-                report(note)
-            })
+            StoreObserver(
+                onRecovered: { _ in }, onDropped: { report("\($0) events are lost: \($1.rawValue)") },
+                onNote: { report($0) }), in: PipelineEnvironment())
         defer { store.close() }
         let selected = try store.deadLetters().filter { isMatch($0.reason, $0.line.id, $0.date) }
         let letters = selected.filter(isReadable)
@@ -126,18 +125,18 @@ struct Replayer: Sendable {
             while !unsent.isEmpty {
                 let batch = Dictionary(uniqueKeysWithValues: unsent.prefix(Replayer.policy.batch.events))
                 unsent = unsent.dropFirst(batch.count)
-                try await pipeline.replay { batch[$0.id] != nil }
+                try await pipeline.replayDeadLetters { batch[$0.id] != nil }
                 let pass = await pipeline.flush()
                 // A letter that is rejected again has a new number.
                 let refused = Set(try await pipeline.deadLetters().filter { $0.id > lastUnsent }.compactMap(\.line.id))
                 result.rejected += refused.count
                 guard pass.isComplete else { break }
-                try await pipeline.discard { $0.id > lastUnsent }
+                try await pipeline.discardDeadLetters { $0.id > lastUnsent }
                 let delivered = batch.values.filter { letter in letter.line.id.map { !refused.contains($0) } ?? false }
                 result.delivered += try store.discardDeadLetters(Set(delivered.map(\.id)))
             }
         }
-        await pipeline.shutdown(deadline: .zero)
+        await pipeline.shutdown(timeout: .zero)
         return (result, Set(selected.compactMap(\.line.id)))
     }
 
@@ -211,6 +210,6 @@ struct FolderInUse: Error, CustomStringConvertible {
     let process: String
 
     var description: String {
-        "a running process uses \(folder) (its directory is \(process)): stop it first, or let it call pipeline.replay()"
+        "a running process uses \(folder) (its directory is \(process)): stop it first, or let it call pipeline.replayDeadLetters()"
     }
 }

@@ -1,12 +1,11 @@
 import Foundation
 package import Sluice
 
-/// A line of a file in `rejected/`: `{"reason":…,"at":…,"refusals":…,"event":{…}}`. It has no checksum.
+/// A dead letter in a file: `{"id":…,"reason":…,"at":…,"refusals":…,"event":{…},"crc":…}`. See ``StoredLine``.
 package struct DeadLetterLine {
     package let reason: String
     package let date: Timestamp
-    /// The rejected event. Nil if the store encrypts its lines.
-    package let event: EventLine?
+    package let event: EventLine
 
     private struct Header: Decodable {
         let reason: String
@@ -15,27 +14,26 @@ package struct DeadLetterLine {
 
     private static let eventKey = Array(#","event":"#.utf8)
 
+    /// Returns nil if the store encrypts its lines. Only the host can read them.
+    ///
     /// - Throws: The flaw of a damaged line.
-    init(_ line: Line) throws(Flaw) {
-        if line.isCut { throw .tooLong }
-        let bytes = line.bytes
+    init?(_ line: Line) throws(Flaw) {
+        let stored = try StoredLine(line)
+        if stored.isEncrypted { return nil }
         // A quote within the reason is escaped, so the first key is the right one.
-        guard bytes.last == UInt8(ascii: "}"), let key = bytes.firstRange(of: DeadLetterLine.eventKey) else {
-            throw .noDeadLetter
-        }
+        guard let key = stored.opening.firstRange(of: DeadLetterLine.eventKey) else { throw .noDeadLetter }
         let header: Header
         do {
-            header = try JSONDecoder().decode(Header.self, from: Data(bytes[..<key.lowerBound] + [UInt8(ascii: "}")]))
+            header = try JSONDecoder().decode(
+                Header.self, from: Data(stored.opening[..<key.lowerBound] + [UInt8(ascii: "}")]))
         } catch {
             throw .noDeadLetter
         }
         reason = header.reason
         date = Timestamp(milliseconds: header.at)
-        let event = bytes[key.upperBound...].dropLast()
+        let event = Array(stored.opening[key.upperBound...])[...]
         guard event.first == UInt8(ascii: "{"), event.last == UInt8(ascii: "}") else { throw .noDeadLetter }
-        let isEncrypted = event.starts(with: #"{"sealed":""#.utf8)
-        self.event =
-            isEncrypted ? nil : EventLine(bytes: Array(event)[...], priority: DeadLetterLine.priority(of: event))
+        self.event = EventLine(bytes: event, priority: DeadLetterLine.priority(of: event))
     }
 
     /// The canonical line has the priority before the properties.

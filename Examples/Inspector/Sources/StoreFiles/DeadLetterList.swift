@@ -7,14 +7,16 @@ package struct DeadLetterList {
     ///
     /// - Parameters:
     ///   - directories: The directories of a folder's processes.
-    ///   - body: Called with the letters of one file after the other, the oldest one of each process first.
-    package init(of directories: [ProcessDirectory], _ body: (_ process: String, DeadLetterLine) -> Void) {
+    ///   - body: Called with the letters of one file after the other, the oldest one of each process first. An encrypted one
+    ///     is nil.
+    package init(of directories: [ProcessDirectory], _ body: (_ process: String, DeadLetterLine?) -> Void) {
         var reader = LineReader()
         for directory in directories {
             problems += directory.problems
             for path in directory.deadLetterFiles {
                 do throws(FileProblem) {
                     _ = try reader.readAll(of: path) { _, line in
+                        if line.bytes.isEmpty { return }
                         do throws(Flaw) {
                             body(directory.name, try DeadLetterLine(line))
                         } catch {

@@ -23,6 +23,7 @@ package struct FileProblem: Error, Hashable, CustomStringConvertible {
         switch code {
         case EACCES, EPERM: "\(path) can't be read by this user: run this command as the user of the host"
         case ENOENT, ENOTDIR: "\(path) doesn't exist any more"
+        case EFBIG: "\(path) is larger than any file of a store, and is not read"
         default: "\(path) can't be read: \(String(cString: strerror(code)))"
         }
     }
@@ -38,7 +39,15 @@ package final class ReadOnlyFile {
         // A FIFO in place of the file would wait for a writer without O_NONBLOCK.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileProblem(path) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileProblem(path) }
+        guard status.st_mode & S_IFMT == S_IFDIR || status.st_size <= ReadOnlyFile.largest else {
+            throw FileProblem(path, EFBIG)
+        }
     }
+
+    /// A store's largest file has two events of 512 MiB. A sparse file of any size costs nothing to make.
+    private static let largest = 1 << 30
 
     deinit {
         if descriptor >= 0 { close(descriptor) }

@@ -40,9 +40,10 @@ package struct ProcessDirectory {
     init(_ name: String, in folder: String) {
         self.name = name
         path = "\(folder)/\(name)"
-        segments = list(path).compactMap { Segment($0, in: path, of: name) }.sorted { $0.sequence < $1.sequence }
-        let rejected = "\(path)/rejected"
-        deadLetterFiles = list(rejected).filter { $0.hasSuffix(".jsonl") }.map { "\(rejected)/\($0)" }
+        let entries = list(path)
+        segments = entries.compactMap { Segment($0, in: path, of: name) }.sorted { $0.sequence < $1.sequence }
+        // The names are in order, and all sequence numbers have the same length.
+        deadLetterFiles = entries.filter { $0.hasPrefix("rejected-") && $0.hasSuffix(".jsonl") }.map { "\(path)/\($0)" }
     }
 
     private mutating func list(_ directory: String) -> [String] {

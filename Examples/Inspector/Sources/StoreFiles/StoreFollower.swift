@@ -88,10 +88,10 @@ package struct StoreFollower {
     private mutating func read(_ segment: Segment, mayGrow: Bool, _ onEvent: (AppendedEvent) -> Void) {
         var position = positions[segment] ?? Position()
         defer { positions[segment] = position }
-        let isNew = positions[segment] == nil
+        let isUnseen = positions[segment] == nil
         if position.isComplete { return }
         do throws(FileProblem) {
-            if isNew, isFirst, !countsAll, !mayGrow {
+            if isUnseen, isFirst, !countsAll, !mayGrow {
                 position.isComplete = true
                 return
             }

@@ -100,7 +100,7 @@ package struct StoreStatistics {
                 { statistics, line throws(Flaw) in
                     let letter = try DeadLetterLine(line)
                     letters += 1
-                    guard let header = letter.event.flatMap({ EventHeader($0.bytes) }) else {
+                    guard let header = letter.flatMap({ EventHeader($0.event.bytes) }) else {
                         return statistics.encrypted += 1
                     }
                     statistics.count(header) { $0.deadLetters += 1 }

@@ -9,11 +9,11 @@ package enum Flaw: String, Error {
     case noDeadLetter = "it is not a dead letter"
 }
 
-/// A line of a segment: an event, with `,"crc":"1a2b3c4d"` before its last brace.
+/// A line of a file: an event or a dead letter, with `,"crc":"1a2b3c4d"` before its last brace.
 ///
-/// The checksum is the CRC-32C of the event's own line, in eight hexadecimal digits in lower case.
+/// The checksum is the CRC-32C of the line without it, in eight hexadecimal digits in lower case.
 package struct StoredLine {
-    /// The event's line without its last brace.
+    /// The line without its checksum and its last brace.
     let opening: ArraySlice<UInt8>
 
     private static let suffixLength = 18

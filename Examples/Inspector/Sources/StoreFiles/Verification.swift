@@ -22,7 +22,7 @@ package struct Verification {
     /// Whether every file could be read, and no line is damaged.
     package var isClean: Bool { damaged == 0 && problems.isEmpty }
 
-    /// Compares each line of a segment with its checksum, and reads each dead letter.
+    /// Compares each line with its checksum, and reads each dead letter.
     ///
     /// - Parameters:
     ///   - folder: The folder.

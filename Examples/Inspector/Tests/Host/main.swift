@@ -26,4 +26,4 @@ while let line = readLine() {
     }
     FileHandle.standardOutput.write(Data("done\n".utf8))
 }
-await pipeline.shutdown(deadline: .zero)
+await pipeline.shutdown(timeout: .zero)

@@ -83,12 +83,14 @@ struct ReadingTests {
         store.reject([DeadLetter(line: batch.events[0], reason: reason, date: now)], in: batch.id)
         try store.settle(batch.id)
         store.close()
-        var letters: [DeadLetterLine] = []
+        var letters: [DeadLetterLine?] = []
         let list = DeadLetterList(of: try StoreFolder(folder.path).processes()) { letters.append($1) }
         #expect(list.damaged == 0)
-        #expect(letters.map(\.reason) == [reason])
-        #expect(letters.map(\.date) == [now])
-        #expect(try letters.first?.event?.event() == .sample(1))
+        let letter = try #require(letters.first ?? nil)
+        #expect(letters.count == 1)
+        #expect(letter.reason == reason)
+        #expect(letter.date == now)
+        #expect(try letter.event.event() == .sample(1))
         let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
         #expect(statistics.deadLetters == 1)
         #expect(statistics.names.first?.count.deadLetters == 1)
@@ -214,17 +216,63 @@ struct ReadingTests {
         #expect(try Verification(of: opened) { _ in }.isClean)
     }
 
-    @Test("Encrypted events are counted, not decrypted")
+    @Test("A flipped bit in a dead letter is damage, and the letter is not shown")
+    func findsDamagedDeadLetters() throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(1)])
+        let path = try #require(try folder.process().deadLetterFiles.first)
+        let intact = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        for bit in stride(from: 0, to: (intact.count - 1) * 8, by: 5) {
+            try edit(path) { bytes in
+                bytes = intact
+                bytes[bit / 8] ^= 1 << (bit % 8)
+            }
+            var letters = 0
+            let list = DeadLetterList(of: try StoreFolder(folder.path).processes()) { _, _ in letters += 1 }
+            #expect(letters == 0)
+            #expect(list.damaged >= 1)
+            #expect(try !Verification(of: StoreFolder(folder.path)) { _ in }.isClean)
+        }
+    }
+
+    @Test("A sparse file that no store can have written is refused", arguments: ["rejected", "normal"])
+    func refusesGiantFiles(lane: String) throws {
+        let folder = try TestFolder()
+        try folder.write([.sample(1)])
+        let path = "\(try folder.process().path)/\(lane)-0000000000000009-5.jsonl"
+        try Data().write(to: URL(fileURLWithPath: path))
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.truncate(atOffset: 1 << 40)
+        try file.close()
+        let opened = try StoreFolder(folder.path)
+        #expect(try Verification(of: opened) { _ in }.problems.map(\.path) == [path])
+        let statistics = try StoreStatistics(of: opened, at: now)
+        #expect(statistics.problems.map(\.path) == [path])
+        #expect(statistics.waiting == 1)
+        var follower = StoreFollower(opened, countsAll: true)
+        try follower.poll { _ in }
+        #expect(follower.problems.count == (lane == "normal" ? 1 : 0))
+        #expect(DeadLetterList(of: try opened.processes()) { _, _ in }.problems.count == (lane == "rejected" ? 1 : 0))
+    }
+
+    @Test("Encrypted events and dead letters are counted, not decrypted")
     func countsEncryptedEvents() throws {
         let folder = try TestFolder()
         let rotate = LineEncryption(encrypt: { $0.map { $0 ^ 0x5A } }, decrypt: { $0.map { $0 ^ 0x5A } })
         let store = JSONLStore(at: folder.path, encryption: rotate)
-        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        try store.open()
         try store.append(EventLine(.sample(1)))
+        let batch = try #require(try store.nextBatch(BatchSize(events: 1, bytes: 1)))
+        store.reject([DeadLetter(line: batch.events[0], reason: "secret", date: now)], in: batch.id)
+        try store.settle(batch.id)
+        try store.append(EventLine(.sample(2)))
         store.close()
         let statistics = try StoreStatistics(of: StoreFolder(folder.path), at: now)
         #expect(statistics.waiting == 1)
-        #expect(statistics.encrypted == 1)
+        #expect(statistics.deadLetters == 1)
+        #expect(statistics.encrypted == 2)
+        let path = try #require(try folder.process().deadLetterFiles.first)
+        #expect(try !String(contentsOfFile: path, encoding: .utf8).contains("secret"))
         #expect(statistics.damaged == 0)
     }
 

@@ -170,7 +170,7 @@ struct ReplayTests {
         }
         #expect(try folder.counts() == [hasWaiting ? 1 : 0, 1])
         var reasons: [String] = []
-        _ = DeadLetterList(of: try StoreFolder(folder.path).processes()) { reasons.append($1.reason) }
+        _ = DeadLetterList(of: try StoreFolder(folder.path).processes()) { reasons.append($1?.reason ?? "encrypted") }
         #expect(reasons == ["HTTP 400"])
     }
 

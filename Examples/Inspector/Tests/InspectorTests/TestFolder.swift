@@ -22,7 +22,7 @@ final class TestFolder: Sendable {
     /// Opens a store in it, as a host does.
     func openStore(capacity: Int = 1 << 30) throws -> JSONLStore {
         let store = JSONLStore(at: path, capacity: capacity)
-        try store.open(StoreObserver(onRecovered: { _ in }, onDropped: { _, _ in }, onNote: { _ in }))
+        try store.open()
         return store
     }
 

@@ -1,0 +1,50 @@
+/// The routes of a pipeline, which work at the same time.
+///
+/// The child of a `fork` has no routes: they stay with the parent.
+struct Routes: Sendable {
+    private let all: [RouteRuntime]
+    private let path: EventPath
+
+    init(_ all: [RouteRuntime], _ path: EventPath) {
+        self.all = all
+        self.path = path
+    }
+
+    private var own: [RouteRuntime] { path.isInherited ? [] : all }
+
+    /// Returns the route with that name, or all of them.
+    ///
+    /// - Throws: ``SluiceError/Code/invalidArgument`` if the pipeline has no route with that name.
+    func named(_ name: String?) throws(SluiceError) -> [RouteRuntime] {
+        if path.isInherited {
+            throw SluiceError(
+                .shutDown, "the pipeline belongs to the parent of this process: build pipelines after a fork")
+        }
+        guard let name else { return all }
+        let named = all.filter { $0.name == name }
+        guard !named.isEmpty else { throw SluiceError(.invalidArgument, "there is no route named \"\(name)\"") }
+        return named
+    }
+
+    func each<Failure: Error>(_ body: (RouteRuntime) throws(Failure) -> Void) throws(Failure) {
+        for route in own { try body(route) }
+    }
+
+    /// Returns when `body` has returned for all routes.
+    func atOnce(_ body: @escaping @Sendable (RouteRuntime) async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            for route in own { group.addTask { await body(route) } }
+        }
+    }
+
+    /// Returns whether all waiting events are gone.
+    func deleteAll() async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            for route in own { group.addTask { await route.deleteAll() } }
+            return await group.reduce(!path.isInherited) { $0 && $1 }
+        }
+    }
+
+    /// Asks the stores, so it can wait for a disk that hangs.
+    var ledger: Ledger { path.ledger(own.map(\.ledger)) }
+}

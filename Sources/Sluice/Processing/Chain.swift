@@ -1,0 +1,219 @@
+/// Processors in the order of their lines, with one end: all routes of the pipeline, or one store.
+///
+/// A pipeline has a chain for the processors that all routes share, and one for each route. A plugin's place is its
+/// chain and its index there.
+final class Chain: Sendable {
+    private let path: EventPath
+    /// The place of this chain's counts in the path.
+    private let number: Int
+    /// The name of the route; nil for the processors that all routes share.
+    private let route: String?
+    /// All processors, in order.
+    let processors: [any Processor]
+    private let stages: Stage?
+    /// The route with the store at this chain's end; nil for the chain that all routes share.
+    private let end: RouteRuntime?
+    /// The chain of the next route, or of the first one. A linked list for the same reason as ``Stage``.
+    private let next: Chain?
+
+    /// Creates the chain that all routes share.
+    init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
+        self.path = path
+        number = 0
+        route = nil
+        self.processors = processors
+        stages = Stage(processors)
+        end = nil
+        next = first
+    }
+
+    /// Creates the chain of the route with this index.
+    init(_ processors: [any Processor], to runtime: RouteRuntime, _ index: Int, next: Chain?, in path: EventPath) {
+        self.path = path
+        number = index + 1
+        route = runtime.name
+        self.processors = processors
+        stages = Stage(processors)
+        end = runtime
+        self.next = next
+    }
+
+    var environment: PipelineEnvironment { path.environment }
+
+    /// This chain and the next ones: from the chain that all routes share, all chains of the pipeline.
+    var all: [Chain] { [self] + (next?.all ?? []) }
+
+    // MARK: Entering
+
+    /// Creates an event, and sends it through all stages.
+    ///
+    /// - Returns: the event's id, and whether at least one route has stored the event, or its group will store it. The id
+    ///   is `id`, unless that is nil or `configure` replaces the event.
+    func track(
+        _ name: consuming String, _ properties: consuming Properties, _ priority: Event.Priority, id: EventID?,
+        _ configure: (inout Event) -> Void
+    ) -> (id: EventID, isStored: Bool) {
+        if path.isInherited { return (path.leaveToParent(id), false) }
+        let entry = path.enter(number, id: id)
+        var event = Event(id: entry.id, name: name, time: entry.time, priority: priority, properties: properties)
+        if entry.isOpen { configure(&event) }
+        let isStored = proceed(&event, through: stages, entry.isOpen, entry.group, path.beginTrace(event, in: route))
+        return (event.id, isStored)
+    }
+
+    /// Creates an event for a plugin from another event, and sends it through the stages below the plugin.
+    func insert(
+        _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
+        _ configure: (inout Event) -> Void
+    ) -> Bool {
+        let entry = path.enter(number, id: nil)
+        var new = Event(
+            id: entry.id, name: name, time: entry.time, priority: priority, distinctID: event.distinctID,
+            anonymousID: event.anonymousID, loginID: event.loginID, properties: properties)
+        configure(&new)
+        return proceed(&new, below: index, entry.isOpen)
+    }
+
+    /// Sends an event on, below the stage that held it.
+    func forward(_ event: Event, below index: Int) -> Bool {
+        guard path.takeHeld(number) else { return false }
+        var event = event
+        return proceed(&event, below: index, path.isOpen)
+    }
+
+    /// Ends an event that was held.
+    func drop(_ event: Event, _ reason: DropReason, by index: Int) {
+        guard path.takeHeld(number) else { return }
+        let trace = path.beginTrace(event, in: route, below: name(of: index))
+        trace?.dropped(by: name(of: index), reason)
+        _ = drop(reason, nil)
+        path.report(trace)
+    }
+
+    private func proceed(_ event: inout Event, below index: Int, _ isOpen: Bool) -> Bool {
+        let trace = path.beginTrace(event, in: route, below: name(of: index))
+        return proceed(&event, through: stages?.below(index), isOpen, nil, trace)
+    }
+
+    @inline(__always)
+    private func proceed(
+        _ event: inout Event, through stage: Stage?, _ isOpen: Bool, _ group: EventGroup?, _ trace: TraceRecording?
+    ) -> Bool {
+        defer { path.report(trace) }
+        var passage = Passage(group: group, trace: trace)
+        return isOpen ? pass(&event, through: stage, &passage) : drop(.shutDown, trace)
+    }
+
+    // MARK: Passing
+
+    /// The way of one event, and of its copies for the routes.
+    private struct Passage {
+        /// The group of the thread that tracks the event.
+        let group: EventGroup?
+        let trace: TraceRecording?
+        /// The line that the routes share which leave the event as it is.
+        var line: EventLine?
+    }
+
+    /// Sends an event through the rest of the stages and to the end.
+    ///
+    /// - Returns: whether at least one route has stored the event, or its group will store it.
+    private func pass(_ event: inout Event, through stage: Stage?, _ passage: inout Passage) -> Bool {
+        switch process(&event, stage, passage.trace).kind {
+        case .keep: break
+        case .drop(let reason): return drop(reason, passage.trace)
+        case .hold:
+            path.update(number) { $0.held += 1 }
+            passage.trace?.end(.hold)
+            return false
+        }
+        if let causes = event.takeSanitizations() {
+            passage.trace?.sanitized(event, causes)
+            path.count(causes, of: event, number)
+        }
+        guard !event.name.isEmpty else { return drop(.emptyName, passage.trace) }
+        guard let end else { return next?.branch(event, &passage) ?? false }
+        return store(event, in: end, sharesLine: false, &passage)
+    }
+
+    @inline(__always)
+    private func process(_ event: inout Event, _ stage: Stage?, _ trace: TraceRecording?) -> Disposition {
+        if let trace { trace.process(stage, &event) } else { stage?.process(&event) ?? .keep }
+    }
+
+    /// Sends an event through this route and the routes after it. A route with stages gets a copy.
+    private func branch(_ event: borrowing Event, _ passage: inout Passage) -> Bool {
+        let isStored: Bool
+        if let stages {
+            var own = copy event
+            passage.trace?.enter(route, own)
+            var ownPassage = Passage(group: passage.group, trace: passage.trace)
+            isStored = pass(&own, through: stages, &ownPassage)
+        } else if let end {
+            isStored = store(event, in: end, sharesLine: next != nil, &passage)
+        } else {
+            isStored = false
+        }
+        // In this order: each route gets the event.
+        return next?.branch(event, &passage) ?? false || isStored
+    }
+
+    /// Stores an event in a route, or in the group of its thread.
+    @inline(__always)
+    private func store(
+        _ event: borrowing Event, in route: RouteRuntime, sharesLine: Bool, _ passage: inout Passage
+    ) -> Bool {
+        passage.trace?.willStore()
+        var failure: SluiceError?
+        do throws(SluiceError) {
+            let line = if let line = passage.line { line } else { try path.encode(event) }
+            if sharesLine { passage.line = line }
+            if let group = passage.group, group.take(line, for: route) { return true }
+            failure = route.append(line)
+        } catch {
+            route.refused(error)
+            failure = error
+        }
+        passage.trace?.didStore(in: route.name, failure)
+        return failure == nil
+    }
+
+    /// - Returns: false, because the event is not stored.
+    private func drop(_ reason: DropReason, _ trace: TraceRecording?) -> Bool {
+        trace?.end(.drop(reason))
+        let isFirst = path.drop(1, reason, number)
+        // Any other reason comes from a processor whose task is to drop events.
+        if isFirst, reason == .emptyName || reason == .shutDown {
+            path.report(.dropped, "events are dropped: \(reason.rawValue) (reported once)", route: route)
+        }
+        return false
+    }
+
+    // MARK: Plugins
+
+    /// Connects and prepares the processors.
+    ///
+    /// - Throws: the first error of a processor, with the name of its type.
+    func prepare() throws(SluiceError) {
+        for (index, processor) in processors.enumerated() {
+            (processor.context as? PluginContext)?.bind(to: self, index, named: name(of: index))
+            do {
+                try processor.prepare()
+            } catch {
+                throw SluiceError(error, from: processor)
+            }
+        }
+    }
+
+    /// Reports a message of a plugin.
+    func report(_ message: String) {
+        path.report(.plugin, message, route: route)
+    }
+
+    /// Runs `body`, whose events are stored one by one.
+    func storingOneByOne<Value>(_ body: () -> Value) -> Value {
+        path.storingOneByOne(body)
+    }
+
+    private func name(of index: Int) -> String { "\(type(of: processors[index]))" }
+}

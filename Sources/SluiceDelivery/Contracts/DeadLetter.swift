@@ -1,0 +1,53 @@
+/// A rejected event that a store keeps. You can list, replay and discard dead letters through ``Pipeline``.
+///
+/// ```swift
+/// for letter in try await pipeline.deadLetters() {
+///     print(letter.date, letter.reason)
+/// }
+/// ```
+public struct DeadLetter: Sendable, Identifiable {
+    /// The store's number for a dead letter. It stays the same until the store is closed.
+    public typealias ID = UInt64
+
+    /// The id, unique among the dead letters of the store. Zero in ``Store/reject(_:in:)``, which assigns it.
+    public let id: ID
+    /// The event as it was stored.
+    public let line: EventLine
+    /// Why the event was rejected.
+    public let reason: String
+    /// When the event was rejected, by the wall clock of this system.
+    public let date: Timestamp
+    /// The event's place in a row of refusals: 1 for the first event that the receiver refused since it last accepted
+    /// one. Zero if the receiver accepted another event of the same response, or if the event was never sent.
+    ///
+    /// A long row means that the receiver is at fault. Stores keep the number: when the receiver has recovered, the
+    /// route puts the events of long rows back.
+    ///
+    /// ```swift
+    /// let outages = try await pipeline.deadLetters().filter { $0.refusalsInARow >= 20 }
+    /// ```
+    public let refusalsInARow: Int
+
+    /// Creates a dead letter, in a store of your own or in a test.
+    ///
+    /// ```swift
+    /// let line = EventLine(bytes: [], priority: .normal)
+    /// let letter = DeadLetter(line: line, reason: "HTTP 400", date: .now)
+    /// ```
+    public init(id: ID = 0, line: EventLine, reason: String, date: Timestamp, refusalsInARow: Int = 0) {
+        self.id = id
+        self.line = line
+        self.reason = reason
+        self.date = date
+        self.refusalsInARow = refusalsInARow
+    }
+
+    /// Decodes the event.
+    ///
+    /// ```swift
+    /// let names = try await pipeline.deadLetters().map { try $0.event().name }
+    /// ```
+    ///
+    /// - Throws: ``SluiceError/Code/malformedLine`` if the line is not an event of this version.
+    public func event() throws(SluiceError) -> Event { try line.event() }
+}

@@ -1,0 +1,134 @@
+/// When a route sends, how much it sends in one request, and how it retries.
+///
+/// ```swift
+/// let policy = DeliveryPolicy(flushCount: 500, flushInterval: .seconds(60))
+/// let pipeline = try Pipeline(delivery: policy) {
+///     MemoryStore()
+///     StdoutTransport()
+/// }
+/// ```
+///
+/// A pipeline throws when it is built with a policy that has a value outside its range.
+public struct DeliveryPolicy: Sendable, Hashable {
+    /// The batch size to aim at: 100 events and 256 KiB by default.
+    public var batch: BatchSize
+    /// The number of waiting events that starts a delivery: 100 by default, at least 1.
+    public var flushCount: Int
+    /// The longest time that an event waits until a delivery starts: 15 s by default. It must lie in ``flushIntervals``.
+    public var flushInterval: Duration
+    /// The range of ``flushInterval``: 1 s to a year by default, and at most that.
+    ///
+    /// ``Pipeline/setFlush(count:interval:)`` moves its argument into this range. Use a narrower range if a server sets
+    /// the interval:
+    ///
+    /// ```swift
+    /// let remote = DeliveryPolicy(flushIntervals: .seconds(5) ... .seconds(600))
+    /// ```
+    public var flushIntervals: ClosedRange<Duration>
+    /// The longest time that a critical event waits: 3 s by default, zero to a year.
+    public var criticalInterval: Duration
+    /// The back-off after a failure is drawn from 10 % to 100 % of min(``maximumBackOff``, `backOff` × 2ⁿ). Here n is the
+    /// number of spent retries: a failure spends one of ten, and a success earns one back. 1 s by default, 1 ms to a year.
+    public var backOff: Duration
+    /// The longest back-off: 300 s by default, ``backOff`` to a year.
+    public var maximumBackOff: Duration
+    /// The back-offs after the first, second, … failure, in place of the doubling ones. Empty by default. Each back-off
+    /// is drawn from its range. All further failures use the last range.
+    ///
+    /// ```swift
+    /// let patient = DeliveryPolicy(backOffSteps: [.seconds(5) ... .seconds(10), .seconds(60) ... .seconds(90)])
+    /// ```
+    public var backOffSteps: [ClosedRange<Duration>]
+    /// How long a route on hold waits before its first probe, drawn from half to all of it: 300 s by default, 1 s to a year.
+    /// It doubles with every failed probe, up to twelve times.
+    public var holdInterval: Duration
+    /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
+    /// batches can overtake each other. After three failures, the route sends one batch at a time until the receiver
+    /// accepts events.
+    ///
+    /// ```swift
+    /// let fast = DeliveryPolicy(maximumBatchesInFlight: 3)
+    /// ```
+    public var maximumBatchesInFlight: Int
+    /// Whether to send while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``: true by
+    /// default. Otherwise events wait for another network, and a flush returns without sending.
+    ///
+    /// ```swift
+    /// let frugal = DeliveryPolicy(sendsOverMeteredNetworks: false)
+    /// ```
+    public var sendsOverMeteredNetworks: Bool
+
+    /// Creates a policy. Invalid values are reported when a pipeline is built with it.
+    public init(
+        batch: BatchSize = BatchSize(events: 100, bytes: 262_144),
+        flushCount: Int = 100,
+        flushInterval: Duration = .seconds(15),
+        flushIntervals: ClosedRange<Duration> = .seconds(1) ... .seconds(31_536_000),
+        criticalInterval: Duration = .seconds(3),
+        backOff: Duration = .seconds(1),
+        maximumBackOff: Duration = .seconds(300),
+        backOffSteps: [ClosedRange<Duration>] = [],
+        holdInterval: Duration = .seconds(300),
+        maximumBatchesInFlight: Int = 1,
+        sendsOverMeteredNetworks: Bool = true
+    ) {
+        self.batch = batch
+        self.flushCount = flushCount
+        self.flushInterval = flushInterval
+        self.flushIntervals = flushIntervals
+        self.criticalInterval = criticalInterval
+        self.backOff = backOff
+        self.maximumBackOff = maximumBackOff
+        self.backOffSteps = backOffSteps
+        self.holdInterval = holdInterval
+        self.maximumBatchesInFlight = maximumBatchesInFlight
+        self.sendsOverMeteredNetworks = sendsOverMeteredNetworks
+    }
+
+    /// The defaults of every parameter. Start from them to set a policy's values one by one:
+    ///
+    /// ```swift
+    /// var small = DeliveryPolicy.standard
+    /// small.batch = BatchSize(events: 20, bytes: 16_384)
+    /// ```
+    public static let standard = DeliveryPolicy()
+
+    /// Clocks trap on sums that only absurd durations reach, so no duration may be longer than a year.
+    package static let longest = Duration.seconds(31_536_000)
+
+    /// `interval`, moved into ``flushIntervals``.
+    func allowed(_ interval: Duration) -> Duration {
+        min(max(flushIntervals.lowerBound, interval), flushIntervals.upperBound)
+    }
+
+    func validate() throws(SluiceError) {
+        let year = Duration.zero...Self.longest
+        func require(_ isValid: Bool, _ rule: String) throws(SluiceError) {
+            guard isValid else { throw SluiceError(.invalidArgument, "the delivery policy is invalid: \(rule)") }
+        }
+        try require(batch.events > 0 && batch.bytes > 0, "batch must hold at least one event and one byte")
+        try require(flushCount > 0, "flushCount must be at least 1, not \(flushCount)")
+        try require(
+            flushIntervals.lowerBound >= .seconds(1) && flushIntervals.upperBound <= Self.longest,
+            "flushIntervals must lie between 1 s and a year, not \(flushIntervals)")
+        try require(
+            flushIntervals.contains(flushInterval), "flushInterval must lie in \(flushIntervals), not \(flushInterval)")
+        try require(year.contains(criticalInterval), "criticalInterval must lie in \(year), not \(criticalInterval)")
+        try require(
+            year.contains(backOff) && backOff >= .milliseconds(1), "backOff must be 1 ms to a year, not \(backOff)")
+        try require(
+            maximumBackOff >= backOff && year.contains(maximumBackOff),
+            "maximumBackOff must lie between backOff and a year, not \(maximumBackOff)")
+        for step in backOffSteps {
+            try require(
+                step.lowerBound >= .zero && step.upperBound <= Self.longest,
+                "each of backOffSteps must lie in \(year), not \(step)")
+        }
+        try require(
+            year.contains(holdInterval) && holdInterval >= .seconds(1),
+            "holdInterval must be 1 s to a year, not \(holdInterval)")
+        try require(
+            (1...3).contains(maximumBatchesInFlight),
+            "maximumBatchesInFlight must be 1, 2 or 3, not \(maximumBatchesInFlight)")
+    }
+}

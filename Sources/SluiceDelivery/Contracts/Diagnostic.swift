@@ -1,0 +1,97 @@
+/// A message for the host's log. It never contains secrets or the contents of events.
+///
+/// ```swift
+/// let pipeline = try Pipeline(onDiagnostic: { log("\($0.severity): \($0)") }) {
+///     MemoryStore()
+///     StdoutTransport()
+/// }
+/// ```
+public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
+    /// The kind of a diagnostic. More kinds can be added in a minor version.
+    public struct Kind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name of the kind.
+        public let rawValue: String
+
+        /// Creates a kind, such as one of your own store or plugin.
+        ///
+        /// ```swift
+        /// extension Diagnostic.Kind {
+        ///     static let cache = Diagnostic.Kind(rawValue: "cache")
+        /// }
+        /// ```
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The name of the kind.
+        public var description: String { rawValue }
+
+        /// Events were lost.
+        public static let dropped = Kind(rawValue: "dropped")
+        /// A send attempt failed and will be repeated.
+        public static let retrying = Kind(rawValue: "retrying")
+        /// The receiver refused a request because of its size or of some of its events. Smaller parts follow.
+        public static let splitting = Kind(rawValue: "splitting")
+        /// Delivery is on hold until a probe succeeds.
+        public static let held = Kind(rawValue: "held")
+        /// Events became dead letters.
+        public static let rejected = Kind(rawValue: "rejected")
+        /// Dead letters were put back, because the receiver has recovered.
+        public static let replayed = Kind(rawValue: "replayed")
+        /// A store failed.
+        public static let store = Kind(rawValue: "store")
+        /// A plugin failed.
+        public static let plugin = Kind(rawValue: "plugin")
+        /// A ``TrackedEvent`` could not be encoded, and was stored without its properties.
+        public static let encoding = Kind(rawValue: "encoding")
+        /// Information without consequence for events.
+        public static let note = Kind(rawValue: "note")
+    }
+
+    /// How urgent a diagnostic is. You can compare severities:
+    ///
+    /// ```swift
+    /// let logger = { @Sendable (diagnostic: Diagnostic) in
+    ///     if diagnostic.severity >= .warning { log(diagnostic.message) }
+    /// }
+    /// ```
+    public enum Severity: Int, Sendable, Hashable, Comparable {
+        /// Nothing to do.
+        case info
+        /// Delivery is delayed, and goes on without your help. Look into it if it doesn't end.
+        case warning
+        /// Events or properties are lost, or delivery needs your help.
+        case error
+
+        /// Returns whether `left` is less urgent than `right`.
+        public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// The kind of the message.
+    public let kind: Kind
+    /// The name of the route; nil for the pipeline as a whole.
+    public let route: String?
+    /// The message, for people.
+    public let message: String
+
+    /// Creates a diagnostic.
+    public init(kind: Kind, route: String?, message: String) {
+        self.kind = kind
+        self.route = route
+        self.message = message
+    }
+
+    /// How urgent the message is. It follows from the kind: kinds of your own are errors.
+    public var severity: Severity {
+        switch kind {
+        case .replayed, .note: .info
+        case .retrying, .splitting: .warning
+        default: .error
+        }
+    }
+
+    /// The kind, the route and the message.
+    public var description: String {
+        route.map { "\(kind.rawValue) [\($0)]: \(message)" } ?? "\(kind.rawValue): \(message)"
+    }
+}

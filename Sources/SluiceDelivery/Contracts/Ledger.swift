@@ -1,0 +1,171 @@
+/// Counts every event. A ledger is a snapshot.
+///
+/// ```swift
+/// let ledger = pipeline.ledger
+/// print(ledger.tracked, ledger.dropped.total, ledger.held)
+/// ```
+///
+/// For the pipeline, `tracked = dropped + held + (received - inserted)` holds, with `received` and `inserted` of each
+/// route. For a route, `received + recovered + replayed = delivered + rejected + dropped + held + waiting` always holds.
+public struct Ledger: Sendable, Hashable {
+    /// Calls of `track`, by the host and by plugins.
+    public package(set) var tracked = 0
+    /// Events that were dropped before they reached a route, by reason.
+    public package(set) var dropped: [DropReason: Int] = [:]
+    /// Events that a processor above the routes holds, such as `Consent` before the user has answered.
+    public package(set) var held = 0
+    /// Events that were truncated or otherwise sanitized, by kind.
+    public package(set) var sanitized: [Sanitization: Int] = [:]
+    /// The routes in the order of their lines. A pipeline without `Route` has one, called `main`.
+    public package(set) var routes: [RouteLedger] = []
+
+    package init() {}
+
+    /// Returns the route with that name.
+    ///
+    /// ```swift
+    /// let waiting = ledger[route: "main"]?.waiting ?? 0
+    /// ```
+    public subscript(route name: String) -> RouteLedger? {
+        routes.first { $0.name == name }
+    }
+
+    /// Whether every event is accounted for, also according to the stores.
+    ///
+    /// Use it while nothing is being tracked or delivered, for example after a shutdown:
+    ///
+    /// ```swift
+    /// let final = await pipeline.shutdown()
+    /// assert(final.isBalanced)
+    /// ```
+    public var isBalanced: Bool {
+        routes.allSatisfy { route in
+            tracked == dropped.total + held + route.received - route.inserted && held >= 0 && route.held >= 0
+                && route.waiting >= 0 && route.waiting == route.stored
+        }
+    }
+}
+
+/// The counts of one route in a ``Ledger``.
+public struct RouteLedger: Sendable, Hashable {
+    /// The name of the route.
+    public package(set) var name: String
+    /// Events that still have to be delivered.
+    ///
+    /// The route counts an event when the store has accepted or found it, and stops counting it when it is delivered,
+    /// rejected or lost.
+    public package(set) var waiting = 0
+    /// Events that a processor of the route inserted. They are part of ``received`` and not of ``Ledger/tracked``.
+    public package(set) var inserted = 0
+    /// Events that a processor of the route holds.
+    public package(set) var held = 0
+    /// Events of earlier processes that the store found.
+    public package(set) var recovered = 0
+    /// Events that the receiver has, including ``duplicates``.
+    public package(set) var delivered = 0
+    /// Events that the receiver already had when they were sent.
+    public package(set) var duplicates = 0
+    /// Events that became dead letters in this process.
+    public package(set) var rejected = 0
+    /// Dead letters that were turned back into waiting events, by the host or after the receiver recovered.
+    public package(set) var replayed = 0
+    /// Dead letters in the store, of this process and of earlier ones.
+    public package(set) var deadLetters = 0
+    /// Dead letters that are gone, by reason: evicted by the store or discarded by the host.
+    public package(set) var droppedDeadLetters: [DropReason: Int] = [:]
+    /// Events that were lost before or in the store, by reason.
+    public package(set) var dropped: [DropReason: Int] = [:]
+    /// Waiting events according to the store. Events of a batch in flight that are already delivered or rejected don't
+    /// count. It equals ``waiting`` while nothing is in flight.
+    public package(set) var stored = 0
+    /// The size of waiting events of earlier processes that the store has not read yet. They are not part of ``waiting``,
+    /// because only reading shows how many they are.
+    public package(set) var unreadBytes = 0
+
+    /// The attempts to send batches.
+    public package(set) var attempts = Attempts()
+
+    /// Events that reached the route, computed from the other counts.
+    public var received: Int {
+        waiting + delivered + rejected + held + dropped.total - recovered - replayed
+    }
+}
+
+extension RouteLedger {
+    /// The attempts of a route to send batches.
+    ///
+    /// ```swift
+    /// if let failure = ledger[route: "main"]?.attempts.lastFailure { log(failure) }
+    /// ```
+    public struct Attempts: Sendable, Hashable {
+        /// Calls of ``Transport/send(_:)`` that have returned.
+        public package(set) var total = 0
+        /// Attempts that failed or met a receiver that takes nothing. An attempt whose batch is sent on in parts has not
+        /// failed.
+        public package(set) var failed = 0
+        /// The ``failed`` attempts that put the route on hold.
+        public package(set) var held = 0
+        /// Attempts that the receiver answered by refusing the request because of its size or of some of its events.
+        public package(set) var split = 0
+        /// Why the last attempt failed; nil after an attempt that did not fail.
+        public package(set) var lastFailure: String?
+        /// The status of the receiver's last response, such as 503 of HTTP. Nil before the first response, or if the
+        /// transport has no status.
+        public package(set) var lastStatus: Int?
+
+        mutating func record(_ result: SendResult) {
+            total += 1
+            if result.effect != .progress { failed += 1 }
+            if result.effect == .hold { held += 1 }
+            if result.splitReason != nil { split += 1 }
+            lastFailure = result.reason
+            lastStatus = result.status ?? lastStatus
+        }
+    }
+}
+
+// MARK: Text
+
+extension Ledger: CustomStringConvertible {
+    /// The counts in one line, and one line for each route.
+    ///
+    /// ```swift
+    /// print(ledger)
+    /// // 120 tracked
+    /// // main: 118 delivered, 2 waiting
+    /// ```
+    public var description: String {
+        (["\(tracked) tracked" + text(dropped, "dropped") + text(held, "held")] + routes.map(\.description))
+            .joined(separator: "\n")
+    }
+}
+
+extension RouteLedger: CustomStringConvertible {
+    /// The name and the counts that aren't zero, in one line.
+    public var description: String {
+        "\(name): \(delivered) delivered, \(waiting) waiting" + text(rejected, "rejected") + text(held, "held")
+            + text(dropped, "dropped") + text(recovered, "recovered") + text(replayed, "replayed")
+            + text(deadLetters, "dead letters")
+            + (attempts.lastFailure.map { "; the last attempt failed: \($0)" } ?? "")
+    }
+}
+
+private func text(_ count: Int, _ name: String) -> String { count == 0 ? "" : ", \(count) \(name)" }
+
+private func text(_ counts: [DropReason: Int], _ name: String) -> String {
+    let reasons = counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key): \($0.value)" }
+    return counts.total == 0 ? "" : ", \(counts.total) \(name) (\(reasons.joined(separator: ", ")))"
+}
+
+extension [DropReason: Int] {
+    /// The sum over all reasons.
+    ///
+    /// ```swift
+    /// let lost = ledger.dropped.total
+    /// ```
+    public var total: Int { values.reduce(0, +) }
+
+    package mutating func add(_ count: Int, _ reason: DropReason) {
+        self[reason, default: 0] += count
+    }
+}

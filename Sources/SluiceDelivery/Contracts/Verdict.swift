@@ -1,0 +1,103 @@
+/// The result of sending one event.
+///
+/// A transport creates verdicts. To react to another transport's verdicts, compare them or read ``isAccepted``: more
+/// kinds can be added in a minor version.
+///
+/// ```swift
+/// func verdicts(forCode code: Int) -> Verdicts {
+///     switch code {
+///     case 0: .all(.accepted)
+///     case 7: .all(.retry(after: .seconds(60), reason: "the quota of this minute is used up"))
+///     default: .all(.split(reason: "code \(code)"))
+///     }
+/// }
+/// ```
+public struct Verdict: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        case accepted, duplicate, rejected, unsendable, tooLarge, split, hold
+        case retry(after: Duration?)
+    }
+
+    package let kind: Kind
+    /// Why the event was not accepted, for diagnostics, the ledger and dead letters. Empty if there is no reason.
+    public let reason: String
+
+    private init(_ kind: Kind, _ reason: String = "") {
+        self.kind = kind
+        self.reason = reason
+    }
+
+    /// The receiver took the event.
+    public static let accepted = Verdict(.accepted)
+
+    /// The receiver already had the event.
+    public static let duplicate = Verdict(.duplicate)
+
+    /// Send the event once more, not before `after` if you pass it, and otherwise after the route's back-off.
+    ///
+    /// ```swift
+    /// let busy = Verdict.retry(after: .seconds(30), reason: "HTTP 503")
+    /// ```
+    public static func retry(after: Duration? = nil, reason: String = "") -> Verdict {
+        Verdict(.retry(after: after), reason)
+    }
+
+    /// The receiver refused this event for good. It becomes a dead letter immediately.
+    public static func rejected(reason: String) -> Verdict { Verdict(.rejected, reason) }
+
+    /// The transport can't send this event: it is too large for the wire format, or unreadable. It becomes a dead letter
+    /// without counting as a refusal by the receiver.
+    public static func unsendable(reason: String) -> Verdict { Verdict(.unsendable, reason) }
+
+    /// The request has too many bytes or events. The batch is sent in smaller parts. An event that is too large on its own
+    /// becomes a dead letter.
+    public static func tooLarge(reason: String = "the request is too large for the receiver") -> Verdict {
+        Verdict(.tooLarge, reason)
+    }
+
+    /// The receiver refused the request because of at least one of its events. The batch is sent in smaller parts to find
+    /// it. An event that is refused on its own becomes a dead letter.
+    public static func split(reason: String) -> Verdict { Verdict(.split, reason) }
+
+    /// The receiver takes nothing at present, for a reason that isn't in the events, such as a wrong key. All events are
+    /// kept, and the route probes now and then.
+    public static func hold(reason: String) -> Verdict { Verdict(.hold, reason) }
+
+    /// Whether the receiver has the event.
+    public var isAccepted: Bool { kind == .accepted || kind == .duplicate }
+}
+
+/// The verdicts for the events of a batch, and the status of the receiver's response.
+public struct Verdicts: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        case all(Verdict)
+        case each([Verdict])
+    }
+
+    package let kind: Kind
+    /// The status of the receiver's response, such as 503 of HTTP, for ``RouteLedger/Attempts/lastStatus``. Nil without a
+    /// response, or if the transport has no status.
+    ///
+    /// ```swift
+    /// let response = Verdicts.all(busy, status: 503)
+    /// ```
+    public var status: Int?
+
+    /// One verdict for the request as a whole.
+    public static func all(_ verdict: Verdict, status: Int? = nil) -> Verdicts {
+        Verdicts(kind: .all(verdict), status: status)
+    }
+
+    /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events.
+    ///
+    /// ```swift
+    /// let mixed = Verdicts.each([.accepted, .rejected(reason: "the name is too long")])
+    /// ```
+    ///
+    /// A ``Verdict/retry(after:reason:)`` in the list defers that event, and the other events go on. With `after:
+    /// .zero` the route resends it without a pause. Use that for a receiver that takes a request only as a whole,
+    /// without the events that it names. A list of the wrong length counts as a retry of the whole batch.
+    public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
+        Verdicts(kind: .each(verdicts), status: status)
+    }
+}

@@ -1,0 +1,142 @@
+/// The batches that the store has handed out and that are not removed from it, and the worker that is taking one. This is a
+/// value without I/O.
+struct BatchTable: Sendable {
+    private enum Phase: Sendable {
+        /// A worker has it, and waits until it can send.
+        case held
+        /// A worker is sending a part of it.
+        case sending
+        /// A worker is telling the store the result.
+        case settling
+        /// All events that are left were deferred by the receiver. No worker has it.
+        case deferred(BatchProgress, until: Duration, notBefore: Duration)
+    }
+
+    private struct Entry: Sendable {
+        /// ``BatchTable/taken`` before this batch.
+        let start: Int
+        /// Events without a final verdict.
+        var waiting: Int
+        /// Events with a verdict, which the store still has.
+        var resolved = 0
+        var phase = Phase.sending
+    }
+
+    private var batches: [Batch.ID: Entry] = [:]
+    /// Events of all batches that were taken so far.
+    private(set) var taken = 0
+    /// Whether a worker is taking a batch from the store. Only one does at a time. Therefore its answer tells whether
+    /// the store has events for any worker.
+    private(set) var isTaking = false
+    /// Events without a verdict in all batches.
+    private(set) var waiting = 0
+
+    // MARK: Workers
+
+    /// Call this when a worker begins to take a batch.
+    mutating func beginTake() { isTaking = true }
+
+    /// Call this when the worker got no batch.
+    mutating func foundNothing() { isTaking = false }
+
+    /// Adds the batch that a worker took, and is going to send.
+    mutating func took(_ batch: BatchProgress) {
+        isTaking = false
+        batches[batch.id] = Entry(start: taken, waiting: batch.waiting)
+        taken += batch.waiting
+        waiting += batch.waiting
+    }
+
+    mutating func send(_ id: Batch.ID) { batches[id]?.phase = .sending }
+
+    mutating func hold(_ id: Batch.ID) { batches[id]?.phase = .held }
+
+    mutating func settle(_ id: Batch.ID) { batches[id]?.phase = .settling }
+
+    /// Counts events of a batch that have a final verdict. Its worker can send the next part.
+    mutating func resolve(_ id: Batch.ID, _ count: Int) {
+        batches[id]?.waiting -= count
+        batches[id]?.resolved += count
+        waiting -= count
+        hold(id)
+    }
+
+    /// Removes a batch that the store has removed.
+    ///
+    /// - Returns: the number of its events without a verdict.
+    @discardableResult
+    mutating func remove(_ id: Batch.ID) -> Int {
+        guard let entry = batches.removeValue(forKey: id) else { return 0 }
+        waiting -= entry.waiting
+        return entry.waiting
+    }
+
+    // MARK: Deferred batches
+
+    /// Takes a batch away from its worker, because the batch only has deferred events left.
+    mutating func deferBatch(_ batch: BatchProgress, _ deferral: (notBefore: Duration, until: Duration)) {
+        batches[batch.id]?.phase = .deferred(batch, until: deferral.until, notBefore: deferral.notBefore)
+    }
+
+    /// Ends the deferrals for which the receiver named no time.
+    mutating func flush() {
+        for (id, entry) in batches {
+            guard case .deferred(let batch, _, let notBefore) = entry.phase else { continue }
+            batches[id]?.phase = .deferred(batch, until: notBefore, notBefore: notBefore)
+        }
+    }
+
+    /// Takes a batch whose deferral has ended, with its events sendable.
+    mutating func takeReady(at now: Duration) -> BatchProgress? {
+        let ready = deferred.filter { $0.until <= now }
+        guard var batch = ready.min(by: { ($0.until, $0.batch.id) < ($1.until, $1.batch.id) })?.batch else {
+            return nil
+        }
+        batch.resume()
+        batches[batch.id]?.phase = .sending
+        return batch
+    }
+
+    /// Whether the deferral of a batch has ended.
+    func hasReady(at now: Duration) -> Bool { deferred.contains { $0.until <= now } }
+
+    /// The next end of a deferral after `now`.
+    func nextReady(after now: Duration) -> Duration? { deferred.map(\.until).filter { $0 > now }.min() }
+
+    /// All deferred batches.
+    var deferred: [(until: Duration, batch: BatchProgress)] {
+        batches.values.compactMap { entry in
+            if case .deferred(let batch, let until, _) = entry.phase { (until, batch) } else { nil }
+        }
+    }
+
+    // MARK: Counts
+
+    private var taking: Int { isTaking ? 1 : 0 }
+
+    /// All batches, and the one that a worker is taking.
+    var count: Int { batches.count + taking }
+
+    /// Attempts that are going on, including the use of the store before and after them.
+    var inFlight: Int {
+        taking
+            + batches.values.count { entry in
+                switch entry.phase {
+                case .sending, .settling: true
+                case .held, .deferred: false
+                }
+            }
+    }
+
+    /// Workers that have a batch or are taking one.
+    var workers: Int { taking + batches.count - deferred.count }
+
+    /// Whether a worker is telling the store a result. The store may have removed its batch already.
+    var isSettling: Bool { batches.values.contains { if case .settling = $0.phase { true } else { false } } }
+
+    /// Events with a verdict, which the store still has.
+    var resolved: Int { batches.values.reduce(0) { $0 + $1.resolved } }
+
+    /// The events of all batches before this number are resolved.
+    var settled: Int { batches.values.map(\.start).min() ?? taken }
+}

@@ -1,0 +1,49 @@
+/// Lists, replays and discards the dead letters of a route.
+package struct DeadLetterAccess {
+    private let route: RouteRuntime
+
+    package init(_ route: RouteRuntime) {
+        self.route = route
+    }
+
+    package func all() async throws(SluiceError) -> [DeadLetter] {
+        try await route.useStore { store throws(SluiceError) in try store.deadLetters() }
+    }
+
+    package func replay(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
+        try await route.useStore { [route] store throws(SluiceError) in
+            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
+            return try DeadLetterAccess(route).replay(ids)
+        }
+    }
+
+    package func discard(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
+        try await route.useStore { [route] store throws(SluiceError) in
+            let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
+            let count = try store.discardDeadLetters(ids)
+            route.update { $0.journal.ledger.droppedDeadLetters.add(count, .deleted) }
+            return count
+        }
+    }
+
+    /// Puts the dead letters of a hold back. The caller is at the gate.
+    func replayHeld() {
+        do throws(SluiceError) {
+            let letters = try route.store.deadLetters()
+            let count = try replay(route.update { $0.schedule.lettersToReplay(from: letters) })
+            guard count > 0 else { return }
+            route.update {
+                $0.journal.report(.replayed, "the receiver accepts events again: \(count) dead letter(s) were put back")
+            }
+        } catch {
+            route.report("dead letters could not be put back: \(error)")
+        }
+    }
+
+    /// Puts dead letters back. The caller is at the gate.
+    private func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        let count = try route.store.replayDeadLetters(ids)
+        route.update { $0.replayed(count) }
+        return count
+    }
+}

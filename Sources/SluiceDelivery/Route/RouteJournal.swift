@@ -1,0 +1,119 @@
+/// The ledger of a route, and the diagnostics about its changes.
+struct RouteJournal: Sendable {
+    var ledger: RouteLedger
+    /// Diagnostics to pass to the host without the lock.
+    private(set) var diagnostics: [Diagnostic] = []
+    private var isSplitting = false
+
+    init(name: String) {
+        ledger = RouteLedger(name: name)
+    }
+
+    /// Without a backlog, because the store may hang, the ledger has the route's own counts.
+    ///
+    /// - Parameters:
+    ///   - backlog: the store's backlog, if it is known.
+    ///   - resolved: the events with a verdict that the store still has.
+    /// - Returns: the ledger with the counts of the store.
+    func ledger(with backlog: Backlog?, resolved: Int) -> RouteLedger {
+        var ledger = ledger
+        ledger.stored = backlog.map { $0.events - resolved } ?? ledger.waiting
+        ledger.deadLetters =
+            backlog?.deadLetters
+            ?? ledger.deadLetters + ledger.rejected - ledger.replayed - ledger.droppedDeadLetters.total
+        return ledger
+    }
+
+    mutating func takeDiagnostics() -> [Diagnostic] {
+        defer { diagnostics = [] }
+        return diagnostics
+    }
+
+    mutating func report(_ kind: Diagnostic.Kind, _ message: String) {
+        diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))
+    }
+
+    // MARK: Events
+
+    /// Counts the events that a store has when it is opened, and hasn't reported.
+    mutating func opened(_ backlog: Backlog) {
+        ledger.deadLetters = backlog.deadLetters
+        recovered(max(0, backlog.events - ledger.waiting))
+    }
+
+    /// Counts events that the store has found.
+    mutating func recovered(_ count: Int) {
+        ledger.waiting += count
+        ledger.recovered += count
+    }
+
+    /// Counts dead letters that were turned back into waiting events.
+    mutating func replayed(_ count: Int) {
+        ledger.waiting += count
+        ledger.replayed += count
+    }
+
+    /// Counts waiting events that the host has deleted.
+    mutating func deleted(_ count: Int) {
+        ledger.waiting -= count
+        ledger.dropped.add(count, .deleted)
+    }
+
+    /// Counts an event that the store did not take, and reports the first one for each reason. Otherwise a full disk would
+    /// also fill the host's log.
+    mutating func refused(_ error: SluiceError) {
+        let reason = DropReason(error)
+        if ledger.dropped[reason] == nil {
+            report(.dropped, "events are not stored (reported once for each reason): \(error)")
+        }
+        ledger.dropped.add(1, reason)
+    }
+
+    /// Counts events that the store lost, and reports the first loss for each reason.
+    mutating func lost(_ count: Int, _ reason: DropReason) {
+        if ledger.dropped[reason] == nil {
+            report(.dropped, "the store has lost events: \(reason.rawValue) (reported once)")
+        }
+        ledger.dropped.add(count, reason)
+        ledger.waiting -= count  // mutant: count-lost-event-as-waiting
+    }
+
+    mutating func droppedDeadLetters(_ count: Int, _ reason: DropReason) {
+        if ledger.droppedDeadLetters[reason] == nil {
+            report(.dropped, "the store has lost dead letters: \(reason.rawValue) (reported once)")
+        }
+        ledger.droppedDeadLetters.add(count, reason)
+    }
+
+    /// Counts the result of an attempt, and reports it.
+    mutating func record(_ result: SendResult, _ rejected: [RejectedEvent]) {
+        ledger.delivered += result.accepted
+        ledger.duplicates += result.duplicates
+        ledger.rejected += result.rejected.count
+        ledger.waiting -= result.resolved
+        ledger.attempts.record(result)
+        if let first = rejected.first {
+            report(.rejected, "\(rejected.count) event(s) became dead letters, the first because: \(first.reason)")
+        }
+        if let reason = result.splitReason {
+            // The many parts that follow are not worth a message each.
+            if !isSplitting { report(.splitting, "\(reason): smaller parts follow") }
+            isSplitting = true
+        }
+        if result.accepted > 0 { isSplitting = false }
+        if let reason = result.reason { report(result.effect == .hold ? .held : .retrying, reason) }
+    }
+}
+
+extension DropReason {
+    /// The reason that the ledger counts for an event which could not be encoded or stored.
+    package init(_ error: SluiceError) {
+        self =
+            switch error.code {
+            case .eventTooLarge: .tooLarge
+            case .storageFull: .storeFull
+            case .shutDown: .shutDown
+            default: .storeFailed
+            }
+    }
+}

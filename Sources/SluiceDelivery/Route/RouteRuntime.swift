@@ -1,0 +1,320 @@
+/// A route at work: a store and a transport with the state that their threads share. Its workers are in ``Worker``.
+package final class RouteRuntime: Sendable {
+    package let name: String
+    let store: any Store
+    let transport: any Transport
+    let environment: PipelineEnvironment
+    private let workers: Int
+    private let onDiagnostic: @Sendable (Diagnostic) -> Void
+    private let state: Locked<RouteState>
+    /// The tasks of the workers; nil when delivery has ended.
+    private let tasks = Locked<[Task<Void, Never>]?>([])
+    /// Wakes the workers at ``Waiters/alarm``. It changes only with the lock of the state held.
+    private let alarm: Alarm
+
+    package init(
+        named name: String, _ store: any Store, _ transport: any Transport, policy: DeliveryPolicy,
+        environment: PipelineEnvironment, onDiagnostic: @escaping @Sendable (Diagnostic) -> Void
+    ) throws(SluiceError) {
+        try policy.validate()
+        self.name = name
+        self.store = store
+        self.transport = transport
+        self.environment = environment
+        alarm = Alarm(environment.time)
+        self.onDiagnostic = onDiagnostic
+        workers = policy.maximumBatchesInFlight
+        state = Locked(RouteState(name: name, policy: policy, maximumBatchSize: transport.maximumBatchSize))
+    }
+
+    // MARK: Opening and closing
+
+    package func open() throws(SluiceError) {
+        do throws(SluiceError) {
+            let observer = TransportObserver { [name, onDiagnostic] in
+                onDiagnostic(Diagnostic(kind: .note, route: name, message: $0))
+            }
+            try transport.open(observer, in: environment)
+        } catch {
+            throw SluiceError(error, from: transport)
+        }
+        do throws(SluiceError) {
+            try store.open(observer, in: environment)
+        } catch {
+            throw SluiceError(error, from: store)
+        }
+        // Without this, the store may be another pipeline's, and is not closed.
+        let backlog = store.backlog
+        update { $0.opened(backlog) }
+        var letters: [DeadLetter] = []
+        do throws(SluiceError) {
+            if backlog.deadLetters > 0 { letters = try store.deadLetters() }
+        } catch {
+            report("the dead letters can't be read: \(error)")
+        }
+        update { state in
+            state.schedule.start(with: letters)
+            // The events of an earlier process have waited long enough.
+            if state.journal.ledger.waiting > 0 || state.journal.ledger.unreadBytes > 0 {
+                state.change { $0.flushRequested() }
+            }
+        }
+    }
+
+    private var observer: StoreObserver {
+        // The store keeps the observer, so it must not keep this route. It may call it with its own lock held: diagnostics
+        // about losses wait until no lock is held.
+        let (name, state, onDiagnostic) = (name, state, onDiagnostic)
+        return StoreObserver(
+            onRecovered: { count in state.withLock { $0.reported { $0.recovered(count) } } },
+            onUnread: { bytes in state.withLock { $0.reported { $0.ledger.unreadBytes = bytes } } },
+            onDropped: { count, reason in state.withLock { $0.reported { $0.lost(count, reason) } } },
+            onDeadLettersDropped: { count, reason in state.withLock { $0.journal.droppedDeadLetters(count, reason) } },
+            onNote: { onDiagnostic(Diagnostic(kind: .store, route: name, message: $0)) })
+    }
+
+    package func start() {
+        for _ in 0..<workers { startWorker() }
+    }
+
+    /// Starts a worker unless delivery has ended. It begins with the batch of one that was cancelled.
+    func startWorker(holding batch: BatchProgress? = nil) {
+        tasks.withLock { tasks in
+            tasks?.append(startTask { await Worker(self).work(holding: batch) })
+        }
+    }
+
+    /// Drains until nothing waits or `deadline` has passed, and closes the store. A transport that hangs doesn't delay
+    /// the return, and a disk that hangs delays it by up to twice ``grace``.
+    package func shutdown(until deadline: Duration) async {
+        // Entered here, because a deadline of zero closes the gate before the worker runs.
+        if state.withLock({ $0.gate.enter() }) {
+            let now = environment.time.continuousTime()
+            startTask {
+                // Not longer, so that a slow disk leaves time for sending.
+                self.synchronizeAtGate(until: now + (deadline - now) / 2)
+                self.change { $0.stopRequested(deadline: deadline) }
+                self.update { $0.gate.leave() }
+            }
+        }
+        let alarm = Task {
+            do {
+                try await environment.time.sleep(until: deadline)
+                startTask { self.close() }
+                for late in [RouteRuntime.grace, RouteRuntime.grace * 2] {
+                    try await environment.time.sleep(until: deadline + late)
+                    // Not here: closing the store can block.
+                    startTask { self.update { $0.abandon() } }
+                }
+            } catch {}  // The store was closed before.
+        }
+        _ = await wait(for: .closed)
+        alarm.cancel()
+        close()
+    }
+
+    /// How long a use of the store may last after the deadline of a shutdown.
+    private static let grace = Duration.milliseconds(100)
+
+    /// Ends delivery, and closes the store when its last use has ended. Events without a verdict stay in the store.
+    package func close() {
+        // Delivery ends before the transport is cancelled, so that cancelled attempts don't count as failures.
+        update { state in
+            state.close()
+            // It would keep this route alive until its time.
+            alarm.set(nil)
+        }
+        cancelTasks(replacedBy: nil)
+    }
+
+    private func cancelTasks(replacedBy new: [Task<Void, Never>]?) {
+        let cancelled = tasks.withLock { tasks in
+            defer { if tasks != nil { tasks = new } }
+            return tasks
+        }
+        for task in cancelled ?? [] { task.cancel() }
+    }
+
+    // MARK: Events
+
+    /// Stores an event, and counts it.
+    ///
+    /// - Returns: the error of the store, after it was counted; nil if the event was stored.
+    package func append(_ line: EventLine) -> SluiceError? {
+        do throws(SluiceError) {
+            try store.append(line)
+        } catch {
+            refused(error)
+            return error
+        }
+        update { $0.appended(line.priority, at: { environment.time.continuousTime() }) }
+        return nil
+    }
+
+    /// Counts an event that was not stored.
+    package func refused(_ error: SluiceError) {
+        update { $0.journal.refused(error) }
+    }
+
+    /// Stores events together, and counts them.
+    package func append(contentsOf lines: [EventLine]) {
+        let errors = store.append(contentsOf: lines)
+        update { state in
+            for (index, line) in lines.enumerated() {
+                if !errors.isEmpty, let error = errors[index] {
+                    state.journal.refused(error)
+                } else {
+                    let isLast = index == lines.count - 1
+                    state.appended(line.priority, isLast: isLast, at: { environment.time.continuousTime() })
+                }
+            }
+        }
+    }
+
+    // MARK: Host
+
+    package func receive(_ signal: Signal) {
+        switch signal.kind {
+        case .didEnterBackground:
+            // The process may be suspended or ended before anything is sent.
+            synchronize()
+            change { $0.flushRequested() }
+        case .connectivity(let connectivity): change { $0.connectivityChanged(connectivity) }
+        case .willTerminate: synchronize()
+        case .launched, .willResignActive, .didBecomeActive: break
+        }
+    }
+
+    /// Sends batches of other sizes, or at other intervals. Nil changes nothing.
+    package func setFlush(count: Int?, interval: Duration?) { change { $0.setFlush(count: count, interval: interval) } }
+
+    package func setPaused(_ isPaused: Bool) { change { $0.setPaused(isPaused) } }
+
+    private func change(_ body: (inout DeliverySchedule) -> Void) { update { $0.change(body) } }
+
+    package func expectSuspension(in time: Duration?) {
+        let now = environment.time.continuousTime()
+        change { $0.expectSuspension(in: time, at: now) }
+    }
+
+    /// Cancels the requests in flight. Their batches stay in the store, and other workers resend them.
+    package func cancelSends() {
+        change { $0.cancelledSends() }
+        cancelTasks(replacedBy: [])
+    }
+
+    /// Sends all waiting events, and returns when that is done, an attempt has failed, or `end` has passed.
+    package func flush(until end: Duration? = nil) async {
+        let alarm = Alarm(environment.time)
+        if let end { alarm.set(end) { self.update { $0.waiters.endFlushes(dueAt: end) } } }
+        _ = await withCheckedContinuation { continuation in
+            update { state in
+                let event = RouteState.Waiter.Event.flushed(upTo: state.flushTarget)
+                state.wait(for: .init(event: event, deadline: end) { continuation.resume(returning: $0) })
+                state.change { $0.flushRequested() }
+            }
+        }
+        alarm.set(nil)
+    }
+
+    /// Deletes all waiting events, and returns whether all of them are gone.
+    package func deleteAll() async -> Bool {
+        await withCheckedContinuation { continuation in
+            update { state in
+                state.wait(for: .init(event: .deleted) { continuation.resume(returning: $0) })
+                state.waiters.changed()
+            }
+        }
+    }
+
+    package var ledger: RouteLedger {
+        // A store that is still in use after a shutdown may hang.
+        let backlog = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
+        return state.withLock { $0.ledger(with: backlog) }
+    }
+
+    private func synchronize() {
+        guard state.withLock({ $0.gate.enter() }) else { return }
+        synchronizeAtGate()
+        update { $0.gate.leave() }
+    }
+
+    private func synchronizeAtGate(until end: Duration? = nil) {
+        let time = environment.time
+        do throws(SluiceError) {
+            try store.synchronize(while: {
+                state.withLock { $0.gate.isOpen } && end.map { time.continuousTime() < $0 } ?? true
+            })
+        } catch {
+            report("stored events could not be made safe against power loss: \(error)")
+        }
+    }
+
+    /// Runs `body` on a thread of its own while the store can't be closed.
+    ///
+    /// - Throws: ``SluiceError/Code/shutDown`` if it is closed already, and the errors of `body`.
+    func useStore<Value: Sendable>(
+        _ body: @escaping @Sendable (any Store) throws(SluiceError) -> Value
+    ) async throws(SluiceError) -> Value {
+        guard state.withLock({ $0.gate.enter() }) else {
+            throw SluiceError(.shutDown, "the pipeline was shut down")
+        }
+        return try await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
+            () -> Result<Value, SluiceError> in
+            defer { self.update { $0.gate.leave() } }
+            return Result { () throws(SluiceError) in try body(self.store) }
+        }.get()
+    }
+
+    // MARK: State
+
+    /// Reports a failure of the store.
+    func report(_ failure: String) { update { $0.journal.report(.store, failure) } }
+
+    /// Changes the state under the lock, and runs the resulting actions without it.
+    @discardableResult
+    func update<Value>(_ body: (inout RouteState) -> Value) -> Value {
+        let (value, hasActions) = state.withLock { state in (body(&state), state.hasActions) }
+        if hasActions { runActions() }
+        return value
+    }
+
+    /// Decides a worker's next step, and sets the alarm.
+    func decide<Step>(_ body: (inout RouteState, _ now: Duration) -> Step) -> Step {
+        let now = environment.time.continuousTime()
+        return update { state in
+            let before = state.waiters.alarm
+            let step = body(&state, now)
+            if state.waiters.alarm != before {
+                let time = state.waiters.alarm
+                alarm.set(time) { if let time { self.update { $0.waiters.rang(time) } } }
+            }
+            return step
+        }
+    }
+
+    // Not inlined for the same reason as Waiters.changed().
+    @inline(never)
+    private func runActions() {
+        let actions = state.withLock { $0.takeActions() }
+        for diagnostic in actions.diagnostics { onDiagnostic(diagnostic) }
+        for (waiter, value) in actions.waiters { waiter.resume(value) }
+        // Last, because a drive can hang.
+        if actions.mustClose {
+            store.close()
+            update { $0.didClose() }
+        }
+    }
+
+    /// Starts a task of delivery. In a simulation it has no thread of its own.
+    @discardableResult
+    func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        Task.onOwnThread(hasThreads: environment.hasThreads, body)
+    }
+
+    func wait(for event: RouteState.Waiter.Event, inputs: Int? = nil) async -> Bool {
+        await withCheckedContinuation { continuation in
+            update { $0.wait(for: .init(event: event) { continuation.resume(returning: $0) }, inputs: inputs) }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+/// The state of a route that is shared between threads: schedule, ledger, batches, waiters and gate, under one lock.
+///
+/// This is a value without I/O. ``RouteRuntime`` calls the store, the transport and the host's closures without the lock.
+///
+/// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
+/// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
+struct RouteState: Sendable {
+    typealias Waiter = Waiters.Waiter
+
+    var schedule: DeliverySchedule
+    var journal: RouteJournal
+    var gate = StoreGate()
+    private var batches = BatchTable()
+    private let batchSize: BatchSize
+    private let maximumInFlight: Int
+    /// Whether the deletion that goes on has removed everything so far.
+    private var isDeletionComplete = true
+    var waiters = Waiters()
+
+    init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
+        schedule = DeliverySchedule(policy: policy)
+        journal = RouteJournal(name: name)
+        maximumInFlight = policy.maximumBatchesInFlight
+        batchSize = BatchSize(
+            events: min(policy.batch.events, maximum.events, Passes.unknown / 2),
+            bytes: min(policy.batch.bytes, maximum.bytes))
+    }
+
+    var hasActions: Bool { gate.mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }
+
+    mutating func takeActions() -> Actions {
+        Actions(
+            waiters: waiters.takeEnded(), diagnostics: journal.takeDiagnostics(), mustClose: gate.takeClosing())
+    }
+
+    // MARK: Inputs
+
+    /// Counts an event that the store has accepted. `isLast` is false if events that were stored with it follow.
+    mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
+        journal.ledger.waiting += 1
+        waiters.noted()
+        // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
+        let mayBegin = isLast && journal.ledger.unreadBytes == 0
+        // mutant: sleep-through-appends
+        switch schedule.appended(priority, waiting: takeable, mayBegin: mayBegin, at: now) {
+        case .never: break
+        case .now: waiters.changed()
+        case .by(let time): if waiters.alarm.map({ time < $0 }) ?? true { waiters.changed() }
+        }
+    }
+
+    /// Counts a change that the store reports.
+    mutating func reported(_ change: (inout RouteJournal) -> Void) {
+        waiters.noted()
+        change(&journal)
+    }
+
+    /// Counts dead letters that were put back, and sends them.
+    mutating func replayed(_ count: Int) {
+        guard count > 0 else { return }
+        journal.replayed(count)
+        change { $0.flushRequested() }
+    }
+
+    /// Changes the schedule, and wakes the workers. A flush also ends the deferrals for which the receiver named no time.
+    mutating func change(_ body: (inout DeliverySchedule) -> Void) {
+        body(&schedule)
+        if schedule.takeFlush() { batches.flush() }
+        waiters.changed()
+    }
+
+    /// The ledger; see ``RouteJournal/ledger(with:resolved:)``.
+    func ledger(with backlog: Backlog?) -> RouteLedger { journal.ledger(with: backlog, resolved: batches.resolved) }
+
+    // MARK: Waiters
+
+    /// Begins a wait; see ``Waiters/wait(_:inputs:_:)``.
+    mutating func wait(for waiter: Waiter, inputs seen: Int? = nil) { waiters.wait(waiter, inputs: seen, gate) }
+
+    /// The number of taken events that contains all events which wait now: a batch more than are counted, for events that
+    /// are stored and not counted yet.
+    var flushTarget: Int {
+        batches.taken + max(0, takeable) + batchSize.events
+    }
+
+    // MARK: Stopping
+
+    var isStopped: Bool { gate.isEnding }
+
+    /// Opens the gate of a store that has this backlog.
+    mutating func opened(_ backlog: Backlog) {
+        gate.open()
+        journal.opened(backlog)
+    }
+
+    /// Ends delivery, and closes the store when its last use has ended. Events without a verdict stay in the store.
+    mutating func close() {
+        guard !isStopped else { return }
+        gate.close()
+        waiters.stop()
+        if gate.isClosed { waiters.end(.closed) }
+    }
+
+    mutating func didClose() {
+        gate.didClose()
+        waiters.end(.closed)
+    }
+
+    /// Ends the wait of a shutdown for a store that is still in use. On a busy machine, the thread that closes the store may
+    /// not have started yet. This call then closes the store, and the next call ends the wait.
+    mutating func abandon() {
+        guard isStopped else { return close() }
+        guard gate.abandon() else { return }
+        journal.report(
+            .store, "the store is still in use after the deadline of the shutdown, and is closed when that use ends")
+        waiters.end(.closed)
+    }
+
+    // MARK: Deciding
+
+    /// Events that can be taken from the store.
+    private var takeable: Int {
+        journal.ledger.unreadBytes > 0 ? Passes.unknown : journal.ledger.waiting - batches.waiting
+    }
+
+    /// Decides the next step of a worker without a batch.
+    mutating func nextBatch(at now: Duration) -> BatchStep {
+        if mustDelete {
+            // mutant: delete-in-flight
+            guard batches.workers == 0, !waiters.isDeleting, gate.enter() else { return .wait(inputs: waiters.inputs) }
+            waiters.beginDeletion()
+            return .deleteAll(batches.deferred.map(\.batch))
+        }
+        if batches.isTaking, !isStopped { return .wait(inputs: waiters.inputs) }
+        switch decision(isHolding: false, hasReady: batches.hasReady(at: now), at: now) {
+        case .wait: return .wait(inputs: waiters.inputs)
+        case .stop: return .stop
+        case .send: break
+        }
+        if let batch = batches.takeReady(at: now) { return .resume(batch, permit) }
+        guard gate.enter() else {
+            close()
+            return .stop
+        }
+        batches.beginTake()
+        return .take(permit)
+    }
+
+    /// Decides the next step of a worker with a batch.
+    mutating func nextPart(of batch: Batch.ID, at now: Duration) -> PartStep {
+        if mustDelete { return .delete }
+        switch decision(isHolding: true, hasReady: false, at: now) {
+        case .wait: return .wait(inputs: waiters.inputs)
+        case .stop: return .stop
+        case .send:
+            batches.send(batch)
+            return .send(permit)
+        }
+    }
+
+    private var permit: Permit {
+        Permit(size: schedule.limit(batchSize), epoch: schedule.epoch, inputs: waiters.inputs)
+    }
+
+    private mutating func decision(
+        isHolding: Bool, hasReady: Bool, at now: Duration
+    ) -> DeliverySchedule.Decision {
+        if isStopped { return .stop }
+        let inFlight = batches.inFlight
+        let work = DeliverySchedule.Work(
+            waiting: takeable, isHolding: isHolding || hasReady,
+            hasOther: batches.count > (isHolding ? 1 : 0), othersAreInFlight: inFlight > 0)
+        let decision = schedule.decision(at: now, work)
+        switch decision {
+        case .stop: close()
+        case .send: return inFlight < (schedule.isProbing ? 1 : maximumInFlight) ? .send : .wait(until: nil)
+        case .wait(let until):
+            // A worker that holds a batch decides this itself: every input wakes all workers.
+            if inFlight == 0, batches.workers == (isHolding ? 1 : 0) || isHolding { waiters.endFlushes() }
+            let time = [until, batches.nextReady(after: now)].compactMap(\.self).min()
+            waiters.setAlarm(time, isIdle: batches.count == 0, at: now)
+        }
+        return decision
+    }
+
+    // MARK: Taking
+
+    /// Counts the batch that a worker took at the gate.
+    ///
+    /// - Returns: whether to send it; false if delivery was stopped.
+    mutating func took(_ batch: Batch) -> Bool {
+        gate.leave()
+        let progress = BatchProgress(batch)
+        batches.took(progress)
+        waiters.delayFlushes(by: progress.critical)
+        schedule.took(progress.count, critical: progress.critical)
+        waiters.noted()
+        // There may be room and work for another worker.
+        if maximumInFlight > 1 { waiters.changed() }
+        return !isStopped
+    }
+
+    /// Takes back a permit whose part the worker doesn't send. The worker still holds the batch.
+    mutating func returnPermit(_ batch: Batch.ID) {
+        batches.hold(batch)
+        waiters.changed()
+    }
+
+    /// Call this when the store gave a worker no batch.
+    ///
+    /// - Returns: the value of ``inputs`` if the worker must call ``compare(_:inputs:at:random:)``: something waits, and no
+    ///   other thread can be the reason that the store has returned nothing. Until then, no other worker takes a batch.
+    mutating func foundNothing(
+        _ permit: Permit, hasFailed: Bool, at now: Duration, random: () -> UInt64
+    ) -> Int? {
+        gate.leave()
+        if !hasFailed {
+            schedule.foundNothing()
+            if takeable > 0, permit.inputs == waiters.inputs { return waiters.inputs }
+        }
+        batches.foundNothing()
+        if hasFailed { storeFailed(at: now, random: random) }
+        waiters.changed()
+        return nil
+    }
+
+    /// Compares the count with the store's backlog, which was read without the lock after ``foundNothing(_:hasFailed:at:random:)``.
+    mutating func compare(_ backlog: Backlog, inputs seen: Int, at now: Duration, random: () -> UInt64) {
+        batches.foundNothing()
+        defer { waiters.changed() }
+        // The store can have removed a batch that the route still counts.
+        guard waiters.inputs == seen, !batches.isSettling else { return }
+        let missing = journal.ledger.waiting + batches.resolved - backlog.events
+        if missing > 0 {
+            journal.lost(missing, .vanished)
+        } else if missing == 0 {
+            // The store has events that it can't return now. Ask later, not in a loop.
+            storeFailed(at: now, random: random)
+        }
+    }
+
+    private mutating func storeFailed(at now: Duration, random: () -> UInt64) {
+        schedule.storeFailed(at: now, random: random)
+        if batches.workers == 0 { waiters.endFlushes() }
+    }
+
+    // MARK: Results
+
+    /// Records the result of a send attempt.
+    ///
+    /// - Returns: the rejected events for the store, and whether the dead letters of a hold must be put back. The worker is
+    ///   at the gate if there is anything to do with the store; nil if delivery was stopped.
+    mutating func record(
+        _ result: SendResult, _ batch: BatchProgress, epoch: Int, at now: Duration, random: () -> UInt64
+    ) -> StoreWork? {
+        // The receiver's word comes too late: the store is closed, and the batch stays in it.
+        guard !isStopped else { return nil }
+        var result = result
+        let recorded = schedule.record(&result, epoch: epoch, at: now, random: random)
+        var work = StoreWork(
+            result: result, rejected: recorded.rejected, mustReplay: recorded.mustReplay, mustSettle: batch.isResolved)
+        if batch.isDeferred { work.deferral = schedule.deferral(batch, at: now, random: random()) }
+        if work.isNeeded {
+            _ = gate.enter()
+            batches.settle(batch.id)  // mutant: remove-before-settling
+        } else {
+            finish(batch, work)
+        }
+        return work
+    }
+
+    /// Ends an attempt whose result the store has, and counts it. A flush that waited for its events returns now.
+    mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
+        if work.isNeeded { gate.leave() }
+        journal.record(work.result, work.rejected)
+        batches.resolve(batch.id, work.result.resolved)
+        if work.mustSettle {
+            batches.remove(batch.id)
+        } else if let deferral = work.deferral {
+            // Now, because another worker can resume the batch, and the store must have its rejected events before.
+            batches.deferBatch(batch, deferral)  // mutant: forget-deferred-batch
+        }
+        waiters.noted()
+        waiters.endFlushes(upTo: work.result.endsFlushes ? .max : batches.settled)
+        if maximumInFlight > 1 || mustDelete { waiters.changed() }
+    }
+
+    // MARK: Deletion
+
+    private var mustDelete: Bool { !isStopped && waiters.wantDeletion }
+
+    /// Counts a deleted batch. The store could remove it if `isComplete`.
+    mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
+        let count = batches.remove(batch)
+        journal.deleted(count)
+        if !isComplete { isDeletionComplete = false }
+        waiters.changed()
+    }
+
+    /// Counts a batch that was taken in order to delete it.
+    ///
+    /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
+    mutating func took(toDelete batch: Batch) -> Bool {
+        batches.beginTake()
+        batches.took(BatchProgress(batch))
+        return gate.isOpen
+    }
+
+    /// Ends the deletion that ``BatchStep/deleteAll(_:)`` began.
+    mutating func deletedAll(isComplete: Bool) {
+        waiters.endDeletion(success: isComplete && isDeletionComplete)
+        isDeletionComplete = true
+        gate.leave()
+        // The workers end the flushes, unless they find events that came in the meantime.
+        waiters.changed()
+    }
+}

@@ -1,0 +1,44 @@
+/// The outcome of one send attempt, with its reason. The schedule, the ledger and the diagnostics all read this type.
+struct SendResult: Sendable {
+    enum Effect: Sendable, Hashable {
+        /// The receiver handled the events. Sending can go on.
+        case progress
+        /// The receiver deferred all events that it did not refuse. Others can go on after a short pause.
+        case deferred
+        /// The attempt failed. Sending goes on after a back-off, and not before `after`.
+        case retry(after: Duration?)
+        /// The receiver takes nothing. Sending goes on with a probe.
+        case hold
+    }
+
+    var effect = Effect.progress
+    /// Why the effect isn't ``Effect/progress``; nil if it is.
+    var reason: String?
+    /// Why the batch is sent in smaller parts; nil if it isn't.
+    var splitReason: String?
+    /// Events that the receiver has, including ``duplicates``.
+    var accepted = 0
+    var duplicates = 0
+    /// See ``Verdicts/status``.
+    var status: Int?
+    var rejected: [Rejection] = []
+
+    /// One event that becomes a dead letter.
+    struct Rejection: Sendable {
+        let line: EventLine
+        let reason: String
+        /// Whether the receiver refused it. Otherwise the transport could not send it.
+        let isRefusal: Bool
+    }
+
+    /// Whether all flushes end now, because more sending must wait.
+    var endsFlushes: Bool {
+        switch effect {
+        case .progress, .deferred: false
+        case .retry, .hold: true
+        }
+    }
+
+    /// Events that need no further attempt.
+    var resolved: Int { accepted + rejected.count }
+}

@@ -1,0 +1,62 @@
+/// Guards the use of a store. It can be closed at any time: new uses are refused, and the store is closed when the last
+/// use has ended. Unlike a lock, it never makes the closing thread wait for a slow disk.
+struct StoreGate: Sendable {
+    private enum State: Sendable {
+        case unopened, open
+        /// The store must be closed when the last use has ended.
+        case closing
+        /// Like `closing`, but no caller waits for it.
+        case abandoned
+        case closed
+    }
+
+    private var state = State.unopened
+    private var uses = 0
+    /// Whether a thread closes the store.
+    private var isBeingClosed = false
+
+    var isOpen: Bool { state == .open }
+    /// Whether ``close()`` was called.
+    var isEnding: Bool { state != .unopened && state != .open }
+    /// Whether there is nothing left to wait for.
+    var isClosed: Bool { state == .closed || state == .abandoned }
+    /// Whether a shutdown has ended while the store was still in use.
+    var isAbandoned: Bool { state == .abandoned }
+    /// Whether the store must be closed now: see ``takeClosing()``.
+    var mustClose: Bool { (state == .closing || state == .abandoned) && uses == 0 && !isBeingClosed }
+
+    mutating func open() { state = .open }
+
+    /// - Returns: whether the store may be used. Call ``leave()`` after the use.
+    mutating func enter() -> Bool {
+        guard isOpen else { return false }
+        uses += 1
+        return true
+    }
+
+    mutating func leave() { uses -= 1 }
+
+    mutating func close() {
+        switch state {
+        case .unopened: state = .closed
+        case .open: state = .closing
+        case .closing, .abandoned, .closed: break
+        }
+    }
+
+    /// - Returns: whether the store is still in use after ``close()``.
+    mutating func abandon() -> Bool {
+        guard state == .closing else { return false }
+        state = .abandoned
+        return true
+    }
+
+    /// - Returns: whether the caller must close the store now, without a lock, and call ``didClose()``. True once.
+    mutating func takeClosing() -> Bool {
+        guard mustClose else { return false }
+        isBeingClosed = true
+        return true
+    }
+
+    mutating func didClose() { state = .closed }
+}

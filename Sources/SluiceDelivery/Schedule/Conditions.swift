@@ -1,0 +1,72 @@
+/// The host's conditions for sending: a pause, the network, and the suspension of the process. This is a value without
+/// clocks.
+struct Conditions: Sendable {
+    /// No batch is started with less background time left, because its response could come too late. Since iOS 13 the system
+    /// gives an app some 30 s in all: a third of that is kept free.
+    private static let minimumBackgroundTime = Duration.seconds(30)
+    /// A process that still runs this long after its background time has run out was resumed, or was never suspended.
+    private static let suspensionGrace = Duration.seconds(10)
+
+    private let sendsOverMeteredNetworks: Bool
+    private var isPaused = false
+    private var connectivity: Signal.Connectivity?
+    /// The time in which no batch is started, because the system is about to suspend the process.
+    private var suspension: Range<Duration>?
+    /// Whether requests were cancelled because of the suspension.
+    private var isSuspended = false
+
+    init(_ policy: DeliveryPolicy) {
+        sendsOverMeteredNetworks = policy.sendsOverMeteredNetworks
+    }
+
+    // MARK: Inputs
+
+    mutating func setPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+    }
+
+    /// The meaning of a report about the network.
+    enum NetworkChange {
+        case lost, changed, regained
+    }
+
+    mutating func connectivityChanged(_ connectivity: Signal.Connectivity) -> NetworkChange {
+        defer { self.connectivity = connectivity }
+        if connectivity == .unavailable { return .lost }
+        return self.connectivity == .unavailable ? .regained : .changed
+    }
+
+    /// Starts no batch shortly before the system suspends the process, and shortly after. Pass nil if you know that the
+    /// system won't suspend it.
+    ///
+    /// - Returns: whether you can repeat cancelled requests now.
+    mutating func expectSuspension(in time: Duration?, at now: Duration) -> Bool {
+        guard let time else {
+            defer { (suspension, isSuspended) = (nil, false) }
+            return isSuspended
+        }
+        let end = now + max(.zero, time)
+        let margin = min(Conditions.minimumBackgroundTime, max(.zero, time) / 3)
+        suspension = end - margin..<end + Conditions.suspensionGrace
+        return false
+    }
+
+    /// Call this when you cancel requests because of the suspension.
+    mutating func cancelledSends() { isSuspended = true }
+
+    // MARK: Decisions
+
+    /// Whether to wait for an input, however long that takes.
+    var mustWait: Bool {
+        switch connectivity {
+        case .unavailable: true
+        case .metered: isPaused || !sendsOverMeteredNetworks
+        case .available, nil: isPaused
+        }
+    }
+
+    /// The end of the suspension that is expected; nil if a batch can be started.
+    func suspensionEnd(at now: Duration) -> Duration? {
+        suspension.flatMap { $0.contains(now) ? $0.upperBound : nil }
+    }
+}

@@ -1,0 +1,183 @@
+/// Decides when to send and when to wait. This is a value without clocks, stores or networks.
+///
+/// It combines the rules of ``Passes`` (when to send), ``BackOff`` and ``Refusals`` (when to wait for the receiver), and
+/// ``Conditions`` (when to wait for the host).
+struct DeliverySchedule: Sendable {
+    enum Decision: Sendable, Equatable {
+        case send
+        /// Nil: until an input changes the decision.
+        case wait(until: Duration?)
+        case stop
+    }
+
+    /// The work that a worker sees.
+    struct Work: Sendable {
+        /// Events that can be taken. Below zero while events are taken that are not counted yet.
+        var waiting = 0
+        /// Whether the worker itself has events to send.
+        var isHolding = false
+        /// Whether other batches are in flight or deferred.
+        var hasOther = false
+        /// Whether other workers wait for responses.
+        var othersAreInFlight = false
+    }
+
+    private var policy: DeliveryPolicy
+    private var passes: Passes
+    private var backOff: BackOff
+    private var refusals = Refusals()
+    private var conditions: Conditions
+    private var stopDeadline: Duration?
+    private var hasFlushed = false
+
+    init(policy: DeliveryPolicy) {
+        self.policy = policy
+        passes = Passes(policy)
+        backOff = BackOff(policy)
+        conditions = Conditions(policy)
+    }
+
+    // MARK: Inputs
+
+    /// Continues with the dead letters that an earlier process left.
+    mutating func start(with letters: [DeadLetter]) {
+        refusals.start(with: letters)
+    }
+
+    /// See ``Refusals/lettersToReplay(from:)``.
+    mutating func lettersToReplay(from letters: [DeadLetter]) -> Set<DeadLetter.ID> {
+        refusals.lettersToReplay(from: letters)
+    }
+
+    /// See ``Passes/appended(_:waiting:mayBegin:isReady:at:)``.
+    @inline(__always)
+    mutating func appended(
+        _ priority: Event.Priority, waiting: Int, mayBegin: Bool = true, at now: () -> Duration
+    ) -> Passes.Look {
+        let isReady = backOff.phase == .ready && !conditions.mustWait
+        return passes.appended(priority, waiting: waiting, mayBegin: mayBegin, isReady: isReady, at: now)
+    }
+
+    /// Sends all waiting events now: the host asked for it, or the app enters the background.
+    mutating func flushRequested() {
+        passes.flushRequested()
+        backOff.endWait()
+        hasFlushed = true
+    }
+
+    /// Returns whether a flush was requested since the last call.
+    mutating func takeFlush() -> Bool {
+        defer { hasFlushed = false }
+        return hasFlushed
+    }
+
+    /// Retries when the network comes back.
+    mutating func connectivityChanged(_ connectivity: Signal.Connectivity) {
+        let change = conditions.connectivityChanged(connectivity)
+        guard change != .lost else { return }
+        backOff.restoreBudget()
+        if change == .regained { flushRequested() } else { backOff.endBackOff() }
+    }
+
+    /// Changes the triggers, and sends all waiting events now. Nil leaves one as it is.
+    mutating func setFlush(count: Int?, interval: Duration?) {
+        if let count { policy.flushCount = max(1, count) }
+        if let interval { policy.flushInterval = policy.allowed(interval) }
+        passes.set(count: policy.flushCount, interval: policy.flushInterval)
+        flushRequested()
+    }
+
+    mutating func setPaused(_ isPaused: Bool) {
+        conditions.setPaused(isPaused)
+    }
+
+    /// See ``Conditions/expectSuspension(in:at:)``.
+    mutating func expectSuspension(in time: Duration?, at now: Duration) {
+        if conditions.expectSuspension(in: time, at: now) { backOff.endBackOff() }
+    }
+
+    /// Call this when you cancel requests because of the suspension.
+    mutating func cancelledSends() {
+        conditions.cancelledSends()
+    }
+
+    /// Drains until nothing waits or the earliest deadline is reached.
+    mutating func stopRequested(deadline: Duration) {
+        stopDeadline = min(deadline, stopDeadline ?? deadline)
+        flushRequested()
+    }
+
+    /// Counts a batch that a worker took. `critical` is the number of its critical events.
+    mutating func took(_ events: Int, critical: Int = 0) { passes.took(events, critical: critical) }
+
+    /// Call this when the store returned nothing.
+    mutating func foundNothing() { passes.foundNothing() }
+
+    /// The store has events that it can't return at present.
+    mutating func storeFailed(at now: Duration, random: () -> UInt64) { backOff.backOff(at: now, random: random) }
+
+    /// Applies the result of one attempt, and makes it a hold if the receiver refuses everything.
+    ///
+    /// - Parameters:
+    ///   - result: the outcome, which may be changed to ``SendResult/Effect/hold``.
+    ///   - epoch: the value of ``epoch`` when the attempt began.
+    ///   - now: the time.
+    ///   - random: returns random bits.
+    /// - Returns: see ``Refusals/record(_:)``.
+    mutating func record(
+        _ result: inout SendResult, epoch: Int, at now: Duration, random: () -> UInt64
+    ) -> (rejected: [RejectedEvent], mustReplay: Bool) {
+        let recorded = refusals.record(result)
+        if !recorded.rejected.isEmpty, result.accepted == 0, refusals.isHolding, result.effect == .progress {
+            result.effect = .hold
+            result.reason =
+                "the receiver has refused \(refusals.inARow) events in a row: \(recorded.rejected[0].reason)"
+        }
+        backOff.record(result.effect, epoch: epoch, at: now, random: random)
+        return recorded
+    }
+
+    // MARK: Decisions
+
+    var phase: BackOff.Phase { backOff.phase }
+
+    /// See ``BackOff/epoch``.
+    var epoch: Int { backOff.epoch }
+
+    /// See ``BackOff/deferral(_:at:random:)``.
+    func deferral(_ batch: BatchProgress, at now: Duration, random: UInt64) -> (notBefore: Duration, until: Duration) {
+        backOff.deferral(batch, at: now, random: random)
+    }
+
+    /// Whether only one batch at a time may be in flight, to find out if the receiver is back.
+    var isProbing: Bool { backOff.isProbing || refusals.isHolding }
+
+    /// The size of the next part. A receiver that refuses everything is offered one event at a time.
+    func limit(_ size: BatchSize) -> BatchSize {
+        refusals.isHolding ? BatchSize(events: 1, bytes: size.bytes) : size
+    }
+
+    mutating func decision(at now: Duration, _ work: Work) -> Decision {
+        let isWaiting = phase.deadline.map { now < $0 } ?? false
+        let hasWork = work.isHolding || work.waiting > 0 || passes.isEmptying && !isWaiting
+        if let stopDeadline {
+            if !hasWork && !work.hasOther || now >= stopDeadline { return .stop }
+            // A request on its way continues until the deadline.
+            if conditions.mustWait { return work.othersAreInFlight ? .wait(until: nil) : .stop }
+        }
+        guard hasWork else {
+            passes.nothingWaits(besideOthers: work.hasOther)
+            return .wait(until: nil)
+        }
+        if conditions.mustWait { return .wait(until: nil) }
+        if stopDeadline == nil, let end = conditions.suspensionEnd(at: now) { return .wait(until: end) }
+        if isWaiting, let until = phase.deadline {
+            // Waiting beyond the deadline of a shutdown is useless.
+            if let stopDeadline, until >= stopDeadline { return work.othersAreInFlight ? .wait(until: nil) : .stop }
+            return .wait(until: until)
+        }
+        let mustSend = phase != .ready || stopDeadline != nil
+        if work.isHolding || passes.maySend(work.waiting, mustSend: mustSend, at: now) { return .send }
+        return .wait(until: passes.next)
+    }
+}

@@ -1,0 +1,162 @@
+/// Decides when a route sends: after a count, after an interval, or because of a flush. This is a value without clocks.
+///
+/// A delivery pass covers the events that waited when it began. Events that arrive later are sent in the same pass only as
+/// full batches. The rest waits for the next trigger.
+struct Passes: Sendable {
+    private enum Pass: Sendable {
+        /// Covers this many more events.
+        case counted(Int)
+        /// A flush: covers all that the store has, and at most this many more events. Some can be stored and not counted
+        /// yet, so only the store knows when it's empty.
+        case untilEmpty(atMost: Int)
+    }
+
+    /// When a waiting worker must look at the route.
+    enum Look: Sendable, Equatable {
+        case never, now
+        case by(Duration)
+    }
+
+    /// The number of waiting events while the store has files that it has not read: more than any other, and far from an
+    /// overflow.
+    static let unknown = Int.max / 2
+
+    private let batch: Int
+    private var count: Int
+    private var interval: Duration
+    private let criticalInterval: Duration
+    private var pass: Pass?
+    /// Whether a flush was requested that no pass has answered yet.
+    private var mustBegin = false
+    /// When the next pass must begin, at the latest.
+    private var due: Duration?
+
+    init(_ policy: DeliveryPolicy) {
+        batch = min(policy.batch.events, Passes.unknown / 2)
+        count = policy.flushCount
+        interval = policy.flushInterval
+        criticalInterval = policy.criticalInterval
+    }
+
+    // MARK: Inputs
+
+    /// Counts an event that the store has accepted.
+    ///
+    /// - Parameters:
+    ///   - priority: its priority.
+    ///   - waiting: the events that can be taken, this one included.
+    ///   - mayBegin: whether a pass can begin. It can't between events that are stored together.
+    ///   - isReady: whether the route could send now.
+    ///   - now: returns the time.
+    // Inlined, because otherwise each event retains the context of `now`.
+    @inline(__always)
+    mutating func appended(
+        _ priority: Event.Priority, waiting: Int, mayBegin: Bool, isReady: Bool, at now: () -> Duration
+    ) -> Look {
+        var look = Look.never
+        if due == nil || priority == .critical {
+            let latest = now() + (priority == .critical ? criticalInterval : interval)
+            if due.map({ latest < $0 }) ?? true {
+                due = latest
+                look = .by(latest)
+            }
+        }
+        guard isReady else { return look }
+        let rest = waiting - covered
+        // A full batch beside the pass, or the count without one. Each further batch can use another worker.
+        if rest > 0, pass == nil ? rest == count : rest % batch == 0 { look = .now }
+        // The pass begins now. If it began when a worker wakes, it would also cover a few later events, and a small batch
+        // would follow each full one.
+        if mayBegin, pass == nil, !mustBegin, rest >= count { begin(.counted(waiting)) }
+        return look
+    }
+
+    /// Begins a pass for all waiting events as soon as possible.
+    mutating func flushRequested() { mustBegin = true }
+
+    mutating func set(count: Int, interval: Duration) {
+        (self.count, self.interval, due) = (count, interval, nil)
+    }
+
+    /// Counts a batch that a worker took. Critical events are taken first, even if they arrived after the pass began.
+    /// They would end it too early.
+    mutating func took(_ events: Int, critical: Int) {
+        switch pass {
+        // A critical event can be taken before it is counted. The number of waiting events is too low until then.
+        case .counted(let rest) where critical > 0: pass = .untilEmpty(atMost: rest - (events - critical))
+        case .counted(let rest): pass = .counted(rest - events)
+        case .untilEmpty(let rest): pass = .untilEmpty(atMost: rest - (events - critical))
+        case nil: break
+        }
+    }
+
+    /// Call this when the store returned nothing.
+    mutating func foundNothing() {
+        if case .untilEmpty = pass { pass = nil }
+    }
+
+    /// Call this when nothing waits. An event that arrives now has its whole interval before it.
+    ///
+    /// The pass goes on while other batches are unresolved: events that arrive in this time are sent as full batches.
+    mutating func nothingWaits(besideOthers: Bool) {
+        (due, mustBegin) = (nil, false)
+        if !besideOthers { pass = nil }
+    }
+
+    // MARK: Decisions
+
+    /// Whether a flush asks the store, even if nothing seems to wait.
+    var isEmptying: Bool {
+        if mustBegin { return true }
+        if case .untilEmpty(let rest) = pass { return rest > 0 }
+        return false
+    }
+
+    /// When the next pass begins.
+    var next: Duration? { due }
+
+    /// Begins and ends passes.
+    ///
+    /// - Parameters:
+    ///   - waiting: the events that can be taken.
+    ///   - mustSend: whether a back-off has ended, or the route drains.
+    ///   - now: the time.
+    /// - Returns: whether events may be taken from the store now.
+    mutating func maySend(_ waiting: Int, mustSend: Bool, at now: Duration) -> Bool {
+        // The pass can count more events than wait, because the store evicts some.
+        switch pass {
+        case .counted(let rest): pass = .counted(min(rest, waiting))
+        case .untilEmpty(let rest): pass = .untilEmpty(atMost: min(rest, limit(waiting)))
+        case nil: break
+        }
+        if !mustBegin, pass != nil {
+            if covered > 0 || waiting >= batch { return true }
+            pass = nil
+        }
+        if mustBegin {
+            begin(.untilEmpty(atMost: limit(waiting)))
+        } else if mustSend || waiting >= count || due.map({ now >= $0 }) ?? false {
+            begin(.counted(waiting))
+        } else {
+            // Without a time, the store has an event that is not counted yet. Its interval begins now.
+            due = due ?? now + interval
+            return false
+        }
+        return true
+    }
+
+    /// Events that the pass still covers.
+    private var covered: Int {
+        switch pass {
+        case .counted(let rest), .untilEmpty(let rest): max(0, rest)
+        case nil: 0
+        }
+    }
+
+    /// A batch more than waits, because events can be stored and not counted yet.
+    private func limit(_ waiting: Int) -> Int { max(0, waiting) + batch }
+
+    private mutating func begin(_ pass: Pass) {
+        (self.pass, mustBegin, due) = (pass, false, nil)
+    }
+}

@@ -1,0 +1,64 @@
+internal import Sluice
+
+/// A segment of a batch, and its events.
+struct BatchPart {
+    let segment: Segment
+    private let contents: SegmentReader.Contents
+    private var rejected: Set<Int> = []
+    /// Where the next rejected event probably is: they come in order.
+    private var next = 0
+
+    init(_ segment: Segment, _ contents: SegmentReader.Contents) {
+        self.segment = segment
+        self.contents = contents
+    }
+
+    var events: [EventLine] { contents.lines }
+
+    /// Marks an event as rejected.
+    ///
+    /// - Returns: the id of its dead letter. Nil if there is no such event, or each one is rejected already.
+    mutating func reject(_ event: EventLine) -> DeadLetter.ID? {
+        let order = [next..<events.count, 0..<next].joined()
+        guard let index = order.first(where: { events[$0] == event && !rejected.contains($0) }) else { return nil }
+        rejected.insert(index)
+        next = index + 1
+        return DeadLetter.ID(event.bytes, at: contents.ranges[index].lowerBound, in: segment.name)
+    }
+}
+
+/// A batch that is put together: the events of one segment, or of several small ones.
+struct BatchDraft {
+    /// The requested size.
+    let size: BatchSize
+    private(set) var parts: [BatchPart] = []
+    /// Segments are joined up to this size.
+    private var limit: BatchSize
+    private var count = 0
+    private var bytes = 0
+
+    init(_ size: BatchSize) {
+        self.size = size
+        limit = size
+    }
+
+    /// Makes sure that joined segments don't need more memory than one of this size.
+    mutating func limit(to size: BatchSize) {
+        limit = BatchSize(events: min(limit.events, size.events), bytes: min(limit.bytes, size.bytes))
+    }
+
+    var isFull: Bool { !hasRoom(for: 1, 1) }
+
+    func hasRoom(for count: Int, _ bytes: Int) -> Bool {
+        self.count + count <= limit.events && self.bytes + bytes <= limit.bytes
+    }
+
+    /// Adds a segment. Returns false, and does nothing, if it doesn't fit; the first one always does.
+    mutating func add(_ part: BatchPart) -> Bool {
+        guard parts.isEmpty || hasRoom(for: part.events.count, part.segment.eventBytes) else { return false }
+        parts.append(part)
+        count += part.events.count
+        bytes += part.segment.eventBytes
+        return true
+    }
+}

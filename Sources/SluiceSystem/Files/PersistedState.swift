@@ -1,0 +1,333 @@
+public import SluiceEvents
+
+/// A plugin's state: in memory for `track`, and in a ``Persistence`` for the next launch.
+///
+/// ```swift
+/// /// Adds the number of launches to every event.
+/// final class LaunchCount: Processor {
+///     struct Count: PersistedValue {
+///         var launches = 0
+///
+///         init() {}
+///
+///         init?(_ object: Properties) {
+///             guard case .int(let launches) = object["launches"] else { return nil }
+///             self.launches = Int(launches)
+///         }
+///
+///         var object: Properties { ["launches": .int(launches)] }
+///     }
+///
+///     let context = PluginContext()
+///     private let state: PersistedState<Count>
+///
+///     init(persistedIn persistence: Persistence) {
+///         state = PersistedState("launch-count", in: persistence, initial: Count(), report: context.report)
+///     }
+///
+///     func prepare() throws {
+///         try state.load()
+///         state.update { $0.launches += 1 }
+///     }
+///
+///     func process(_ event: inout Event) -> Disposition {
+///         event.properties["launches"] = .int(state.read(\.launches))
+///         return .keep
+///     }
+///
+///     func finish() async { await state.finish() }
+/// }
+/// ```
+///
+/// The state is read once: by ``load()``, or by its first use. ``update(_:)`` changes it in memory, and a thread of its
+/// own writes it. Changes that come during a write are written together, and the last value wins. Use ``save(_:)`` for
+/// a change that must be stored before your method returns. A value that hasn't changed isn't written.
+///
+/// ``Persistence`` describes the treatment of state that is damaged or can't be read.
+///
+/// You can call all methods from any thread. A write that has begun goes on when this object is released.
+public final class PersistedState<Value: PersistedValue>: Sendable {
+    private struct Memory {
+        var value: Value
+        var isLoaded: Bool
+        /// The number of changes: so far, when a write was last begun, and when one last succeeded.
+        var changes = 0
+        var attempted = 0
+        var saved = 0
+        /// The value that all places have; nil if it is unknown.
+        var written: Value?
+        var writer: Task<Void, Never>?
+        /// The last write has failed, and the failure was reported.
+        var hasFailed = false
+        var isFinished = false
+    }
+
+    private let item: String
+    private let places: [Persistence.Place]
+    private let damaged: Value
+    private let report: @Sendable (_ message: String) -> Void
+    private let memory: Locked<Memory>
+    /// For the places.
+    private let turn = Turn()
+
+    /// Creates a state, which is read later.
+    ///
+    /// ```swift
+    /// let state = PersistedState(
+    ///     "launch-count", in: .file(stateDirectory), initial: LaunchCount.Count(), report: log)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - item: The name under which the state is kept, such as `launch-count`: letters, digits and hyphens. Choose one
+    ///     that no other plugin has.
+    ///   - persistence: Where the state is kept.
+    ///   - initial: The state of a first launch.
+    ///   - damaged: The state after damage. Nil: the initial one.
+    ///   - report: Gets a message if the state is damaged or a write fails. Pass the
+    ///     `report` of your plugin's `PluginContext`. It is called without a lock.
+    public init(
+        _ item: String, in persistence: Persistence, initial: Value, ifDamaged damaged: Value? = nil,
+        report: @escaping @Sendable (_ message: String) -> Void
+    ) {
+        self.item = item
+        places = persistence.places.filter { !$0.keepsDevicePart }
+        self.damaged = damaged ?? initial
+        self.report = report
+        memory = Locked(Memory(value: initial, isLoaded: places.isEmpty))
+    }
+
+    /// Whether the state is kept for the next launch: false with ``Persistence/memory``.
+    ///
+    /// ```swift
+    /// if !state.isPersistent { log("the launches are counted from 0") }
+    /// ```
+    public var isPersistent: Bool { !places.isEmpty }
+
+    // MARK: Reading
+
+    /// Reads the stored state. Call this in your plugin's `Processor.prepare()`. A second call
+    /// doesn't read it.
+    ///
+    /// ```swift
+    /// try state.load()
+    /// ```
+    ///
+    /// - Throws: ``SluiceError/Code/otherVersion`` for a version that `Value` can't read, and an error of a place that
+    ///   can't be read now. The stored state then stays as it is, changes are made in memory only, and a later call
+    ///   retries it.
+    public func load() throws(SluiceError) {
+        memory.withLock { $0.isFinished = false }
+        try loadOnce()
+    }
+
+    /// The value in memory: the initial one while the stored one can't be read.
+    ///
+    /// ```swift
+    /// let launches = state.value.launches
+    /// ```
+    public var value: Value { read { $0 } }
+
+    /// Reads a part of the value in memory, without copying all of it.
+    ///
+    /// ```swift
+    /// let launches = state.read(\.launches)
+    /// ```
+    ///
+    /// - Parameter body: Reads the value. It is called with a lock held, so it must not use this state.
+    /// - Returns: The result of `body`.
+    public func read<Result>(_ body: (Value) -> Result) -> Result {
+        if let result = memory.withLock({ $0.isLoaded ? body($0.value) : nil }) { return result }
+        loadIfPossible()
+        return memory.withLock { body($0.value) }
+    }
+
+    private func loadIfPossible() {
+        guard !memory.withLock(\.isLoaded) else { return }
+        do throws(SluiceError) {
+            try loadOnce()
+        } catch {
+            // load() and every write do the same, and throw or report it.
+        }
+    }
+
+    private func loadOnce() throws(SluiceError) {
+        guard !memory.withLock(\.isLoaded) else { return }
+        var notes: [String] = []
+        defer { for note in notes { report(note) } }
+        try turn.take { () throws(SluiceError) in
+            guard !memory.withLock(\.isLoaded) else { return }
+            let found = try find(&notes)
+            memory.withLock { memory in
+                memory.isLoaded = true
+                memory.written = found.written
+                guard let stored = found.value else { return }
+                if memory.changes == 0 { memory.value = stored } else { memory.value.merge(stored: stored) }
+            }
+        }
+    }
+
+    /// Reads the first place with a valid state, and writes it to the places before and after it that differ.
+    private func find(_ notes: inout [String]) throws(SluiceError) -> (value: Value?, written: Value?) {
+        var value: Value?
+        var stale: [Persistence.Place] = []
+        var isDamaged = false
+        for place in places {
+            do throws(SluiceError) {
+                var stored: Value?
+                if let bytes = try place.read(item) {
+                    stored = try PersistedRecord<Value>.value(of: bytes, item, in: place)
+                    if stored == nil {
+                        notes.append(try place.keepAside(bytes, item))
+                        isDamaged = true
+                    }
+                }
+                value = value ?? stored
+                if stored == nil || stored != value { stale.append(place) }
+            } catch {
+                // This place may have the state, so one below it doesn't count.
+                guard value != nil else { throw error }
+                notes.append("the state is kept in fewer places than it should be: \(error)")
+            }
+        }
+        guard let value else { return (isDamaged ? damaged : nil, nil) }
+        do throws(SluiceError) {
+            for place in stale.reversed() { try place.write(item, PersistedRecord.bytes(of: value, item)) }
+            return (value, value)
+        } catch {
+            notes.append("the state is kept in fewer places than it should be: \(error)")
+            return (value, nil)
+        }
+    }
+
+    // MARK: Changing
+
+    /// Changes the value in memory, and writes it soon, on another thread.
+    ///
+    /// ```swift
+    /// state.update { $0.launches += 1 }
+    /// ```
+    ///
+    /// After ``finish()``, it is written before this method returns, because no later write may happen. A failure is
+    /// reported.
+    ///
+    /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
+    /// - Returns: The result of `body`.
+    @discardableResult
+    public func update<Result>(_ body: (inout Value) -> Result) -> Result {
+        let (result, isFinished) = change { memory in
+            let result = body(&memory.value)
+            if isPersistent, !memory.isFinished { startWriter(&memory) }
+            return (result, memory.isFinished)
+        }
+        if isFinished { writeOrReport() }
+        return result
+    }
+
+    /// Changes the value in memory, and writes it before this method returns.
+    ///
+    /// ```swift
+    /// try state.save { $0.launches = 0 }
+    /// ```
+    ///
+    /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
+    /// - Throws: An error of a place. The change stays in memory, and the next write includes it.
+    public func save(_ body: (inout Value) -> Void) throws(SluiceError) {
+        change { body(&$0.value) }
+        try write()
+    }
+
+    /// Does the same as ``save(_:)``, and reports a failure instead of throwing it. Of several failures in a row, only the
+    /// first one is reported.
+    ///
+    /// ```swift
+    /// if !state.saveOrReport({ $0.launches = 0 }) { log("the next write includes the change") }
+    /// ```
+    ///
+    /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
+    /// - Returns: Whether the value is stored.
+    @discardableResult
+    public func saveOrReport(_ body: (inout Value) -> Void) -> Bool {
+        change { body(&$0.value) }
+        return writeOrReport()
+    }
+
+    private func change<Result>(_ body: (inout Memory) -> Result) -> Result {
+        loadIfPossible()
+        return memory.withLock { memory in
+            memory.changes += 1
+            return body(&memory)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Returns when everything that was changed before this call is stored, or its failure is reported. Call this in your
+    /// plugin's `Processor.finish()`. A write that failed before is tried once more.
+    ///
+    /// ```swift
+    /// await state.finish()
+    /// ```
+    public func finish() async {
+        var next = memory.withLock { memory in
+            memory.isFinished = true
+            if isPersistent, memory.saved != memory.changes { startWriter(&memory) }
+            return memory.writer
+        }
+        while let writer = next {
+            await writer.value
+            next = memory.withLock(\.writer)
+        }
+    }
+
+    private func startWriter(_ memory: inout Memory) {
+        guard memory.writer == nil else { return }
+        memory.writer = Task.onOwnThread(priority: .utility) {
+            var isDone = false
+            while !isDone {
+                self.writeOrReport()
+                isDone = self.memory.withLock { memory in
+                    guard memory.attempted == memory.changes else { return false }
+                    memory.writer = nil
+                    return true
+                }
+            }
+        }
+    }
+
+    @discardableResult
+    private func writeOrReport() -> Bool {
+        do throws(SluiceError) {
+            try write()
+            return true
+        } catch {
+            let isFirst = memory.withLock { memory in
+                defer { memory.hasFailed = true }
+                return !memory.hasFailed
+            }
+            if isFirst { report("the state can't be kept for the next launch: \(error)") }
+            return false
+        }
+    }
+
+    private func write() throws(SluiceError) {
+        guard isPersistent else { return }
+        memory.withLock { $0.attempted = $0.changes }
+        try loadOnce()
+        try turn.take { () throws(SluiceError) in
+            // The last of several changes is in memory by now. After a failure it is unknown which places have it.
+            let (value, changes, written) = memory.withLock { memory in
+                defer { memory.written = nil }
+                return (memory.value, memory.changes, memory.written)
+            }
+            if value != written {
+                let bytes = PersistedRecord.bytes(of: value, item)
+                // The place that counts comes last: a failure before it has changed nothing.
+                for place in places.reversed() { try place.write(item, bytes) }
+            }
+            memory.withLock { memory in
+                (memory.written, memory.saved) = (value, changes)
+                memory.hasFailed = false
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import SluiceEvents
+
+extension Persistence.Place {
+    /// See ``Sluice/Persistence/CustomPlace``.
+    package var keepsDevicePart: Bool {
+        if case .custom(let place) = self { place.keepsDevicePart } else { false }
+    }
+
+    package var isBound: Bool {
+        if case .custom(let place) = self { place.device != nil } else { false }
+    }
+
+    /// Whether other processes may write to it, and their changes can be seen.
+    package var isShared: Bool {
+        switch self {
+        case .directory: true
+        case .custom(let place): place.isShared
+        }
+    }
+
+    /// The id of this device; nil if it is unknown, or if the place isn't bound to a device.
+    package var device: String? {
+        if case .custom(let place) = self { place.device?() } else { nil }
+    }
+
+    package func name(_ item: String) -> String {
+        switch self {
+        case .directory(let directory): "\(directory)/\(item).json"
+        case .custom(let place): "\(item) in \(place.name)"
+        }
+    }
+
+    package func read(_ item: String) throws(SluiceError) -> [UInt8]? {
+        switch self {
+        case .directory(let directory): try file(item, in: directory).read()
+        case .custom(let place): try attempt("read", item) { try place.read(item) }
+        }
+    }
+
+    /// Returns the bytes of a file, and leaves temporary files alone. Returns nil for other places, and for a file that
+    /// is missing or can't be read now.
+    package func peek(_ item: String) -> [UInt8]? {
+        guard case .directory(let directory) = self else { return nil }
+        do throws(SluiceError) {
+            return try file(item, in: directory).read(removingAbandonedFiles: false)
+        } catch {
+            // The next change reads it too, and can throw.
+            return nil
+        }
+    }
+
+    /// Takes the lock of a file, until the result is released. See ``StateFile/lock()``.
+    package func lock(_ item: String) throws(SluiceError) -> OpenFile? {
+        guard case .directory(let directory) = self else { return nil }
+        return try file(item, in: directory).lock()
+    }
+
+    package func write(_ item: String, _ bytes: [UInt8]) throws(SluiceError) {
+        switch self {
+        case .directory(let directory): try file(item, in: directory).write(bytes)
+        case .custom(let place): try attempt("written", item) { try place.write(item, bytes) }
+        }
+    }
+
+    /// Removes an item if it is there.
+    package func remove(_ item: String) throws(SluiceError) {
+        switch self {
+        case .directory(let directory): try file(item, in: directory).remove()
+        case .custom(let place):
+            try attempt("removed", item) {
+                if let remove = place.remove { return try remove(item) }
+                if try place.read(item)?.isEmpty == false { try place.write(item, []) }
+            }
+        }
+    }
+
+    /// Keeps damaged bytes under the name of the item with `.corrupt` at the end.
+    ///
+    /// - Returns: A message that reports it.
+    package func keepAside(_ bytes: [UInt8], _ item: String) throws(SluiceError) -> String {
+        try write("\(item).corrupt", bytes)
+        return "\(name(item)) is damaged. It was kept aside as .corrupt; restore a backup if you have one"
+    }
+
+    package func unknownDevice(_ item: String) -> SluiceError {
+        SluiceError(
+            .storageUnavailable,
+            "\(name(item)) can't be read: it is unknown whether this device wrote it. Try again after the first unlock")
+    }
+
+    /// `identity.json` for `identity`, and `identity.json.corrupt` for `identity.corrupt`.
+    private func file(_ item: String, in directory: String) -> StateFile {
+        let parts = item.split(separator: ".", maxSplits: 1)
+        return StateFile(([parts[0], "json"] + parts.dropFirst()).joined(separator: "."), in: directory)
+    }
+
+    private func attempt<Result>(
+        _ verb: String, _ item: String, _ body: () throws -> Result
+    ) throws(SluiceError) -> Result {
+        do {
+            return try body()
+        } catch {
+            if let error = error as? SluiceError { throw error }
+            throw SluiceError(
+                .storageUnavailable, "\(name(item)) can't be \(verb): try again, or choose another place", cause: error)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// What a plugin does stays in the chain in which it stands.
+@Suite struct ChainTests {
+    private typealias Holder = PluginContextTests.Holder
+    private typealias Marker = PluginContextTests.Marker
+    private typealias Reporter = PluginContextTests.Reporter
+    private typealias Suffix = PluginContextTests.Suffix
+
+    /// A pipeline with a shared processor, the route "own" with the processors of a test, and the route "other".
+    private struct Rig {
+        let own = ScriptedTransport()
+        let other = ScriptedTransport()
+        let pipeline: Pipeline
+
+        init(_ processors: [any Processor]) throws {
+            let (own, other) = (own, other)
+            pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
+                Suffix(name: " shared")
+                Route("own") {
+                    for processor in processors { processor }
+                    MemoryStore()
+                    own
+                }
+                Route("other") {
+                    MemoryStore()
+                    other
+                }
+            }
+        }
+
+        /// Ends the pipeline, and returns the names of the events that each route has delivered.
+        func end() async throws -> [[String]] {
+            let ledger = await pipeline.shutdown(timeout: .seconds(600))
+            #expect(ledger.isBalanced)
+            #expect(ledger.routes.allSatisfy { $0.held == 0 })
+            return try [own, other].map { try $0.accepted().map(\.name) }
+        }
+
+        var ledger: Ledger { pipeline.ledger }
+    }
+
+    @Test("an event that a route's plugin tracks enters at the top of that route, and goes nowhere else")
+    func trackedEventStaysInRoute() async throws {
+        let reporter = Reporter()
+        let rig = try Rig([Suffix(name: " above"), reporter, Suffix(name: " below")])
+        #expect(reporter.report("Own"))
+        #expect(rig.ledger.tracked == 0)
+        #expect(rig.ledger.routes.map(\.inserted) == [1, 0])
+        #expect(rig.ledger.routes.map(\.received) == [1, 0])
+        #expect(try await rig.end() == [["Own above below"], []])
+        #expect(try rig.own.accepted()[0].properties["seen"] == true)
+    }
+
+    @Test("an event that a route's plugin tracks for a signal stays in that route")
+    func eventForSignalStaysInRoute() async throws {
+        let rig = try Rig([Reporter()])
+        rig.pipeline.signal(.didBecomeActive)
+        #expect(rig.ledger.routes.map(\.inserted) == [1, 0])
+        #expect(try await rig.end() == [["\(Signal.didBecomeActive)"], []])
+    }
+
+    @Test("a plugin above the routes tracks into all of them")
+    func sharedPluginTracksIntoAll() async throws {
+        let reporter = Reporter()
+        let transports = [ScriptedTransport(), ScriptedTransport()]
+        let pipeline = try Pipeline {
+            reporter
+            for (index, transport) in transports.enumerated() {
+                Route("\(index)") {
+                    Suffix(name: " \(index)")
+                    MemoryStore()
+                    transport
+                }
+            }
+        }
+        #expect(reporter.report("Own"))
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
+        #expect(ledger.tracked == 1)
+        #expect(ledger.routes.map(\.inserted) == [0, 0])
+        #expect(ledger.isBalanced)
+        #expect(try transports.map { try $0.accepted().map(\.name) } == [["Own 0"], ["Own 1"]])
+    }
+
+    @Test("events that a route's plugins track, insert, forward and drop are counted for that route")
+    func everyWayIsCounted() async throws {
+        let (reporter, holder) = (Reporter(), Holder())
+        let rig = try Rig([Marker(), holder, reporter])
+        for name in ["A", "B"] { rig.pipeline.track(name, ["nan": .double(.nan)]) }
+        // The plugin's own event passes the marker and the holder, too.
+        #expect(!reporter.report("Own"))
+        #expect(rig.ledger.routes.map(\.held) == [6, 0])
+        #expect(rig.ledger.routes.map(\.inserted) == [4, 0])
+        #expect(rig.ledger.routes.map(\.received) == [6, 2])
+        #expect(rig.ledger.tracked == 2)
+        #expect(rig.ledger.isBalanced)
+        for (index, event) in holder.take().enumerated() {
+            if index % 3 == 0 {
+                holder.context.drop(event, because: .filtered)
+            } else {
+                holder.context.forward(event)
+            }
+        }
+        #expect(rig.ledger.routes.map(\.dropped) == [[.filtered: 2], [:]])
+        #expect(rig.ledger.dropped.isEmpty)
+        #expect(rig.ledger.sanitized == [.nonFiniteNumber: 2])
+        // The plugin's own event is critical, and is sent first.
+        let names = ["Own", "A shared", "Before B shared", "Before Own"]
+        #expect(try await rig.end() == [names, ["A shared", "B shared"]])
+    }
+
+    @Test("an event of a route's plugin with an empty name is dropped by that route")
+    func emptyNameIsDroppedByRoute() async throws {
+        let reporter = Reporter()
+        let rig = try Rig([reporter])
+        #expect(!reporter.report(""))
+        #expect(rig.ledger.routes.map(\.dropped) == [[.emptyName: 1], [:]])
+        #expect(rig.ledger.dropped.isEmpty)
+        #expect(try await rig.end() == [[], []])
+    }
+
+    @Test("after the shutdown, the events of a route's plugins are dropped by that route")
+    func lateEventsAreDroppedByRoute() async throws {
+        let (reporter, holder) = (Reporter(), Holder())
+        let rig = try Rig([reporter, holder])
+        rig.pipeline.track("A")
+        await rig.pipeline.shutdown(timeout: .seconds(600))
+        #expect(!reporter.report("Late"))
+        for event in holder.take() { #expect(!holder.context.forward(event)) }
+        #expect(rig.ledger.routes.map(\.dropped) == [[.shutDown: 2], [:]])
+        #expect(rig.ledger.dropped.isEmpty)
+        #expect(rig.ledger.isBalanced)
+    }
+
+    @Test("events of a route's plugin keep their place among those that the host tracks together")
+    func pluginEventsKeepPlaceAmongTogether() async throws {
+        let reporter = Reporter()
+        let rig = try Rig([reporter, Marker()])
+        rig.pipeline.trackTogether {
+            rig.pipeline.track("A")
+            // Stored now, after the host's earlier events.
+            #expect(reporter.report("Own"))
+            #expect(rig.ledger.routes.map(\.waiting) == [4, 1])
+            rig.pipeline.track("B")
+            #expect(rig.ledger.routes.map(\.waiting) == [5, 1])
+        }
+        // The plugin's own event is critical, and is sent first.
+        let names = ["Own", "Before A shared", "A shared", "Before Own", "Before B shared", "B shared"]
+        #expect(try await rig.end() == [names, ["A shared", "B shared"]])
+    }
+}
