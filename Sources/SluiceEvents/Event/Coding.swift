@@ -7,9 +7,9 @@ extension PropertyValue: Codable {
     /// Decodes a value.
     ///
     /// A string in exactly the form of ``Timestamp/description`` becomes a date. Whether a whole number becomes an integer
-    /// or a double depends on the decoder. Use ``EventLine`` if every value must have the same type again.
+    /// or a double depends on the decoder. Use ``EventLine`` if every value must keep its type.
     ///
-    /// - Throws: A `DecodingError` for values that are none of JSON, or nested in more than 128 levels.
+    /// - Throws: A `DecodingError` for values that JSON doesn't have, or that are nested in more than 128 levels.
     public init(from decoder: any Decoder) throws {
         guard decoder.codingPath.count <= PropertyValue.maximumCodingDepth else {
             throw DecodingError.dataCorrupted(

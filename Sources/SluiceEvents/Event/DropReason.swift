@@ -1,6 +1,16 @@
-/// Why an event was not stored or did not stay stored. The ledger counts the events of each reason.
+/// Why an event was not stored or did not stay stored. The ledger counts the events of each reason:
 ///
-/// Plugins add reasons of their own: `extension DropReason { static let tooBoring = DropReason(rawValue: "tooBoring") }`.
+/// ```swift
+/// let filtered = pipeline.ledger.dropped[.filtered] ?? 0
+/// ```
+///
+/// Your plugin can add reasons of its own:
+///
+/// ```swift
+/// extension DropReason {
+///     static let tooBoring = DropReason(rawValue: "tooBoring")
+/// }
+/// ```
 public struct DropReason: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     /// The name of the reason in the ledger.
     public let rawValue: String

@@ -1,4 +1,10 @@
 /// One event: tracked by a host, changed by processors and kept by a store.
+///
+/// ```swift
+/// var event = Event(name: "Purchase", properties: ["sku": "A-7"])
+/// event.properties["amount"] = 12.5
+/// event.priority = .critical
+/// ```
 public struct Event: Sendable {
     /// The unique id, created when the event is tracked. It is the same in every retry, so receivers can deduplicate by it.
     public let id: EventID
@@ -25,6 +31,10 @@ public struct Event: Sendable {
     package private(set) var reportedSanitizations: [Sanitization] = []
 
     /// How urgent an event is. Critical events are sent first and evicted last.
+    ///
+    /// ```swift
+    /// pipeline.track("Purchase", priority: .critical)
+    /// ```
     public enum Priority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
         /// The default.
         case normal
@@ -42,6 +52,11 @@ public struct Event: Sendable {
 extension Event {
     // In an extension, and by the implicit initializer: Swift copies and destroys the whole event in another one.
     /// Creates an event, as ``EventTracking/track(_:_:priority:id:configure:)`` does for you.
+    ///
+    /// ```swift
+    /// let time = Timestamp(milliseconds: 1_800_000_000_000)
+    /// let event = Event(id: EventID.make(at: time), name: "Purchase", time: time)
+    /// ```
     public init(
         id: EventID,
         name: String,
@@ -72,6 +87,18 @@ extension Event: Hashable {
 
 extension Event {
     /// Counts a sanitization of this event in the ledger. Call this in a processor that truncated or dropped something.
+    ///
+    /// ```swift
+    /// /// Removes the addresses of customers.
+    /// struct AddressRemover: Processor {
+    ///     func process(_ event: inout Event) -> Disposition {
+    ///         guard event.properties["address"] != nil else { return .keep }
+    ///         event.properties["address"] = nil
+    ///         event.report(.droppedProperty)
+    ///         return .keep
+    ///     }
+    /// }
+    /// ```
     ///
     /// A sanitization counts once for each event, or once for each route that reports it first. It is counted after the
     /// last processor, even if a store then drops the event. It isn't counted if a processor drops the event.

@@ -1,6 +1,11 @@
 /// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter and 62 random bits.
 ///
 /// The ids of one pipeline ascend in the order in which they were created, as bytes and as text.
+///
+/// ```swift
+/// let id = pipeline.track("Purchase")
+/// log("tracked \(id)")
+/// ```
 public struct EventID: Sendable, Hashable, Comparable {
     /// The first 64 bits.
     public let high: UInt64
@@ -67,6 +72,10 @@ extension EventID: CustomStringConvertible, LosslessStringConvertible {
     }
 
     /// Reads the canonical form in upper or lower case. Returns nil for any other.
+    ///
+    /// ```swift
+    /// let id = EventID("01912d68-783e-7a03-8467-5661c1243ad4")
+    /// ```
     public init?(_ description: String) {
         var description = description
         let id = description.withUTF8 { EventID(text: $0) }

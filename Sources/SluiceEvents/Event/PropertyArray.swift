@@ -1,4 +1,10 @@
 /// An array of values. Values are sanitized when you add them (see ``Sanitization``).
+///
+/// ```swift
+/// var sizes: PropertyArray = ["S", "M"]
+/// sizes.append("XL")
+/// pipeline.track("Search", ["sizes": .array(sizes)])
+/// ```
 public struct PropertyArray: Sendable {
     private var elements: [PropertyValue]
     private(set) var depth: UInt8 = 1

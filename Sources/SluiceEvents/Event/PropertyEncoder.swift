@@ -1,5 +1,10 @@
 extension Properties {
-    /// Encodes a value as properties: `try Properties(encoding: cart)`.
+    /// Encodes a value as properties.
+    ///
+    /// ```swift
+    /// struct Cart: Encodable { let total = 12.5, items = ["A-7"] }
+    /// let properties = try Properties(encoding: Cart())
+    /// ```
     ///
     /// Structs and classes, dictionaries and enums become objects, and sequences become arrays. Types that conform to
     /// ``PropertyConvertible`` keep their values: a ``Timestamp`` stays a date. A synthesized `encode(to:)` leaves out

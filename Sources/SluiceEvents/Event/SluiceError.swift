@@ -1,6 +1,20 @@
 /// The error type of this package: a code to switch on, a message that tells you how to solve it, and the cause.
+///
+/// ```swift
+/// do {
+///     try await pipeline.replayDeadLetters()
+/// } catch let error as SluiceError where error.code == .inputOutput {
+///     log(error.message)
+/// }
+/// ```
 public struct SluiceError: Error, Sendable, CustomStringConvertible {
     /// The kind of an error. Plugins can add their own; treat unknown codes as failures.
+    ///
+    /// ```swift
+    /// extension SluiceError.Code {
+    ///     static let quotaExceeded = SluiceError.Code(rawValue: "quotaExceeded")
+    /// }
+    /// ```
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The name of the code.
         public let rawValue: String
@@ -44,6 +58,10 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
     public var cause: (any Error)?
 
     /// Creates an error with a message about the problem and how to solve it, without secrets and event contents.
+    ///
+    /// ```swift
+    /// throw SluiceError(.quotaExceeded, "the quota of today is used up: raise it, or wait until tomorrow")
+    /// ```
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -1,4 +1,9 @@
 /// A wall time in whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+///
+/// ```swift
+/// let launch = Timestamp(milliseconds: 1_800_000_000_000)
+/// pipeline.track("Launch", ["date": .date(launch)])
+/// ```
 public struct Timestamp: Sendable, Hashable, Comparable {
     /// The milliseconds since 1970-01-01T00:00:00Z.
     public var milliseconds: Int64
@@ -32,6 +37,10 @@ extension Timestamp: LosslessStringConvertible {
     }
 
     /// Reads the form of ``description``, `2026-11-21T05:55:16.123Z`. Returns nil for any other.
+    ///
+    /// ```swift
+    /// let launch = Timestamp("2026-11-21T05:55:16.123Z")
+    /// ```
     public init?(_ description: String) {
         guard description.hasSuffix("Z") else { return nil }
         var digits = String(description.dropLast())
@@ -99,8 +108,8 @@ extension Timestamp: LosslessStringConvertible {
 
 /// A date of the proleptic Gregorian calendar.
 ///
-/// The arithmetic is from Howard Hinnant's "chrono-compatible low-level date algorithms": years begin in March, so that
-/// the leap day comes last, and are grouped in eras of 400 years.
+/// The arithmetic is from Howard Hinnant's "chrono-compatible low-level date algorithms": years begin in March, with
+/// the leap day at their end, and are grouped in eras of 400 years.
 struct CivilDate: Equatable {
     var year: Int64
     var month: Int64

@@ -14,7 +14,15 @@
 /// - Return the event's name from ``eventName``.
 /// - Keep the `Encodable` conformance that Swift derives, or choose the names with `CodingKeys`. A property that is nil is
 ///   left out. See ``Properties/init(encoding:)`` for the types that can be encoded.
-/// - Implement ``eventProperties`` if you want to write the properties by hand: `Properties(["sku": sku])`.
+/// - Implement ``eventProperties`` if you want to write the properties by hand:
+///
+/// ```swift
+/// struct Refund: TrackedEvent {
+///     static let eventName = "Refund"
+///     let sku: String
+///     var eventProperties: Properties { Properties(["sku": sku]) }
+/// }
+/// ```
 public protocol TrackedEvent: Encodable {
     /// The name of all events of this type.
     static var eventName: String { get }
@@ -34,7 +42,7 @@ extension TrackedEvent {
     }
 }
 
-/// The property that replaces those of a typed event that could not be encoded.
+/// The property that replaces the properties of a typed event that could not be encoded.
 package let encodingErrorName = "$encoding_error"
 
 /// Something that tracks events: a `Pipeline` of Sluice, or a stand-in for it in your tests.
@@ -73,6 +81,12 @@ public protocol EventTracking: Sendable {
 
     /// Stores the events that `body` tracks together, which costs less for each of them. By default, runs `body`.
     ///
+    /// ```swift
+    /// pipeline.trackTogether {
+    ///     for item in order.items { pipeline.track("Item", ["sku": item.sku]) }
+    /// }
+    /// ```
+    ///
     /// - Parameter body: Tracks the events on the thread that it is called on.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
@@ -109,6 +123,10 @@ extension EventTracking {
     // Without `configure`: otherwise this would itself be an implementation of the requirement, and call itself.
     /// Tracks an event. See ``track(_:_:priority:id:configure:)``.
     ///
+    /// ```swift
+    /// pipeline.track("Purchase", ["sku": "A-7"], priority: .critical)
+    /// ```
+    ///
     /// - Parameters:
     ///   - name: The event's name.
     ///   - properties: The event's properties.
@@ -125,6 +143,11 @@ extension EventTracking {
     }
 
     /// Tracks an event with a literal that has variables in it. See ``track(_:_:priority:id:configure:)``.
+    ///
+    /// ```swift
+    /// let sku = "A-7"
+    /// pipeline.track("Purchase", ["sku": sku, "length": sku.count])
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -168,6 +191,10 @@ extension EventTracking {
     }
 
     /// Tracks an event of a type of your own.
+    ///
+    /// ```swift
+    /// pipeline.track(Purchase(sku: "A-7", amount: 12.5)) { $0.loginID = "user-42" }
+    /// ```
     ///
     /// This method never throws. If the event can't be encoded, it is tracked with the property `$encoding_error` instead
     /// of its own. The error names the type and the place in it. The pipeline counts the event as

@@ -70,9 +70,9 @@ enum JSONEscaping {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    /// Checks sixteen bytes together. XOR with 2 moves the quote to 0x20, and the control characters among themselves, so
-    /// that one comparison finds both. XOR with a backslash makes it zero. Subtracting sets the highest bit of a byte that is
-    /// less. A borrow can only come from a byte that matches.
+    /// Checks sixteen bytes together. XOR with 2 moves the quote to 0x20, and the control characters among themselves:
+    /// one comparison finds both. XOR with a backslash makes it zero. Subtracting sets the highest bit of a byte that
+    /// is less. A borrow can only come from a byte that matches.
     ///
     /// - Returns: zero if no byte has to be escaped.
     @inline(__always)
