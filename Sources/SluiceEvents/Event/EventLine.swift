@@ -1,6 +1,11 @@
 /// An event as one canonical line of JSON: stores keep it, and transports send it.
 ///
 /// The line is a JSON object without a newline in it or after it. The lines of a batch can share one buffer.
+///
+/// ```swift
+/// let line = try EventLine(Event(name: "Purchase"))
+/// print(String(decoding: line.bytes, as: UTF8.self))
+/// ```
 public struct EventLine: Sendable {
     /// The UTF-8 of the line, from `{"id":"` to `}`.
     public let bytes: ArraySlice<UInt8>
@@ -10,6 +15,10 @@ public struct EventLine: Sendable {
     package let isEncoded: Bool
 
     /// Creates a line from the bytes and the priority that a store has kept.
+    ///
+    /// ```swift
+    /// let kept = EventLine(bytes: line.bytes, priority: line.priority)
+    /// ```
     public init(bytes: ArraySlice<UInt8>, priority: Event.Priority) {
         self.init(bytes: bytes, priority: priority, isEncoded: false)
     }
@@ -44,6 +53,10 @@ extension EventLine {
     /// `{"id":…,"event":…,"time":…,"priority":"critical","distinct_id":…,"anonymous_id":…,"login_id":…,"properties":{…}}`
     ///
     /// A normal priority and user ids that are nil are omitted.
+    ///
+    /// ```swift
+    /// let line = try EventLine(Event(name: "Purchase"), limit: 65_536)
+    /// ```
     ///
     /// - Parameters:
     ///   - event: The event.
@@ -94,10 +107,14 @@ extension EventLine {
 
     /// A capacity that is nearly always enough and rarely much too large.
     private static func estimate(_ properties: Properties) -> Int {
-        320 + properties.pairs.count * 48 + (properties.block?.json.count ?? 0)
+        320 + properties.storage.pairs.count * 48 + (properties.storage.block?.json.count ?? 0)
     }
 
     /// Decodes the event.
+    ///
+    /// ```swift
+    /// let event = try line.event()
+    /// ```
     ///
     /// - Throws: ``SluiceError/Code/malformedLine`` if this isn't exactly a canonical line: the JSON is broken, a key is
     ///   missing, unknown or of the wrong type, or the priority differs from ``priority``.

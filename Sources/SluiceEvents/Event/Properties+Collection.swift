@@ -2,36 +2,19 @@ extension Properties: RandomAccessCollection {
     /// The position of the first property: 0.
     public var startIndex: Int { 0 }
     /// The number of properties.
-    public var endIndex: Int { pairs.count + (block?.pairs.count ?? 0) }
+    public var endIndex: Int { storage.count }
 
     /// The property at `position`.
     public subscript(position: Int) -> Property {
-        let pair = pair(at: position)
-        return Property(pair.0, pair.1)
-    }
-
-    private func pair(at position: Int) -> Pair {
-        guard let block, position >= blockStart else { return pairs[position] }
-        let inBlock = position - blockStart
-        return inBlock < block.pairs.count ? block.pairs[inBlock] : pairs[position - block.pairs.count]
+        let (name, value) = storage.pair(at: position)
+        return Property(name, value)
     }
 
     /// Passes each name and value to `body` in order, without the reference counting that a ``Property`` costs.
     @inlinable
     @inline(__always)
     package func forEachPair(_ body: (borrowing String, borrowing PropertyValue) -> Void) {
-        var index = 0
-        while index < blockStart {
-            body(pairs[index].0, pairs[index].1)
-            index += 1
-        }
-        if let block {
-            for inBlock in 0..<block.pairs.count { body(block.pairs[inBlock].0, block.pairs[inBlock].1) }
-        }
-        while index < pairs.count {
-            body(pairs[index].0, pairs[index].1)
-            index += 1
-        }
+        storage.forEachPair(body)
     }
 }
 
@@ -42,8 +25,8 @@ extension Properties: Hashable {
     public static func == (left: Properties, right: Properties) -> Bool {
         guard left.count == right.count else { return false }
         return left.indices.allSatisfy { index in
-            let (name, value) = left.pair(at: index)
-            let (otherName, otherValue) = right.pair(at: index)
+            let (name, value) = left.storage.pair(at: index)
+            let (otherName, otherValue) = right.storage.pair(at: index)
             return otherName == name ? otherValue == value : right[name] == value
         }
     }

@@ -73,6 +73,8 @@ extension PropertyBounds {
 }
 
 extension Properties {
+    var bounds: PropertyBounds { storage.bounds }
+
     /// The levels of arrays and objects, including the list.
     package var nesting: Int { Int(bounds.depth) }
 
@@ -89,17 +91,5 @@ extension Properties {
     package var longestStringBytes: Int { Int(bounds.longestString) }
 
     /// Returns whether a name in the list itself, not in its objects, is one of `names`.
-    package func hasName(among names: CaseInsensitiveNames) -> Bool {
-        if bounds.nameBits & names.bits == 0 { return false }
-        if Properties.hasName(pairs, among: names) { return true }
-        guard let block, block.bounds.nameBits & names.bits != 0 else { return false }
-        return Properties.hasName(block.pairs, among: names)
-    }
-
-    private static func hasName(_ pairs: [Pair], among names: CaseInsensitiveNames) -> Bool {
-        pairs.withUnsafeBufferPointer { pairs in
-            for index in 0..<pairs.count where names.contains(pairs[index].0) { return true }
-            return false
-        }
-    }
+    package func hasName(among names: CaseInsensitiveNames) -> Bool { storage.hasName(among: names) }
 }

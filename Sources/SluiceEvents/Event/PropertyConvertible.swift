@@ -4,8 +4,20 @@
 /// types. `SluiceFoundation` adds `Date`, `URL`, `UUID` and `Decimal`.
 ///
 /// ## Conforming
-/// - An enum with raw values needs only the name of the protocol: `enum Plan: String, PropertyConvertible { … }`.
+/// - An enum with raw values needs only the name of the protocol.
 /// - For any other type, return a ``PropertyValue`` from ``propertyValue``. It is sanitized when it is added to properties.
+///
+/// ```swift
+/// enum Plan: String, PropertyConvertible {
+///     case free, paid
+/// }
+/// struct Price: PropertyConvertible {
+///     let cents: Int
+///     var propertyValue: PropertyValue { .double(Double(cents) / 100) }
+/// }
+/// let (plan, price) = (Plan.paid, Price(cents: 999))
+/// pipeline.track("Upgrade", ["plan": plan, "price": price])
+/// ```
 public protocol PropertyConvertible {
     /// The value as a property can hold it. Called on the thread that tracks the event.
     var propertyValue: PropertyValue { get }
@@ -36,6 +48,10 @@ public struct PropertyLiteral: ExpressibleByDictionaryLiteral, Sendable {
     public let properties: Properties
 
     /// Creates a literal from a list, for a method that takes a literal.
+    ///
+    /// ```swift
+    /// let literal = PropertyLiteral(["page": 2])
+    /// ```
     public init(_ properties: Properties) {
         self.properties = properties
     }
@@ -49,7 +65,7 @@ public struct PropertyLiteral: ExpressibleByDictionaryLiteral, Sendable {
 
     /// Creates properties from the names and values of a literal.
     public init(dictionaryLiteral elements: (String, any PropertyConvertible)...) {
-        var pairs: [Properties.Pair] = []
+        var pairs: [PropertyStorage.Pair] = []
         pairs.reserveCapacity(elements.count)
         elements.withUnsafeBufferPointer { elements in
             elements.withMemoryRebound(to: Element.self) { elements in
@@ -58,7 +74,7 @@ public struct PropertyLiteral: ExpressibleByDictionaryLiteral, Sendable {
                 }
             }
         }
-        properties = Properties(pairs)
+        properties = Properties(PropertyStorage(pairs))
     }
 }
 
@@ -158,7 +174,7 @@ extension ArraySlice: PropertyConvertible where Element: PropertyConvertible {
 }
 
 extension Dictionary: PropertyConvertible where Key == String, Value: PropertyConvertible {
-    /// An object, sorted by name, so that equal dictionaries result in equal JSON.
+    /// An object, sorted by name: equal dictionaries result in equal JSON.
     public var propertyValue: PropertyValue { .object(Properties(mapValues(\.propertyValue))) }
 }
 

@@ -1,5 +1,9 @@
 /// The typed value of a ``Property``. You can write it as a Swift literal.
 ///
+/// ```swift
+/// let value: PropertyValue = ["sku": "A-7", "sizes": ["S", "M"], "coupon": nil]
+/// ```
+///
 /// Values are sanitized when you add them to ``Properties`` or a ``PropertyArray``: see ``Sanitization``.
 public enum PropertyValue: Sendable, Hashable {
     /// A string of up to ``maximumStringBytes``.
@@ -32,6 +36,10 @@ extension PropertyValue {
     // MARK: Accessors
 
     /// The string; nil for any other value.
+    ///
+    /// ```swift
+    /// let sku = value.object?["sku"]?.string
+    /// ```
     public var string: String? {
         if case .string(let string) = self { string } else { nil }
     }
@@ -118,7 +126,7 @@ extension PropertyValue {
         }
         switch self {
         case .array(let array): return .array(array.truncated(toDepth: limit, &sanitizations))
-        case .object(let object): return .object(object.truncated(toDepth: limit, &sanitizations))
+        case .object(let object): return .object(Properties(object.storage.truncated(toDepth: limit, &sanitizations)))
         default: return self
         }
     }

@@ -11,6 +11,11 @@ extension JSONWriter {
 
     /// Writes an array.
     ///
+    /// ```swift
+    /// var writer = JSONWriter()
+    /// writer.array(["A-7", "B-8"]) { $0.string($1) }
+    /// ```
+    ///
     /// - Parameters:
     ///   - elements: The elements, in order.
     ///   - write: Writes exactly one value for each element.
@@ -38,7 +43,7 @@ extension JSONWriter {
         get { nil }
         set {
             guard let newValue else { return }
-            self.name(name, isFirst: !needsComma)
+            self.name(name, comma: needsComma)
             value(newValue)
         }
     }
@@ -49,25 +54,29 @@ extension JSONWriter {
         get { nil }
         set {
             guard let newValue else { return }
-            self.name(name, isFirst: !needsComma)
+            self.name(name, comma: needsComma)
             string(newValue)
         }
     }
 
     /// Writes a member with an object of properties.
     public mutating func object(_ name: String, _ properties: Properties) {
-        self.name(name, isFirst: !needsComma)
+        self.name(name, comma: needsComma)
         object(properties)
     }
 
     /// Writes a member with an object.
+    ///
+    /// ```swift
+    /// writer.object { $0.object("user") { $0["id"] = "42" } }
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The member's name.
     ///   - members: Writes the members of the inner object.
     /// - Throws: Errors thrown by `members`.
     public mutating func object(_ name: String, _ members: (inout JSONWriter) throws -> Void) rethrows {
-        self.name(name, isFirst: !needsComma)
+        self.name(name, comma: needsComma)
         try object(members)
     }
 
@@ -81,13 +90,13 @@ extension JSONWriter {
     public mutating func array<Elements: Sequence>(
         _ name: String, _ elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws -> Void
     ) rethrows {
-        self.name(name, isFirst: !needsComma)
+        self.name(name, comma: needsComma)
         try array(elements, write)
     }
 
     /// Writes a member with a value that is JSON already, such as an ``EventLine``.
     public mutating func raw(_ name: String, _ json: some Collection<UInt8>) {
-        self.name(name, isFirst: !needsComma)
+        self.name(name, comma: needsComma)
         raw(json)
     }
 

@@ -11,20 +11,10 @@
 /// `object` and `array` write the braces, brackets and commas. Inside an object, each member has a name.
 ///
 /// A writer can't be copied. Its ``bytes`` can.
-public struct JSONWriter: ~Copyable, @unchecked Sendable {
-    // @unchecked: pointers aren't Sendable, and only the writer uses their memory as long as it exists.
-    //
-    // Pointers instead of an array, which would cost a check of its uniqueness for every comma. Each piece checks only
-    // once whether there is room for the longest text that it can become.
-    private var start: UnsafeMutableRawPointer
-    private var position: UnsafeMutableRawPointer
-    private var end: UnsafeMutableRawPointer
-    private var ownsMemory: Bool
-    private let limit: Int
-    /// Whether a date is marked, so that ``JSONReader`` recognizes it.
+public struct JSONWriter: ~Copyable, Sendable {
+    private var buffer: JSONBuffer
+    /// Whether a date is marked for ``JSONReader``, which then recognizes it.
     private let marksDates: Bool
-    /// Whether the limit was reached, so that nothing more is written.
-    private var isFull = false
 
     /// Creates an empty writer.
     public init() {
@@ -33,27 +23,14 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
     /// Creates a writer that reserves `capacity` bytes and keeps at most `limit`.
     package init(capacity: Int = 512, limit: Int = .max, marksDates: Bool = true) {
-        let capacity = max(1, min(capacity, limit))
-        start = .allocate(byteCount: capacity, alignment: 1)
-        position = start
-        end = start + capacity
-        ownsMemory = true
-        self.limit = limit
+        buffer = JSONBuffer(capacity: capacity, limit: limit)
         self.marksDates = marksDates
     }
 
     /// Creates a writer that uses memory of the caller until it needs more.
     private init(_ memory: UnsafeMutableRawPointer, _ capacity: Int, limit: Int) {
-        start = memory
-        position = memory
-        end = memory + capacity
-        ownsMemory = false
-        self.limit = limit
+        buffer = JSONBuffer(memory, capacity, limit: limit)
         marksDates = true
-    }
-
-    deinit {
-        if ownsMemory { start.deallocate() }
     }
 
     /// Writes into an array, and takes the memory that the array has already, unless its size is very different from
@@ -72,17 +49,16 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
             guard let base = memory.baseAddress else { return nil }
             var writer = JSONWriter(base, memory.count, limit: limit)
             body(&writer)
-            if writer.ownsMemory, !writer.isOverfull { larger = writer.bytes }
-            return writer.isOverfull ? nil : writer.count
+            if writer.isOverfull { return nil }
+            if writer.buffer.ownsMemory { larger = writer.bytes }
+            return writer.buffer.count
         }
         if let larger { array = larger }
         return count
     }
 
-    private var count: Int { position - start }
-
     /// Whether more than the limit was written. The rest is missing then.
-    package var isOverfull: Bool { isFull || count > limit }
+    package var isOverfull: Bool { buffer.isOverfull }
 
     /// The bytes written so far.
     ///
@@ -90,34 +66,36 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     public var bytes: [UInt8] { withBytes { Array($0) } }
 
     /// Passes the bytes written so far.
-    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        body(UnsafeRawBufferPointer(start: start, count: max(0, min(count, limit))))
-    }
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { buffer.withBytes(body) }
 
     /// Writes JSON as it is, such as `null` or the parts of a stream between objects.
+    ///
+    /// ```swift
+    /// writer.raw("null")
+    /// ```
     @inline(__always)
     public mutating func raw(_ text: StaticString) {
-        text.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
+        buffer.append(text)
     }
 
-    /// Writes bytes that are JSON, such as those of an ``EventLine``.
+    /// Writes bytes that are JSON, such as the bytes of an ``EventLine``.
     public mutating func raw(_ source: some Collection<UInt8>) {
-        let isDone: Void? = source.withContiguousStorageIfAvailable { append(UnsafeRawBufferPointer($0)) }
-        if isDone == nil { Array(source).withUnsafeBytes { append($0) } }
+        let isDone: Void? = source.withContiguousStorageIfAvailable { buffer.append(UnsafeRawBufferPointer($0)) }
+        if isDone == nil { Array(source).withUnsafeBytes { buffer.append($0) } }
     }
 
     /// Writes a value of any type. A NaN, an infinity or a date outside ``Timestamp/writable`` becomes null.
     public mutating func value(_ value: PropertyValue) {
         switch value {
-        case .string(let string): text(string)
-        case .int(let int): digits(of: int)
-        case .double(let double): number(double)
+        case .string(let string): buffer.text(string)
+        case .int(let int): buffer.integer(int)
+        case .double(let double): buffer.number(double)
         case .bool(let bool): bool ? raw("true") : raw("false")
         case .date(let date): self.date(date)
         case .array(let array):
             raw("[")
             for (index, element) in array.enumerated() {
-                if isFull { return }
+                if buffer.isFull { return }
                 if index > 0 { raw(",") }
                 self.value(element)
             }
@@ -129,63 +107,54 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
     /// Writes an object.
     public mutating func object(_ properties: Properties) {
-        raw("{")
+        if properties.isEmpty { return raw("{}") }
+        let start = buffer.count
+        let storage = properties.storage
         // Through a pointer, because a copy of a name or a value would cost reference counting.
-        properties.pairs.withUnsafeBufferPointer { own in
-            let blockStart = properties.blockStart
-            pairs(own, 0..<blockStart, isFirst: true)
-            if let block = properties.block {
-                if blockStart > 0 { raw(",") }
-                if marksDates { raw(block.json) } else { pairs(block.pairs, isFirst: true) }
+        storage.pairs.withUnsafeBufferPointer { pairs in
+            members(pairs, 0..<storage.blockStart)
+            if let block = storage.block {
+                if marksDates { raw(block.json) } else { members(block.pairs) }
             }
-            pairs(own, blockStart..<own.count, isFirst: blockStart == 0 && properties.block == nil)
+            members(pairs, storage.blockStart..<pairs.count)
         }
+        // Each member begins with a comma.
+        buffer.replace(start, UInt8(ascii: "{"))
         raw("}")
     }
 
-    /// `isFirst` is whether they are the first in their object.
-    mutating func pairs(_ pairs: [Properties.Pair], isFirst: Bool) {
-        pairs.withUnsafeBufferPointer { self.pairs($0, $0.indices, isFirst: isFirst) }
+    /// Writes pairs, each with a comma before it.
+    mutating func members(_ pairs: [PropertyStorage.Pair]) {
+        pairs.withUnsafeBufferPointer { members($0, $0.indices) }
     }
 
-    private mutating func pairs(_ pairs: UnsafeBufferPointer<Properties.Pair>, _ indices: Range<Int>, isFirst: Bool) {
+    private mutating func members(_ pairs: UnsafeBufferPointer<PropertyStorage.Pair>, _ indices: Range<Int>) {
         guard let first = pairs.baseAddress else { return }
-        for index in indices where !isFull {
-            let isFirst = isFirst && index == indices.lowerBound
-            if let length = PlainJSON.write(first + index, to: position, end - position, isFirst: isFirst) {
-                position += length
-            } else {
-                name(pairs[index].0, isFirst: isFirst)
-                value(pairs[index].1)
-            }
+        var rest = indices
+        while true {
+            let next = buffer.plain(first, rest)
+            if next == rest.upperBound || buffer.isFull { return }
+            name(pairs[next].0, comma: true)
+            value(pairs[next].1)
+            rest = next + 1..<rest.upperBound
         }
     }
 
     /// Writes an integer of any width.
     public mutating func integer(_ value: some BinaryInteger) {
-        if let value = Int64(exactly: value) { return digits(of: value) }
+        if let value = Int64(exactly: value) { return buffer.integer(value) }
         raw(value.description.utf8)
     }
 
     /// Writes a double with the fewest digits that read back as the same double, and always with a point or an
     /// exponent, which distinguish it from an integer.
     package mutating func number(_ value: Double) {
-        guard hasRoom(for: JSONNumber.maximumLength) else { return }
-        if let length = JSONNumber.writeDecimal(value, to: position) {
-            position += length
-        } else {
-            otherNumber(value)
-        }
-    }
-
-    @inline(never)
-    private mutating func otherNumber(_ value: Double) {
-        if value.isFinite { raw(value.description.utf8) } else { raw("null") }
+        buffer.number(value)
     }
 
     /// Writes a string in quotes, and escapes quotes, backslashes and control characters.
     public mutating func string(_ value: String) {
-        text(value)
+        buffer.text(value)
     }
 
     /// Writes a date in ISO 8601, such as `"2026-11-21T05:55:16.123\u005a"`.
@@ -195,112 +164,26 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     package mutating func date(_ date: Timestamp) {
         guard Timestamp.writable.contains(date) else { return raw("null") }
         raw("\"")
-        append(Timestamp.digitsLength) { date.writeDigits(into: $0) }
+        buffer.append(Timestamp.digitsLength) { date.writeDigits(into: $0) }
         marksDates ? raw(#"\u005a""#) : raw("Z\"")
     }
 
     @inline(__always)
     mutating func id(_ id: EventID) {
         raw("\"")
-        append(EventID.textLength) { id.write(into: $0) }
+        buffer.append(EventID.textLength) { id.write(into: $0) }
         raw("\"")
     }
 
-    // MARK: Pieces
+    // MARK: Members
 
     /// Whether a comma must come before the next member: not after the opening brace.
     var needsComma: Bool {
-        position > start && (position - 1).load(as: UInt8.self) != UInt8(ascii: "{")
+        buffer.last.map { $0 != UInt8(ascii: "{") } ?? false
     }
 
-    /// Writes the name of a pair, with its comma and colon.
-    mutating func name(_ name: String, isFirst: Bool) {
-        text(name, comma: !isFirst, colon: true)
-    }
-
-    @inline(__always)
-    private mutating func digits(of value: Int64) {
-        guard hasRoom(for: JSONNumber.maximumLength) else { return }
-        position += JSONNumber.write(value, to: position)
-    }
-
-    /// Writes text in quotes, with a comma before or a colon after it.
-    @inline(__always)
-    private mutating func text(_ text: String, comma: Bool = false, colon: Bool = false) {
-        if let length = PlainJSON.write(text, to: position, end - position, comma: comma, colon: colon) {
-            position += length
-        } else {
-            otherText(text, comma: comma, colon: colon)
-        }
-    }
-
-    /// Writes text that ``PlainJSON`` can't write, or for which there is no room yet.
-    @inline(never)
-    private mutating func otherText(_ text: String, comma: Bool, colon: Bool) {
-        var text = text
-        text.withUTF8 { utf8 in
-            guard hasRoom(for: utf8.count + 4) else { return }
-            if let length = PlainJSON.write(utf8, to: position, .max, comma: comma, colon: colon) {
-                position += length
-            } else {
-                escaped(utf8, comma: comma, colon: colon)
-            }
-        }
-    }
-
-    @inline(never)
-    private mutating func escaped(_ utf8: UnsafeBufferPointer<UInt8>, comma: Bool, colon: Bool) {
-        raw(comma ? ",\"" : "\"")
-        var start = 0
-        for index in utf8.indices {
-            guard let escape = JSONEscaping.escape(for: utf8[index]) else { continue }
-            append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(utf8)[start..<index]))
-            raw(escape)
-            start = index + 1
-        }
-        append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(utf8)[start...]))
-        raw(colon ? "\":" : "\"")
-    }
-
-    // MARK: The memory
-
-    @inline(__always)
-    private mutating func append(_ source: UnsafeRawBufferPointer) {
-        append(source.count) { target in
-            UnsafeMutableRawBufferPointer(target).copyMemory(from: source)
-        }
-    }
-
-    /// Lets `fill` write exactly `length` bytes at the end.
-    @inline(__always)
-    private mutating func append(_ length: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Void) {
-        guard hasRoom(for: length) else { return }
-        fill(UnsafeMutableBufferPointer(start: position.assumingMemoryBound(to: UInt8.self), count: length))
-        position += length
-    }
-
-    /// Makes room for `length` bytes, unless a piece that asks for them certainly exceeds the limit.
-    @inline(__always)
-    private mutating func hasRoom(for length: Int) -> Bool {
-        end - position >= length || grow(by: length)
-    }
-
-    /// The most bytes by which a piece can be shorter than the room that it asks for.
-    private static let slack = JSONNumber.maximumLength
-
-    @inline(never)
-    private mutating func grow(by length: Int) -> Bool {
-        let needed = count + length
-        guard !isFull, needed - JSONWriter.slack <= limit else {
-            isFull = true
-            end = position
-            return false
-        }
-        let capacity = max(needed, min(2 * (end - start), limit))
-        let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 1)
-        larger.copyMemory(from: start, byteCount: count)
-        if ownsMemory { start.deallocate() }
-        (start, position, end, ownsMemory) = (larger, larger + count, larger + capacity, true)
-        return true
+    /// Writes the name of a member and its colon.
+    mutating func name(_ name: String, comma: Bool) {
+        buffer.text(name, comma: comma, colon: true)
     }
 }

@@ -4,12 +4,12 @@
 /// does the rest. Each function returns the length of its text; nil if it can't write it, or if it may not fit. The target's
 /// contents are undefined then.
 enum PlainJSON {
-    /// Writes a pair with its comma and colon.
+    /// Writes a comma and a pair.
     @inline(__always)
     static func write(
-        _ pair: UnsafePointer<Properties.Pair>, to target: UnsafeMutableRawPointer, _ room: Int, isFirst: Bool
+        _ pair: UnsafePointer<PropertyStorage.Pair>, to target: UnsafeMutableRawPointer, _ room: Int
     ) -> Int? {
-        guard let name = write(pair.pointee.0, to: target, room, comma: !isFirst, colon: true),
+        guard let name = write(pair.pointee.0, to: target, room, comma: true, colon: true),
             let value = write(pair.pointee.1, to: target + name, room - name)
         else { return nil }
         return name + value
