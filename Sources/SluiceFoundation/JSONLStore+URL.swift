@@ -23,11 +23,10 @@ extension JSONLStore {
         capacity: Int = 10_485_760,
         maximumAge: Duration = .seconds(25 * 86_400),
         maximumEventBytes: Int = 1_000_000,
-        encryption: LineEncryption? = nil,
-        environment: PipelineEnvironment = PipelineEnvironment()
+        encryption: LineEncryption? = nil
     ) throws(SluiceError) {
         self.init(
             at: try directory.directoryPath(), durability: durability, capacity: capacity, maximumAge: maximumAge,
-            maximumEventBytes: maximumEventBytes, encryption: encryption, environment: environment)
+            maximumEventBytes: maximumEventBytes, encryption: encryption)
     }
 }

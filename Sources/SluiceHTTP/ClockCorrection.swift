@@ -9,19 +9,22 @@ final class ClockCorrection: Sendable {
 
     private static let mark = "$time_correction"
 
-    private let time: any TimeSource
+    /// The clocks of the pipeline that has opened the transport.
+    private let source: Locked<any TimeSource>
     private let bounds = Locked<ClockBounds?>(nil)
     private let kept: PersistedState<ClockSkew>
     private let observer = Locked<TransportObserver?>(nil)
 
     /// Returns nil if the correction is off.
-    init?(_ configuration: HTTPTransport.Configuration) {
+    init?(_ configuration: HTTPTransport.Configuration, _ time: Locked<any TimeSource>) {
         guard let persistence = configuration.clockCorrection.persistence else { return nil }
-        time = configuration.time
+        source = time
         kept = PersistedState("clock", in: persistence, initial: ClockSkew()) { [observer] message in
             observer.withLock(\.self)?.note("clock correction: \(message)")
         }
     }
+
+    private var time: any TimeSource { source.withLock(\.self) }
 
     /// Reads the skew of an earlier launch. Messages go to `observer`, also later.
     func open(_ observer: TransportObserver) throws(SluiceError) {
@@ -32,6 +35,7 @@ final class ClockCorrection: Sendable {
     /// How far the server's clock is ahead of this system's wall clock, in milliseconds. Zero while both can agree. Nil
     /// before the first response. The skew changes only when a response contradicts it.
     var skew: Int64? {
+        let time = time
         let (wall, now) = (time.wallTime(), time.continuousTime())
         let old = kept.value.milliseconds
         guard let bounds = bounds.withLock({ $0 }), Timestamp.writable.contains(wall) else { return old }

@@ -16,8 +16,6 @@ extension HTTPTransport {
         public var totalTimeout: Duration
         /// The client that sends the requests, or nil for the system's. Your own client enforces its own timeouts.
         public var client: (any HTTPClient)?
-        /// The clocks. Pass the same clocks as to the pipeline.
-        public var time: any TimeSource
         /// Corrects the times of events by the server's clock, for devices whose clock is wrong. Off by default.
         ///
         /// ```swift
@@ -58,7 +56,6 @@ extension HTTPTransport {
             connectTimeout: Duration = .seconds(10),
             totalTimeout: Duration = .seconds(30),
             client: (any HTTPClient)? = nil,
-            time: any TimeSource = PipelineEnvironment.systemTime,
             clockCorrection: ClockCorrection = .off,
             sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
         ) {
@@ -66,7 +63,6 @@ extension HTTPTransport {
             self.connectTimeout = connectTimeout
             self.totalTimeout = totalTimeout
             self.client = client
-            self.time = time
             self.clockCorrection = clockCorrection
             self.sign = sign
         }

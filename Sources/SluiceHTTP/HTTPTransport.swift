@@ -27,6 +27,8 @@ public final class HTTPTransport: Transport {
     private let configuration: Configuration
     private let client: any HTTPClient
     private let compresses: Bool
+    /// The clocks of the pipeline that has opened the transport.
+    private let time = Locked<any TimeSource>(PipelineEnvironment.systemTime)
     let clock: ClockCorrection?
 
     /// Creates a transport. The arguments are validated when you build the pipeline.
@@ -46,7 +48,7 @@ public final class HTTPTransport: Transport {
         self.configuration = configuration
         client = configuration.client ?? SystemClient(configuration.timeouts)
         compresses = configuration.gzip && format.wire.acceptsGzip
-        clock = ClockCorrection(configuration)
+        clock = ClockCorrection(configuration, time)
     }
 
     /// The largest batch that the format's backend accepts.
@@ -61,13 +63,14 @@ public final class HTTPTransport: Transport {
     /// - Parameters:
     ///   - observer: Gets a message if bodies should be compressed but the system has no zlib, and if the skew is damaged or
     ///     can't be kept.
-    ///   - environment: Isn't used: the client has clocks of its own.
+    ///   - environment: The clocks for ``HTTPRequest/sendTime`` and the clock correction. Timeouts are the client's.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
     ///   kept.
     public func open(
         _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
+        time.withLock { $0 = environment.time }
         try HTTPURL.check(url)
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
@@ -89,7 +92,7 @@ public final class HTTPTransport: Transport {
     public func send(_ batch: Batch) async throws -> Verdicts {
         let skew = clock?.skew ?? 0
         let batch = ClockCorrection.correct(batch, by: skew)
-        let wall = configuration.time.wallTime()
+        let wall = time.withLock(\.self).wallTime()
         var blank = HTTPRequest(
             url: url, sendTime: Timestamp(milliseconds: wall.milliseconds &+ skew), retryCount: batch.retryCount)
         blank.setHeader("X-Sent-At", blank.sendTime.description)

@@ -180,7 +180,8 @@ struct Appenders {
 
     /// Closes the segment of dead letters if its first one is so old that no more may be added.
     mutating func closeOldDeadLetters(_ stored: inout StoredFiles) {
-        guard let writer = appenders[Lane.rejected.rawValue].writer, configuration.now > writer.deadline else { return }
+        guard let writer = appenders[Lane.rejected.rawValue].writer, stored.directories.continuousTime > writer.deadline
+        else { return }
         closeWriter(.rejected, &stored)
     }
 
@@ -274,7 +275,7 @@ struct Appenders {
             }
             guard includingOpen, appenders[lane.rawValue].usage.count > 0 else { break }
             do throws(FileError) {
-                try close(lane, at: configuration.now, &stored)
+                try close(lane, at: stored.directories.continuousTime, &stored)
             } catch {
                 break
             }

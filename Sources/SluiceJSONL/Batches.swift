@@ -33,7 +33,7 @@ struct Batches {
             for lane in Lane.allCases.reversed() where lane >= Lane(.normal) {
                 if let segment = stored.oldestWaiting(lane) { return read(segment, &stored) }
                 do throws(FileError) {
-                    try appenders.close(lane, at: stored.configuration.now, &stored)
+                    try appenders.close(lane, at: stored.directories.continuousTime, &stored)
                 } catch {
                     failure = error
                 }
@@ -83,7 +83,7 @@ struct Batches {
         let open = appenders.usage(lane)
         guard open.count > 0, draft.hasRoom(for: open.count, open.eventBytes) else { return nil }
         do throws(FileError) {
-            try appenders.close(lane, at: stored.configuration.now, &stored)
+            try appenders.close(lane, at: stored.directories.continuousTime, &stored)
         } catch {
             return nil  // The next batch shows whether it can be written.
         }
@@ -187,12 +187,12 @@ struct Batches {
             unreadable.append(segment)
             stored.notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")
         }
-        lastUnreadableAttempt = stored.configuration.now
+        lastUnreadableAttempt = stored.directories.continuousTime
     }
 
     /// The device may have been unlocked, or the fault may have ended.
     private mutating func retryUnreadable(in stored: inout StoredFiles) -> Bool {
-        let now = stored.configuration.now
+        let now = stored.directories.continuousTime
         guard !unreadable.isEmpty, now - lastUnreadableAttempt >= Batches.unreadableInterval else { return false }
         let segment = unreadable.removeFirst()
         unreadable.append(segment)

@@ -8,12 +8,8 @@ struct Configuration: Sendable {
     let maximumAge: Duration
     let maximumEventBytes: Int
     let encryption: LineEncryption?
-    let environment: PipelineEnvironment
     /// See ``FileSystem/maximumFileBytes``.
     let maximumFileBytes: Int
-
-    /// By the continuous clock.
-    var now: Duration { environment.time.continuousTime() }
 
     /// A segment is at most an eighth of the capacity. Evicting a larger one would evict nearly everything.
     var segmentBytes: ClosedRange<Int> {

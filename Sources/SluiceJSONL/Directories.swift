@@ -9,6 +9,7 @@ struct Directories {
 
     let configuration: Configuration
     let files: any FileSystem
+    let environment: PipelineEnvironment
     var clock: StoreClock
     private(set) var ownDirectory: InstanceDirectory?
     private var root: RootDirectory
@@ -24,12 +25,16 @@ struct Directories {
     /// Each adopted directory keeps two files open.
     private static let mostAdopted = 3
 
-    init(_ configuration: Configuration, files: any FileSystem) {
+    init(_ configuration: Configuration, files: any FileSystem, in environment: PipelineEnvironment) {
         self.configuration = configuration
         self.files = files
+        self.environment = environment
         root = RootDirectory(configuration.directory, files: files)
-        clock = StoreClock(configuration.environment.time, newest: nil, maximumAge: configuration.maximumAge)
+        clock = StoreClock(environment.time, newest: nil, maximumAge: configuration.maximumAge)
     }
+
+    /// The reading of the continuous clock.
+    var continuousTime: Duration { environment.time.continuousTime() }
 
     // MARK: Recovery
 
@@ -54,7 +59,7 @@ struct Directories {
         let created = claims.flatMap(\.listing.segments).map(\.name)
             .filter { $0.lane.holdsEvents && $0.created != SegmentName.unknownTime }.map(\.created)
         clock = StoreClock(
-            configuration.environment.time, newest: created.max(), maximumAge: configuration.maximumAge)
+            environment.time, newest: created.max(), maximumAge: configuration.maximumAge)
         return claims
     }
 
@@ -146,7 +151,7 @@ struct Directories {
             throw error.cause as? FileError ?? .notPermitted
         }
         let directory = try InstanceDirectory.create(
-            in: root.path, random: configuration.environment.random, files: files)
+            in: root.path, random: environment.random, files: files)
         makeOwn(directory)
         return directory
     }

@@ -78,10 +78,10 @@ public import Sluice
 /// inspected.close()
 /// ```
 ///
-/// Pass the clocks and random numbers of your tests as an environment:
+/// Its clocks and random numbers are the ones of the pipeline that opens it. Without a pipeline, pass an environment:
 ///
 /// ```swift
-/// let repeatable = JSONLStore(at: stateDirectory, environment: PipelineEnvironment(random: { 7 }))
+/// try repeatable.open(in: PipelineEnvironment(random: { 7 }))
 /// ```
 public final class JSONLStore: Store {
     private let access: StateAccess
@@ -108,20 +108,17 @@ public final class JSONLStore: Store {
     ///     than `maximumAge`, so a wall clock that is years ahead expires nothing.
     ///   - maximumEventBytes: the longest event to accept: 1 MB by default, at most 512 MiB.
     ///   - encryption: encrypts the lines if you pass one.
-    ///   - environment: the clocks, and the random numbers for the name of the subdirectory.
     public convenience init(
         at directory: String,
         durability: Durability = .process,
         capacity: Int = 10_485_760,
         maximumAge: Duration = .seconds(25 * 86_400),
         maximumEventBytes: Int = 1_000_000,
-        encryption: LineEncryption? = nil,
-        environment: PipelineEnvironment = PipelineEnvironment()
+        encryption: LineEncryption? = nil
     ) {
         self.init(
             at: directory, durability: durability, capacity: capacity, maximumAge: maximumAge,
-            maximumEventBytes: maximumEventBytes, encryption: encryption, environment: environment,
-            files: SystemFileSystem())
+            maximumEventBytes: maximumEventBytes, encryption: encryption, files: SystemFileSystem())
     }
 
     /// Creates a store on another file system.
@@ -132,15 +129,13 @@ public final class JSONLStore: Store {
         maximumAge: Duration = .seconds(25 * 86_400),
         maximumEventBytes: Int = 1_000_000,
         encryption: LineEncryption? = nil,
-        environment: PipelineEnvironment = PipelineEnvironment(),
         files: any FileSystem
     ) {
         let configuration = Configuration(
             directory: directory, durability: durability, capacity: capacity,
             maximumAge: min(maximumAge, Configuration.longestAge),
             maximumEventBytes: min(maximumEventBytes, 1 << 29),
-            encryption: encryption, environment: environment,
-            maximumFileBytes: files.maximumFileBytes)
+            encryption: encryption, maximumFileBytes: files.maximumFileBytes)
         access = StateAccess(configuration, files: files)
         synchronizer = Synchronizer(access)
         deadLetterAccess = DeadLetterAccess(access, synchronizer)
@@ -170,7 +165,7 @@ public final class JSONLStore: Store {
         _ observer: StoreObserver = StoreObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
         try configuration.validate()
-        try access.use { state throws(SluiceError) in try state.open(observer) }
+        try access.open(observer, in: environment)
         deadLetterAccess.readEarlier()
         deadLetterAccess.finish()
         access.use { $0.enforceLimits() }
@@ -189,7 +184,7 @@ public final class JSONLStore: Store {
     public func append(_ line: EventLine) throws(SluiceError) {
         let stored = try prepare(line)
         // Read outside the lock, because reading the clock takes a considerable part of an append.
-        let now = configuration.now
+        let now = access.now
         let isDue = try access.perform { state throws(SluiceError) in
             try state.append(stored, Lane(line.priority), at: now)
             return state.scheduleSynchronization()

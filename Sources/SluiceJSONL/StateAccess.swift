@@ -4,7 +4,17 @@ internal import Sluice
 struct StateAccess: Sendable {
     let configuration: Configuration
     let files: any FileSystem
+    /// The clock of the pipeline that has opened the store, to be read without the lock.
+    private let clock = Published(Clock(PipelineEnvironment.systemTime))
     private let state: Locked<StoreState>
+
+    private final class Clock: Sendable {
+        private let source: any TimeSource
+
+        init(_ source: any TimeSource) { self.source = source }
+
+        var now: Duration { source.continuousTime() }
+    }
 
     init(_ configuration: Configuration, files: any FileSystem) {
         self.configuration = configuration
@@ -12,7 +22,20 @@ struct StateAccess: Sendable {
         state = Locked(StoreState(configuration, files: files))
     }
 
+    var environment: PipelineEnvironment { read(\.stored.directories.environment) }
+
+    /// The reading of the continuous clock.
+    var now: Duration { clock.read(\.now) }
+
     var reader: SegmentReader { SegmentReader(files: files, encryption: configuration.encryption) }
+
+    /// Opens the store with the clocks and random numbers of `environment`.
+    func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try use { state throws(SluiceError) in
+            try state.open(observer, in: environment)
+            clock.replace(with: Clock(environment.time))
+        }
+    }
 
     /// Returns a part of the state, whether the store is open or not.
     func read<Value>(_ body: (StoreState) -> Value) -> Value {

@@ -14,18 +14,21 @@ struct StoreState {
     private var appenders: Appenders
     var batches = Batches()
 
-    init(_ configuration: Configuration, files: any FileSystem) {
+    init(
+        _ configuration: Configuration, files: any FileSystem,
+        in environment: PipelineEnvironment = PipelineEnvironment()
+    ) {
         self.configuration = configuration
         self.files = files
         processID = files.processID
-        stored = StoredFiles(configuration, files: files)
+        stored = StoredFiles(configuration, files: files, in: environment)
         appenders = Appenders(configuration)
     }
 
     // MARK: Opening and closing
 
     /// Call ``enforceLimits()`` when the dead letters are read.
-    mutating func open(_ observer: StoreObserver) throws(SluiceError) {
+    mutating func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         switch phase {
         case .new: break
         case .open: throw SluiceError(.invalidPipeline, "this JSONLStore is in use by another pipeline or route")
@@ -34,8 +37,8 @@ struct StoreState {
                 .invalidPipeline,
                 "this JSONLStore was closed with its pipeline: create a new one for the same directory")
         }
+        self = StoreState(configuration, files: files, in: environment)
         stored.observer = observer
-        processID = files.processID
         do throws(SluiceError) {
             try stored.directories.prepareRoot()
             stored.take(try stored.directories.claimAll())
@@ -75,7 +78,7 @@ struct StoreState {
         stored.observer.dropped(backlog.events, .leftToParentProcess)
         stored.observer.deadLettersDropped(backlog.deadLetters, .leftToParentProcess)
         let parent = stored
-        self = StoreState(configuration, files: files)
+        self = StoreState(configuration, files: files, in: parent.directories.environment)
         stored.observer = parent.observer
         stored.directories.resumeAfterFork(of: parent.directories)
         phase = .open
@@ -90,7 +93,7 @@ struct StoreState {
     mutating func close() {
         guard phase == .open else { return }
         if files.processID != processID { resetAfterFork() }
-        appenders.closeAll(at: configuration.now, &stored)
+        appenders.closeAll(at: stored.directories.continuousTime, &stored)
         stored.removeUnremoved()
         stored.directories.close()
         stored.directories.synchronization = PendingSynchronization()
@@ -117,7 +120,7 @@ struct StoreState {
 
     /// Appends lines, and returns the errors of the refused ones, by their indices.
     mutating func append(_ entries: [Appenders.Entry]) -> [Int: SluiceError] {
-        appenders.append(entries, isLimited: true, at: configuration.now, &stored)
+        appenders.append(entries, isLimited: true, at: stored.directories.continuousTime, &stored)
     }
 
     // MARK: Batches
@@ -151,7 +154,7 @@ struct StoreState {
     /// Writes buffered events, and returns the files and directories that a loss of power could still take.
     mutating func unsynchronized() throws(SluiceError) -> [PendingSynchronization.Item] {
         do throws(FileError) {
-            try appenders.flush(at: configuration.now, &stored)
+            try appenders.flush(at: stored.directories.continuousTime, &stored)
         } catch {
             throw SluiceError(.inputOutput, "buffered events could not be written: see the cause", cause: error)
         }
@@ -191,7 +194,7 @@ struct StoreState {
         do throws(FileError) {
             // The events of replayed letters must be in a file before.
             if stored.hasRemovedLetters {
-                try appenders.flush(at: configuration.now, &stored)
+                try appenders.flush(at: stored.directories.continuousTime, &stored)
                 try stored.rewriteLetters()
             }
         } catch {
@@ -216,7 +219,7 @@ struct StoreState {
         _ lines: [(id: DeadLetter.ID, line: StoredLine, lane: Lane)]
     ) -> (stored: Set<DeadLetter.ID>, failure: SluiceError?) {
         let entries = lines.indices.map { Appenders.Entry(index: $0, line: lines[$0].line, lane: lines[$0].lane) }
-        let errors = appenders.append(entries, isLimited: false, at: configuration.now, &stored)
+        let errors = appenders.append(entries, isLimited: false, at: stored.directories.continuousTime, &stored)
         return (
             Set(lines.indices.filter { errors[$0] == nil }.map { lines[$0].id }), errors.min { $0.key < $1.key }?.value
         )

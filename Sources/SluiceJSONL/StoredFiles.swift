@@ -17,10 +17,10 @@ struct StoredFiles {
     /// Adopted directories without events, whose dead letters could not be moved yet.
     private var uncleared: [InstanceDirectory] = []
 
-    init(_ configuration: Configuration, files: any FileSystem) {
+    init(_ configuration: Configuration, files: any FileSystem, in environment: PipelineEnvironment) {
         self.configuration = configuration
         self.files = files
-        directories = Directories(configuration, files: files)
+        directories = Directories(configuration, files: files, in: environment)
     }
 
     /// Tells the observer the size of unread segments if it has changed.

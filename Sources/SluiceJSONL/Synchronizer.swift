@@ -46,12 +46,12 @@ final class Synchronizer: Sendable {
     }
 
     /// Synchronizes one interval from now.
-    func start() { start(since: access.configuration.now) }
+    func start() { start(since: access.now) }
 
     /// - Parameter start: when the oldest of the events that are not safe may have been stored.
     private func start(since start: Duration) {
         guard let interval = access.configuration.interval else { return }
-        let environment = access.configuration.environment
+        let environment = access.environment
         let time = environment.time
         Task.onOwnThread(hasThreads: environment.hasThreads) { [weak self] in
             do {

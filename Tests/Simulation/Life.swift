@@ -69,7 +69,7 @@ final class Life {
         environment.hasThreads = false
         let base = JSONLStore(
             at: "/data/events", durability: settings.durability, capacity: settings.capacity,
-            maximumAge: settings.maximumAge, environment: environment, files: process)
+            maximumAge: settings.maximumAge, files: process)
         let store = ObservedStore(
             base, life: number, durability: settings.durability, process: process, books: books, time: time,
             incoming: incoming)

@@ -44,12 +44,13 @@ struct ClockCorrectionTests {
         let server: TimeServer
         let transport: HTTPTransport
 
-        init(persistedIn persistence: Persistence = .memory, _ make: (VirtualTime) -> TimeServer) {
+        init(persistedIn persistence: Persistence = .memory, _ make: (VirtualTime) -> TimeServer) throws {
             time = VirtualTime()
             server = make(time)
             transport = HTTPTransport(
                 to: "https://h", format: .ndjson,
-                configuration: .init(client: server, time: time, clockCorrection: .learned(keptIn: persistence)))
+                configuration: .init(client: server, clockCorrection: .learned(keptIn: persistence)))
+            try transport.open(in: .virtual(time))
         }
 
         /// An event that is tracked now, by the wall clock.
@@ -75,7 +76,7 @@ struct ClockCorrectionTests {
         "an event is sent with the server's time within half a second, and closer with every response",
         arguments: [86_400_000, -86_400_000, 3_600_500, -7_000, 2_100, -30 * 86_400_000] as [Int64])
     func eventGetsServerTime(ahead: Int64) async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(40)) }
+        let bench = try Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(40)) }
         #expect(try await bench.error() == -ahead, "before the first response")
         #expect(abs(try await bench.error()) <= 540)
         for number in 0..<20 {
@@ -91,13 +92,13 @@ struct ClockCorrectionTests {
         let persistence = Persistence(
             named: "items", read: { item in items.withLock { $0[item] } },
             write: { item, bytes in items.withLock { $0[item] = bytes } })
-        let first = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
+        let first = try Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
         let early = first.event()
         let now = first.server.now
         _ = try await first.error()
         #expect(abs(try await first.sent(early).time.milliseconds - now) <= 540)
 
-        let second = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
+        let second = try Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
         #expect(second.transport.clockSkew == first.transport.clockSkew)
         #expect(abs(try await second.sent(early).time.milliseconds - now) <= 540, "before the first response")
         #expect(second.transport.clockSkew == first.transport.clockSkew)
@@ -117,7 +118,7 @@ struct ClockCorrectionTests {
         }
         #expect(told.withLock { $0.map(\.kind) } == [.note])
         #expect(told.withLock { $0.first?.message.hasPrefix("clock correction: clock in items is damaged") } == true)
-        let bench = Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
+        let bench = try Bench(persistedIn: persistence) { TimeServer(time: $0, ahead: 86_400_000) }
         #expect(bench.transport.clockSkew == nil)
         #expect(try await bench.error() == -86_400_000)
         #expect(abs(try await bench.error()) <= 540)
@@ -127,7 +128,7 @@ struct ClockCorrectionTests {
         "retries have the same bytes, unless a response contradicts the skew",
         arguments: [86_400_123, -2_100] as [Int64])
     func retriesHaveSameBytes(ahead: Int64) async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(8)) }
+        let bench = try Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(8)) }
         let event = bench.event()
         for number in 0..<500 {
             _ = try await bench.sent(event)
@@ -141,7 +142,7 @@ struct ClockCorrectionTests {
 
     @Test("a clock that agrees with the server changes nothing", arguments: [0, 300, -300] as [Int64])
     func plausibleClockIsKept(ahead: Int64) async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(900)) }
+        let bench = try Bench { TimeServer(time: $0, ahead: ahead, delay: .milliseconds(900)) }
         for _ in 0..<2 {
             let event = bench.event()
             #expect(try await bench.sent(event) == event)
@@ -151,7 +152,7 @@ struct ClockCorrectionTests {
 
     @Test("an event that is tracked after the wall clock was set is corrected")
     func settingWallClockIsNoticed() async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: 5_000) }
+        let bench = try Bench { TimeServer(time: $0, ahead: 5_000) }
         _ = try await bench.error()
         for time in [Timestamp(milliseconds: 0), Timestamp(milliseconds: 4_000_000_000_000)] {
             bench.time.setWallTime(time)
@@ -165,7 +166,7 @@ struct ClockCorrectionTests {
         "a corrected event records the correction, and an event that records one isn't corrected",
         arguments: [86_400_000, -7_000, 2_100] as [Int64])
     func correctedEventIsMarkedOnce(ahead: Int64) async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: ahead) }
+        let bench = try Bench { TimeServer(time: $0, ahead: ahead) }
         _ = try await bench.error()
         let event = bench.event(["a": 1])
         let sent = try await bench.sent(event)
@@ -179,7 +180,7 @@ struct ClockCorrectionTests {
 
     @Test("the time of sending is corrected like the events")
     func sendTimeIsCorrected() async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: 86_400_000) }
+        let bench = try Bench { TimeServer(time: $0, ahead: 86_400_000) }
         for expected in [0, 86_400_000] as [Int64] {
             _ = try await bench.error()
             let request = try #require(bench.server.received.all.last)
@@ -191,7 +192,7 @@ struct ClockCorrectionTests {
 
     @Test("a line that can't be read, and a time that would leave the calendar, are sent as they are")
     func otherLinesAreSentAsTheyAre() async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: 86_400_000) }
+        let bench = try Bench { TimeServer(time: $0, ahead: 86_400_000) }
         _ = try await bench.error()
         _ = try await bench.transport.send(.of(#"{"n":1}"#))
         #expect(bench.server.received.all.last.map { String(decoding: $0.body, as: UTF8.self) } == "{\"n\":1}\n")
@@ -208,7 +209,7 @@ struct ClockCorrectionTests {
             (200, "Tue, 31 Dec 2024 23:59:59 GMT"), (200, "Fri, 01 Jan 2100 00:00:00 GMT"),
         ] as [(Int, String?)])
     func otherResponsesAreIgnored(status: Int, date: String?) async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: 86_400_000, status: status, date: date) }
+        let bench = try Bench { TimeServer(time: $0, ahead: 86_400_000, status: status, date: date) }
         let event = bench.event()
         for _ in 0..<2 { #expect(try await bench.sent(event) == event) }
         #expect(bench.transport.clockSkew == nil)
@@ -239,7 +240,7 @@ struct ClockCorrectionTests {
 
     @Test("the events of a pipeline are corrected when they are sent, not in the store")
     func pipelineSendsCorrectedEvents() async throws {
-        let bench = Bench { TimeServer(time: $0, ahead: 3_600_000) }
+        let bench = try Bench { TimeServer(time: $0, ahead: 3_600_000) }
         let store = FaultyStore(MemoryStore())
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: bench.time)) {
             store

@@ -118,7 +118,7 @@ struct RejectedEventTests {
             store
             HTTPTransport(
                 to: "https://host/", format: HTTPFormat(NamingFormat()),
-                configuration: .init(client: client, time: time))
+                configuration: .init(client: client))
         }
     }
 
@@ -126,7 +126,7 @@ struct RejectedEventTests {
     private func leave(_ events: [(name: String, number: Int)], in directory: String, _ time: VirtualTime) async throws
     {
         let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
-            JSONLStore(at: directory, environment: PipelineEnvironment(time: time))
+            JSONLStore(at: directory)
             ScriptedTransport(then: .hang)
         }
         pipeline.pauseDelivery()
@@ -142,7 +142,7 @@ struct RejectedEventTests {
         let store: any Store
         switch row.layout {
         case .memory: store = MemoryStore()
-        case .oneSegment, .launches: store = JSONLStore(at: directory.path, environment: .init(time: time))
+        case .oneSegment, .launches: store = JSONLStore(at: directory.path)
         }
         if row.layout == .launches {
             for number in 0..<row.bad { try await leave([("poison", -number)], in: directory.path, time) }
@@ -210,13 +210,13 @@ struct RejectedEventTests {
         // No process sees 20 refusals in a row.
         for launch in 0..<6 {
             let pipeline = try pipeline(
-                JSONLStore(at: directory.path, environment: .init(time: time)), client, time)
+                JSONLStore(at: directory.path), client, time)
             for number in 1...5 { pipeline.track("Event", ["n": .int(5 * launch + number)]) }
             await pipeline.flush()
             await pipeline.shutdown(timeout: .zero)
         }
         client.refuseAll(false)
-        let pipeline = try pipeline(JSONLStore(at: directory.path, environment: .init(time: time)), client, time)
+        let pipeline = try pipeline(JSONLStore(at: directory.path), client, time)
         #expect(pipeline.ledger.routes[0].deadLetters == 30)
         pipeline.track("Event", ["n": 31])
         for _ in 0..<5 { await pipeline.flush() }
@@ -234,7 +234,7 @@ struct RejectedEventTests {
         // Each launch is too short for more than one flush, which ends with a hold.
         for _ in 0..<8 where client.accepted.isEmpty {
             let pipeline = try pipeline(
-                JSONLStore(at: directory.path, environment: .init(time: time)), client, time)
+                JSONLStore(at: directory.path), client, time)
             await pipeline.flush()
             await pipeline.shutdown(timeout: .zero)
         }

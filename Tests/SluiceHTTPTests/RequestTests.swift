@@ -59,7 +59,8 @@ struct RequestTests {
         let client = FakeClient { request in sent.withLock { $0.append(request.header("X-Sent-At")) } }
         let time = VirtualTime()
         let transport = HTTPTransport(
-            to: sample.url, format: sample.format, configuration: .init(client: client, time: time))
+            to: sample.url, format: sample.format, configuration: .init(client: client))
+        try transport.open(in: .virtual(time))
         for _ in 0..<2 {
             _ = try await transport.send(.numbered(2))
             time.advance(by: .milliseconds(61_234))

@@ -14,7 +14,7 @@ struct AgeTests {
     }
 
     private func opened() throws -> TestedStore {
-        try .opened(JSONLStore(at: directory.path, environment: time.environment))
+        try .opened(JSONLStore(at: directory.path), in: time.environment)
     }
 
     /// A process that stores one event.
@@ -112,8 +112,8 @@ struct AgeTests {
     func hugeAgeLimitMeansNever() throws {
         let store = try TestedStore.opened(
             JSONLStore(
-                at: directory.path, durability: .interval(milliseconds: .max), maximumAge: .seconds(Int64.max),
-                environment: time.environment))
+                at: directory.path, durability: .interval(milliseconds: .max), maximumAge: .seconds(Int64.max)),
+            in: time.environment)
         try store.append(EventLine(0))
         #expect(try store.drain() == texts([0]))
     }

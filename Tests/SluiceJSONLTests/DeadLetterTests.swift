@@ -25,8 +25,8 @@ struct DeadLetterTests {
     ) throws -> TestedStore {
         try .opened(
             JSONLStore(
-                at: directory.path, durability: durability, capacity: capacity, encryption: encryption,
-                environment: time.environment, files: files))
+                at: directory.path, durability: durability, capacity: capacity, encryption: encryption, files: files),
+            in: time.environment)
     }
 
     /// Appends events, and rejects them all.
@@ -218,7 +218,7 @@ struct DeadLetterTests {
         for isFirstSettled in [true, false] {
             let directory = try TemporaryDirectory()
             func opened() throws -> TestedStore {
-                try .opened(JSONLStore(at: directory.path, environment: time.environment))
+                try .opened(JSONLStore(at: directory.path), in: time.environment)
             }
             let first = try opened()
             try first.append(event(id, "same"))
@@ -412,7 +412,7 @@ struct DeadLetterTests {
             func opened() throws -> TestedStore {
                 try .opened(
                     JSONLStore(
-                        at: directory.path, durability: durability, environment: time.environment, files: files))
+                        at: directory.path, durability: durability, files: files), in: time.environment)
             }
             let store = try opened()
             for number in 0..<6 { try store.append(.canonical(number)) }
@@ -488,7 +488,7 @@ struct DeadLetterTests {
             let copy = try TemporaryDirectory()
             try directory.copy(to: copy)
             if isEarlier { try copy.write(bytes, to: name) }
-            let store = try TestedStore.opened(JSONLStore(at: copy.path, environment: time.environment))
+            let store = try TestedStore.opened(JSONLStore(at: copy.path), in: time.environment)
             if !isEarlier {
                 // Known to be whole before the damage.
                 #expect(try store.store.deadLetters().count == 3)

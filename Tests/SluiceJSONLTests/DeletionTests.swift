@@ -24,7 +24,7 @@ struct DeletionTests {
 
     @Test("a deleted directory is noticed by the first append after a millisecond, counted, and created again")
     func deletedDirectoryIsNoticed() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
         for number in 0..<600 { try store.append(EventLine(number)) }
         for number in 600..<610 { try store.append(EventLine(number, .critical)) }
         directory.remove("root")
@@ -47,7 +47,7 @@ struct DeletionTests {
             arguments: [JSONLStore.Durability.process, .full, .interval(milliseconds: 100)])
         func replacedDescriptorsAreNotUsed(durability: JSONLStore.Durability) throws {
             let store = try TestedStore.opened(
-                JSONLStore(at: root, durability: durability, environment: time.environment))
+                JSONLStore(at: root, durability: durability), in: time.environment)
             func reject(_ number: Int) throws {
                 try store.append(EventLine(number))
                 let batch = try #require(try store.nextBatch())
@@ -90,7 +90,7 @@ struct DeletionTests {
 
     @Test("a deleted directory of this process alone is created again beside the others")
     func deletedOwnDirectoryIsCreatedAgain() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
         try store.append(EventLine(0))
         let ownDirectory = try #require(try SystemFileSystem().list(root).first)
         directory.remove("root/\(ownDirectory)")
@@ -103,7 +103,7 @@ struct DeletionTests {
 
     @Test("a batch that was read before its file was deleted is delivered and not counted as lost")
     func batchReadBeforeDeletionIsDelivered() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
         try store.append(EventLine(0))
         let batch = try #require(try store.nextBatch())
         directory.remove("root")
@@ -116,7 +116,7 @@ struct DeletionTests {
 
     @Test("single files that were deleted are counted when they would be read")
     func deletedFilesAreCounted() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
         for number in 0..<1_000 { try store.append(EventLine(number)) }
         try SystemFileSystem().removeFile("\(directory.path)/\(try directory.segments()[0])")
         #expect(try store.drain() == texts(500..<1_000))
@@ -128,10 +128,10 @@ struct DeletionTests {
     func deletedUnreadFilesAreNotCounted() throws {
         try SystemFileSystem().makeDirectory(root, mode: 0o700)
         try directory.leave([])
-        let earlier = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
+        let earlier = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
         try earlier.append(EventLine(0))
         earlier.store.close()
-        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
         directory.remove("root")
         #expect(try store.nextBatch() == nil)
         #expect(store.dropped.isEmpty)
@@ -141,7 +141,7 @@ struct DeletionTests {
 
     @Test("a replacement of the deleted directory is checked as at opening")
     func replacementOfDirectoryIsChecked() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: root), in: time.environment)
         try store.append(EventLine(0))
         directory.remove("root")
         try SystemFileSystem().makeDirectory("\(directory.path)/elsewhere", mode: 0o700)
@@ -153,7 +153,7 @@ struct DeletionTests {
 
     @Test("buffered events survive the deletion of the directory")
     func bufferedEventsSurviveDeletion() throws {
-        let store = try TestedStore.opened(JSONLStore(at: root, durability: .buffered, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: root, durability: .buffered), in: time.environment)
         try store.append(EventLine(0))
         directory.remove("root")
         #expect(try store.drain() == texts([0]))

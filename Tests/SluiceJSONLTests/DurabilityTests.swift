@@ -24,7 +24,7 @@ struct DurabilityTests {
 
     private func opened(_ durability: JSONLStore.Durability) throws -> TestedStore {
         try .opened(
-            JSONLStore(at: directory.path, durability: durability, environment: time.environment, files: files))
+            JSONLStore(at: directory.path, durability: durability, files: files), in: time.environment)
     }
 
     @Test("by default each event is one write, and no event is synchronized")

@@ -113,7 +113,7 @@ struct FaultTests {
     func unreadableSegmentDoesNotBlockOthers() throws {
         let time = VirtualTime()
         let store = try TestedStore.opened(
-            JSONLStore(at: directory.path, environment: time.environment, files: files))
+            JSONLStore(at: directory.path, files: files), in: time.environment)
         try store.append(EventLine(0))
         files.fail(.read, with: .inputOutput, times: 1)
         #expect(throws: SluiceError.self) { try store.nextBatch() }
@@ -199,7 +199,7 @@ struct FaultTests {
                     let time = VirtualTime()
                     let store = try TestedStore.opened(
                         JSONLStore(
-                            at: directory.path, durability: durability, environment: time.environment, files: files))
+                            at: directory.path, durability: durability, files: files), in: time.environment)
                     files.fail(operation, with: error, after: skip, times: times)
                     var accepted: Set<String> = []
                     var delivered: Set<String> = []

@@ -17,7 +17,7 @@ struct JoinedBatchTests {
 
     private func opened(_ encryption: LineEncryption? = nil) throws -> TestedStore {
         try .opened(
-            JSONLStore(at: directory.path, encryption: encryption, environment: time.environment, files: files))
+            JSONLStore(at: directory.path, encryption: encryption, files: files), in: time.environment)
     }
 
     /// Leaves the events of each group in a segment of its own, as by launches without a network.

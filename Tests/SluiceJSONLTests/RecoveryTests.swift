@@ -38,12 +38,12 @@ struct RecoveryTests {
         for process in 0..<10 {
             // The clock goes backwards from process to process: the order must not depend on it.
             time.moveWallTime(by: .days(-1))
-            let store = try TestedStore.opened(JSONLStore(at: directory.path, environment: time.environment))
+            let store = try TestedStore.opened(JSONLStore(at: directory.path), in: time.environment)
             for number in 0..<30 { try store.append(EventLine(process * 30 + number)) }
             store.store.close()
             #expect(try SystemFileSystem().list(directory.path).count == 1)
         }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, environment: time.environment))
+        let store = try TestedStore.opened(JSONLStore(at: directory.path), in: time.environment)
         #expect(try store.drain() == texts(0..<300))
     }
 

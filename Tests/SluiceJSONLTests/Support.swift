@@ -40,13 +40,15 @@ final class TestedStore: Sendable {
     }
 
     /// Creates and opens one.
-    static func opened(_ store: JSONLStore) throws -> TestedStore {
+    static func opened(
+        _ store: JSONLStore, in environment: PipelineEnvironment = PipelineEnvironment()
+    ) throws -> TestedStore {
         let tested = TestedStore(store)
-        try tested.open()
+        try tested.open(in: environment)
         return tested
     }
 
-    func open() throws(SluiceError) {
+    func open(in environment: PipelineEnvironment = PipelineEnvironment()) throws(SluiceError) {
         let counts = counts
         try store.open(
             StoreObserver(
@@ -56,7 +58,7 @@ final class TestedStore: Sendable {
                 onDeadLettersDropped: { count, reason in
                     counts.withLock { $0.deadLettersDropped[reason, default: 0] += count }
                 },
-                onNote: { note in counts.withLock { $0.notes.append(note) } }), in: PipelineEnvironment())
+                onNote: { note in counts.withLock { $0.notes.append(note) } }), in: environment)
     }
 
     /// - Parameter isOptional: whether a refusal doesn't matter.

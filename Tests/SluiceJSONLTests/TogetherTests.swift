@@ -122,7 +122,7 @@ struct TogetherTests {
     func deletedDirectoryIsMadeAgain() throws {
         let time = VirtualTime()
         let store = try TestedStore.opened(
-            JSONLStore(at: "\(directory.path)/root", environment: time.environment, files: files))
+            JSONLStore(at: "\(directory.path)/root", files: files), in: time.environment)
         #expect(store.append(contentsOf: lines(0..<10)).isEmpty)
         directory.remove("root")
         time.advance(by: .milliseconds(1))

@@ -188,7 +188,7 @@ struct AsyncHTTPClientTests {
             HTTPTransport(
                 to: server.url,
                 configuration: .init(
-                    gzip: false, client: try client(attack.isTimed ? .milliseconds(500) : .seconds(60)), time: time))
+                    gzip: false, client: try client(attack.isTimed ? .milliseconds(500) : .seconds(60))))
         }
         for number in 0..<20 { pipeline.track("Event", ["number": .int(number)]) }
         await pipeline.flush()

@@ -85,11 +85,12 @@ struct JSONBuffer: ~Copyable, @unchecked Sendable {
     ///
     /// - Returns: The index of the first pair that wasn't written; `indices.upperBound` if all were.
     mutating func plain(_ pairs: UnsafePointer<PropertyStorage.Pair>, _ indices: Range<Int>) -> Int {
-        var index = indices.lowerBound
-        while index < indices.upperBound, let length = PlainJSON.write(pairs + index, to: position, end - position) {
-            position += length
+        var (index, target) = (indices.lowerBound, position)
+        while index < indices.upperBound, let length = PlainJSON.write(pairs + index, to: target, end - target) {
+            target += length
             index += 1
         }
+        position = target
         return index
     }
 

@@ -29,6 +29,16 @@ package final class Published<Object: AnyObject & Sendable>: Sendable {
         #endif
     }
 
+    /// Passes the current object to `body`, without the reference counting that ``value`` costs.
+    package func read<Result>(_ body: (Object) -> Result) -> Result {
+        #if canImport(Darwin)
+            body(value)
+        #else
+            // It stays alive: see above.
+            current.load(ordering: .acquiring)._withUnsafeGuaranteedRef(body)
+        #endif
+    }
+
     package func replace(with object: Object) {
         objects.withLock { objects in
             objects.append(object)

@@ -115,13 +115,13 @@ final class KeepingClient: HTTPClient {
 
 @Suite("The envelope")
 struct EnvelopeTests {
-    @Test("it contains the time of each attempt by the transport's clock, and the events keep their times")
+    @Test("it contains the time of each attempt by the pipeline's clock, and the events keep their times")
     func envelopeHasSendTime() async throws {
         let time = VirtualTime()
         let client = KeepingClient()
         let transport = HTTPTransport(
-            to: "https://h", format: .postHog(apiKey: "k"),
-            configuration: .init(gzip: false, client: client, time: time))
+            to: "https://h", format: .postHog(apiKey: "k"), configuration: .init(gzip: false, client: client))
+        try transport.open(in: .virtual(time))
         let batch = try Batch.allKinds()
         _ = try await transport.send(batch)
         time.advance(by: .seconds(61))

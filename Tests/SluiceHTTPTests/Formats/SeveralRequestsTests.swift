@@ -57,7 +57,7 @@ struct SeveralRequestsTests {
     private static func transport(_ client: EndpointClient) -> HTTPTransport {
         HTTPTransport(
             to: "https://h/import", format: .mixpanel(token: "k"),
-            configuration: .init(gzip: false, client: client, time: VirtualTime()))
+            configuration: .init(gzip: false, client: client))
     }
 
     private static func fates(_ client: EndpointClient) async throws -> [Fate] {

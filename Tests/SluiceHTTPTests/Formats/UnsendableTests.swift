@@ -46,7 +46,8 @@ struct UnsendableTests {
         }
         let transport = HTTPTransport(
             to: sample.url, format: HTTPFormat(Limited(base: sample.wire)),
-            configuration: .init(gzip: false, client: client, time: VirtualTime()))
+            configuration: .init(gzip: false, client: client))
+        try transport.open(in: .virtual(VirtualTime()))
         let events = try events ?? batch(sample)
         let verdicts = try await transport.send(Batch(id: 1, events: events))
         return (verdicts.fates(of: events.count), bodies.withLock { $0 })

@@ -23,7 +23,6 @@ struct HostilePipeline {
         let time = VirtualTime()
         var configuration = HTTPTransport.Configuration(timeouts)
         configuration.gzip = false
-        configuration.time = time
         self.diagnosed = diagnosed
         self.time = time
         var policy = policy

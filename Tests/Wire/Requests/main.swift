@@ -39,8 +39,8 @@ let time = VirtualTime()
 let host = try RandomHost(seed: seed, time: time)
 let client = RecordingClient(answer: sample.answer)
 let transport = HTTPTransport(
-    to: sample.url, format: sample.format, configuration: .init(client: client, time: time))
-try transport.open(in: PipelineEnvironment())
+    to: sample.url, format: sample.format, configuration: .init(client: client))
+try transport.open(in: .virtual(time))
 var random = SeededRandom(seed: seed &+ 1)
 var written = 0
 while written < count {

@@ -27,7 +27,7 @@ enum SluicePipeline {
         try Pipeline(delivery: delivery, environment: environment) {
             sixStages(stateIn: folder)
             JSONLStore(
-                at: folder + "/events", durability: durability, capacity: capacity, environment: environment)
+                at: folder + "/events", durability: durability, capacity: capacity)
             transport
         }
     }
