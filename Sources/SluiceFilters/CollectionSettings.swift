@@ -71,7 +71,10 @@ public final class CollectionSettings: Processor {
     /// Reads the settings.
     ///
     /// - Throws: The error of the place where the settings are kept.
-    public func prepare() throws { try settings.load() }
+    public func prepare() throws {
+        // Without consent too: the setting must not be lost.
+        try settings.load(behind: nil)
+    }
 
     /// Drops the event if collection is disabled.
     public func process(_ event: inout Event) -> Disposition {

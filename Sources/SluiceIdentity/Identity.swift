@@ -74,12 +74,16 @@ public final class Identity: Processor {
     ///   - persistence: Where the identity is kept.
     ///   - sources: Where the first anonymous id can come from. Without an id from them it is a random UUID.
     public init(persistedIn persistence: Persistence, anonymousIDFrom sources: [AnonymousIDSource] = []) {
-        ids = IdentityState(in: persistence, report: context.report) { [context] in
-            for source in sources {
-                if let id = source.id { return UserIDs(anonymousID: id) }
-            }
-            return UserIDs(anonymousID: Identity.newID(context))
-        }
+        let renewed: @Sendable () -> UserIDs = { [context] in UserIDs(anonymousID: Identity.newID(context)) }
+        ids = IdentityState(
+            in: persistence, report: context.report,
+            initial: {
+                for source in sources {
+                    if let id = source.id { return UserIDs(anonymousID: id) }
+                }
+                return renewed()
+            },
+            renewed: renewed)
         signUps = SignUps(of: ids, context)
     }
 
@@ -177,6 +181,8 @@ public final class Identity: Processor {
     ///
     /// - Throws: An error of the place where the identity is kept.
     public func prepare() throws {
+        StateGate.current?.add(signUps)
+        try ids.stand(behind: .current)
         try load()
         signUps.track()
     }
