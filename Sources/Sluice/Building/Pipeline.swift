@@ -219,10 +219,8 @@ public final class Pipeline: EventTracking {
     /// processors hold, and dead letters. Use it when a user asks for the removal of their data.
     ///
     /// ```swift
-    /// identity.profile.delete()    // Asks the receiver to remove its data.
-    /// await pipeline.flush()
     /// let report = await pipeline.eraseEverything()
-    /// if !report.isComplete { log("call eraseEverything() in the next launch too") }
+    /// if !report.isComplete { print("call eraseEverything() in the next launch too") }
     /// ```
     ///
     /// The processors forget their state first, so later events have the ids of a new user. Then events are removed as
