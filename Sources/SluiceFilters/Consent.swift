@@ -61,6 +61,8 @@ public final class Consent: Processor {
         var kind: Kind
         /// Whether the receiver still misses the event that joins the user's ids.
         var owesJoin = false
+        /// Whether stored states must still be removed, because no pipeline was there at the denial, or a place failed.
+        var owesRemoval = false
 
         init(_ kind: Kind) { self.kind = kind }
 
@@ -68,11 +70,13 @@ public final class Consent: Processor {
             guard let kind = object["status"]?.string.flatMap({ Kind(rawValue: $0) }) else { return nil }
             self.kind = kind
             owesJoin = object["owes_join"] == true
+            owesRemoval = object["owes_removal"] == true
         }
 
         var object: Properties {
             var object: Properties = ["status": .string(kind.rawValue)]
             if owesJoin { object["owes_join"] = true }
+            if owesRemoval { object["owes_removal"] = true }
             return object
         }
 
@@ -129,10 +133,12 @@ public final class Consent: Processor {
         self.maximumBytes = maximumBytes
         answer = PersistedState(
             "consent", in: persistence, initial: Answer(.pending), ifDamaged: Answer(.lost), report: context.report)
-        states = StateGate { [answer] in
-            let disposition = Consent.disposition(answer.value, whilePending)
-            return disposition == .keep ? nil : disposition?.dropReason ?? .consentPending
-        }
+        states = StateGate(
+            closedBecause: { [answer] in
+                let disposition = Consent.disposition(answer.value, whilePending)
+                return disposition == .keep ? nil : disposition?.dropReason ?? .consentPending
+            },
+            owesRemoval: { [answer] in answer.value.owesRemoval })
     }
 
     /// The user's answer. It is `pending` while it can't be read.
@@ -163,7 +169,7 @@ public final class Consent: Processor {
             try answer.save { answer in
                 let hasPassed = Consent.disposition(answer, whilePending) == .keep
                 answer.owesJoin = answer.owesJoin || !hasPassed
-                answer.kind = .granted
+                (answer.kind, answer.owesRemoval) = (.granted, false)
             }
         } catch {
             // A denial by another thread stays.
@@ -191,7 +197,7 @@ public final class Consent: Processor {
         answer.note { $0 = Answer(.denied) }
         // Before the answer is stored: otherwise a crash in between would leave the states.
         let failure = removeStates()
-        try answer.save { _ in }
+        try answer.save { $0.owesRemoval = $0.kind == .denied && (failure != nil || !states.isInPipeline) }
         if let failure { throw failure }
     }
 
@@ -247,7 +253,11 @@ public final class Consent: Processor {
     }
 
     /// Returns when the answer is stored.
-    public func finish() async { await answer.finish() }
+    public func finish() async {
+        // The pipeline has been built, so the states are removed.
+        if answer.value.owesRemoval, removeStates() == nil { answer.update { $0.owesRemoval = false } }
+        await answer.finish()
+    }
 
     /// Drops held events. The answer stays.
     public func forget() {

@@ -274,7 +274,7 @@ extension IdentityState {
         gate.withLock { $0 = new }
         let isLoaded = disk.withLock(\.isLoaded)
         if isOpen, !isLoaded { try change { _ in } }
-        if !isOpen, isLoaded { _ = try remove(forgetting: false) }
+        if let new, new.mustRemove || !new.isOpen && isLoaded { _ = try remove(forgetting: false) }
     }
 
     func keep() {
@@ -299,30 +299,5 @@ extension IdentityState {
             }
         }
         return wasStored ? 1 : 0
-    }
-
-    /// The join is one of the present user: another one has not agreed to it.
-    func join(_ deliver: (Event) -> Bool) -> Bool {
-        let found = memory.withLock { memory -> (UserIDs.SignUp, Properties)? in
-            guard let ids = memory.ids, let signUp = ids.signUp, signUp.loginID == ids.loginID else { return nil }
-            return (signUp, ids.extras)
-        }
-        guard let (signUp, extras) = found else { return true }
-        guard deliver(signUp.event(with: extras)) else { return false }
-        stored(signUp)
-        return true
-    }
-
-    /// Records that a receiver has the event. It stays while another one may get it later.
-    func stored(_ signUp: UserIDs.SignUp) {
-        do throws(SluiceError) {
-            try change { ids in
-                guard ids.signUp?.id == signUp.id else { return }
-                ids.signUp?.isStored = true
-                if !hasClosedGates { ids.signUp = nil }
-            }
-        } catch {
-            report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
-        }
     }
 }

@@ -57,7 +57,7 @@ final class SignUps: Sendable {
             event = signUp.event(with: extras)
         }
         if isStored {
-            ids.stored(signUp)
+            stored(signUp)
         } else {
             let isPending = ids.memory.withLock { $0.ids?.signUp == signUp }
             state.withLock { state in
@@ -66,6 +66,8 @@ final class SignUps: Sendable {
         }
     }
 }
+
+// MARK: Consent and erasure
 
 extension SignUps: KeptState {
     func keep() {
@@ -76,5 +78,28 @@ extension SignUps: KeptState {
 
     func remove(forgetting: Bool) throws(SluiceError) -> Int { try ids.remove(forgetting: forgetting) }
 
-    func join(_ deliver: (Event) -> Bool) -> Bool { ids.join(deliver) }
+    /// The join is one of the present user: another one has not agreed to it.
+    func join(_ deliver: (Event) -> Bool) -> Bool {
+        let found = ids.memory.withLock { memory -> (UserIDs.SignUp, Properties)? in
+            guard let ids = memory.ids, let signUp = ids.signUp, signUp.loginID == ids.loginID else { return nil }
+            return (signUp, ids.extras)
+        }
+        guard let (signUp, extras) = found else { return true }
+        guard deliver(signUp.event(with: extras)) else { return false }
+        stored(signUp)
+        return true
+    }
+
+    /// Records that a receiver has the event. It stays while another one may get it later.
+    private func stored(_ signUp: UserIDs.SignUp) {
+        do throws(SluiceError) {
+            try ids.change { current in
+                guard current.signUp?.id == signUp.id else { return }
+                current.signUp?.isStored = true
+                if !ids.hasClosedGates { current.signUp = nil }
+            }
+        } catch {
+            context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
+        }
+    }
 }

@@ -79,7 +79,10 @@ struct ConsentStateTests {
 
     @Test("after a denial, a restart reads and writes no state")
     func deniedRestartTouchesNothing() async throws {
-        try consent().deny()
+        let denying = consent()
+        let before = try TestPipeline { denying }
+        try denying.deny()
+        _ = await before.events()
         let items = Locked<[String]>([])
         let place = Persistence(
             named: "a place",
@@ -105,6 +108,30 @@ struct ConsentStateTests {
         #expect(await test.events().isEmpty)
         #expect(items.withLock { $0 } == [])
         #expect(identity.loginID == "a" && links.campaigns["$first_utm_source"] == "newsletter")
+    }
+
+    @Test("a denial without a pipeline removes the state when the next one is built, also in a later launch")
+    func earlyDenialRemovesStateLater() async throws {
+        let granting = consent()
+        try granting.grant()
+        try await launch(granting, isConsentLast: false) {}
+        #expect(directory.names == Self.stored)
+        try consent().deny()
+        #expect(directory.names == Self.stored)
+        let (place, denied) = (Persistence.file(directory.path), consent())
+        let test = try TestPipeline {
+            denied
+            Identity(persistedIn: place)
+            Sessions(persistedIn: place)
+            LifecycleEvents(persistedIn: place)
+            AutoProperties(persistedIn: place)
+            Links(persistedIn: place)
+            Limits(.appCenter, persistedIn: place)
+        }
+        #expect(directory.names == [])
+        _ = await test.events()
+        let text = try String(decoding: answers.read("consent.json"), as: UTF8.self)
+        #expect(text.contains("denied") && !text.contains("owes_removal"))
     }
 
     @Test("with .keep, state is stored until a denial")

@@ -128,8 +128,8 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     package func load(behind gate: StateGate?) throws(SluiceError) {
         memory.withLock { ($0.isFinished, $0.gate) = (false, gate) }
         gate?.add(self)
-        // It was used before the pipeline was built.
-        if !isOpen, memory.withLock({ $0.saved != 0 || $0.writer != nil }) { _ = try remove(forgetting: false) }
+        let wasUsed = memory.withLock { $0.saved != 0 || $0.writer != nil }
+        if let gate, gate.mustRemove || !gate.isOpen && wasUsed { _ = try remove(forgetting: false) }
         try loadOnce()
     }
 

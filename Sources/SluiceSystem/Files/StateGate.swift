@@ -38,18 +38,26 @@ package final class StateGate: KeptState {
     @TaskLocal package static var current: StateGate?
 
     private let reason: @Sendable () -> DropReason?
+    private let owesRemoval: @Sendable () -> Bool
     private let state = Locked(State())
 
     /// Creates a gate.
     ///
-    /// - Parameter reason: Returns why nothing may be stored now; nil if the gate is open. It is called without a lock.
-    package init(closedBecause reason: @escaping @Sendable () -> DropReason? = { nil }) {
+    /// - Parameters:
+    ///   - reason: Returns why nothing may be stored now; nil if the gate is open. It is called without a lock.
+    ///   - owesRemoval: Returns whether stored states must be removed when they find the closed gate, because nothing was
+    ///     in a pipeline when it was closed.
+    package init(
+        closedBecause reason: @escaping @Sendable () -> DropReason? = { nil },
+        owesRemoval: @escaping @Sendable () -> Bool = { false }
+    ) {
         self.reason = reason
+        self.owesRemoval = owesRemoval
     }
 
     /// Creates a gate that is open if another one is, which it stands below.
     package convenience init(like gate: StateGate) {
-        self.init { gate.reason() }
+        self.init(closedBecause: gate.reason, owesRemoval: gate.owesRemoval)
         stand(below: gate)
     }
 
@@ -57,6 +65,9 @@ package final class StateGate: KeptState {
     package var refusal: DropReason? { reason() }
 
     package var isOpen: Bool { reason() == nil }
+
+    /// Whether a state that finds the gate must be removed.
+    package var mustRemove: Bool { !isOpen && owesRemoval() }
 
     /// Whether it stands below another gate.
     package var isInPipeline: Bool { state.withLock { $0.above != nil } }
