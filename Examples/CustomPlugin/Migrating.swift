@@ -37,10 +37,10 @@ enum Migrating {
         let screens = Screens()
         let settings = CollectionSettings(persistedIn: .file(folder + "/state"))
         let pipeline = try Pipeline {
+            settings
             auto
             identity
             screens
-            settings
             JSONLStore(at: folder + "/events")
             HTTPTransport(to: "https://us.i.posthog.com", format: .postHog(apiKey: apiKey))
         }
@@ -106,11 +106,11 @@ enum Migrating {
         let screens = Screens()
         let settings = CollectionSettings(persistedIn: .file(folder + "/state"))
         let pipeline = try Pipeline {
+            settings
             auto
             identity
             screens
             Sessions()
-            settings
             JSONLStore(at: folder + "/events")
             HTTPTransport(to: "https://collector.example/events", format: .ndjson)
         }
@@ -127,9 +127,9 @@ enum Migrating {
         let identity = Identity(persistedIn: .file(folder + "/state"))
         let settings = CollectionSettings(persistedIn: .file(folder + "/state"))
         let pipeline = try Pipeline {
+            settings
             identity
             Limits(.appCenter)
-            settings
             Route.appCenter { name in
                 JSONLStore(at: folder + "/" + name)
                 HTTPTransport(to: "https://collector.example/events", format: .ndjson)

@@ -31,9 +31,19 @@ public final class AutoProperties: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
+    /// The automatic properties that are left out unless you ask for them: the names of the host and of its control
+    /// group can identify a person or your infrastructure, and the number of a process says little.
+    ///
+    /// ```swift
+    /// let auto = AutoProperties(except: ["$carrier"], including: ["$host_name", "$process_id"])
+    /// ```
+    public static let optionalNames: Set<String> = ["$host_name", "$cgroup", "$process_id"]
+
     /// The connection to the pipeline.
     public let context = PluginContext()
     private let system: SystemReader
+    private let excluded: Set<String>
+    private let included: Set<String>
     private let state: Locked<SuperProperties>
     private let kept: PersistedState<Registered>
 
@@ -62,19 +72,28 @@ public final class AutoProperties: Processor {
     ///   - appName: `$app_name`; nil for the bundle's name on Apple's platforms and the program's elsewhere.
     ///   - appVersion: `$app_version`; nil for the bundle's version on Apple's platforms. Pass it elsewhere.
     ///   - appBuild: `$app_build`; nil for the number of the bundle's build on Apple's platforms. Pass it elsewhere.
+    ///   - excluded: The names of automatic properties to leave out, such as `$carrier`. Your own events and super
+    ///     properties can still have them.
+    ///   - included: The names of ``optionalNames`` to add.
     ///   - persistence: Where static super properties are kept.
     public convenience init(
         appName: String? = nil, appVersion: String? = nil, appBuild: String? = nil,
+        except excluded: Set<String> = [], including included: Set<String> = [],
         persistedIn persistence: Persistence = .memory
     ) {
         self.init(
-            appName: appName, appVersion: appVersion, appBuild: appBuild, persistedIn: persistence, system: .current)
+            appName: appName, appVersion: appVersion, appBuild: appBuild, except: excluded, including: included,
+            persistedIn: persistence, system: .current)
     }
 
     init(
         appName: String? = nil, appVersion: String? = nil, appBuild: String? = nil,
+        except excluded: Set<String> = [], including included: Set<String> = [],
         persistedIn persistence: Persistence = .memory, system: SystemReader
     ) {
+        let omitted = excluded.union(AutoProperties.optionalNames.subtracting(included))
+        let system = system.without(omitted)
+        (self.excluded, self.included) = (excluded, included)
         var automatic: Properties = [:]
         if let appName { automatic["$app_name"] = .string(appName) }
         if let appVersion { automatic["$app_version"] = .string(appVersion) }
@@ -82,6 +101,7 @@ public final class AutoProperties: Processor {
         automatic.addDefaults(system.collect())
         automatic["$lib"] = .string(LibraryVersion.name)
         automatic["$lib_version"] = .string(LibraryVersion.current)
+        automatic.removeAll { omitted.contains($0.name) }
         self.system = system
         state = Locked(SuperProperties(automatic: automatic, network: system.network))
         kept = PersistedState("super-properties", in: persistence, initial: Registered(), report: context.report)
@@ -163,8 +183,13 @@ public final class AutoProperties: Processor {
 
     /// Reads the super properties of earlier launches.
     ///
-    /// - Throws: An error of the place where they are kept.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if `including` names a property that isn't one of
+    ///   ``optionalNames``, or that `except` names too, and an error of the place where they are kept.
     public func prepare() throws {
+        for name in included where !AutoProperties.optionalNames.contains(name) || excluded.contains(name) {
+            throw SluiceError(
+                .invalidArgument, "including: \(name) is no optional property, or is excluded: leave it out")
+        }
         try kept.load()
         adopt()
     }
@@ -196,4 +221,9 @@ public final class AutoProperties: Processor {
 
     /// Returns when the static super properties are stored.
     public func finish() async { await kept.finish() }
+
+    /// Removes the static super properties. The dynamic ones are your code, and stay.
+    public func forget() {
+        kept.read { kept in state.withLock { $0.forgetRegistered(except: kept.properties) } }
+    }
 }

@@ -56,6 +56,12 @@ struct SuperProperties {
         quarter = nil
     }
 
+    /// Removes static properties, except the ones that were registered since the stored ones were erased.
+    mutating func forgetRegistered(except new: Properties) {
+        registered = new
+        quarter = nil
+    }
+
     /// Adds all properties to an event if no property is dynamic.
     ///
     /// - Returns: Nil if all properties were added. Otherwise the dynamic properties, which take precedence, and the

@@ -28,6 +28,8 @@ struct SystemReader: Sendable {
     var platform: Properties = [:]
     /// Returns the kind of network at this moment.
     var networkType: @Sendable () -> String? = { nil }
+    /// The names of properties of the network that are left out.
+    var omitted: Set<String> = []
 
     /// Returns all automatic properties except the library's and the network's. If several sources have a name, the
     /// first one is used.
@@ -42,7 +44,19 @@ struct SystemReader: Sendable {
     }
 
     /// The properties of the network at this moment.
-    var network: Properties { NetworkReader(system: self).properties }
+    var network: Properties {
+        var properties = NetworkReader(system: self).properties
+        properties.removeAll { omitted.contains($0.name) }
+        return properties
+    }
+
+    /// The same source, without the properties of these names that can change later.
+    func without(_ names: Set<String>) -> SystemReader {
+        var reader = self
+        reader.omitted = names
+        if names.contains("$utc_offset") { reader.utcOffset = { _ in nil } }
+        return reader
+    }
 
     /// Returns the first line of a file without the blanks around it. Nil if it is empty.
     func line(_ path: String) -> String? {

@@ -60,7 +60,8 @@ public final class CollectionSettings: Processor {
     /// try CollectionSettings(persistedIn: .file(stateDirectory)).setEnabled(true)
     /// ```
     ///
-    /// While collection is off, events are dropped as ``Sluice/DropReason/collectionDisabled``.
+    /// While collection is off, events are dropped as ``Sluice/DropReason/collectionDisabled``. Events that are waiting are
+    /// still sent. To delete them, as App Center does, call ``Sluice/Pipeline/deleteWaitingEvents()`` too.
     ///
     /// - Parameter isEnabled: Whether events pass.
     /// - Throws: The error of the place where the settings are kept. The setting then lasts until the process ends.
@@ -71,7 +72,10 @@ public final class CollectionSettings: Processor {
     /// Reads the settings.
     ///
     /// - Throws: The error of the place where the settings are kept.
-    public func prepare() throws { try settings.load() }
+    public func prepare() throws {
+        // Without consent too: the setting must not be lost.
+        try settings.load(behind: nil)
+    }
 
     /// Drops the event if collection is disabled.
     public func process(_ event: inout Event) -> Disposition {

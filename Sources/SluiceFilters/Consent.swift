@@ -15,6 +15,22 @@ public import Sluice
 /// `whilePending: .hold`, and list it below all other stages. Held events keep their ids, their times and the
 /// properties that the stages above have added. They wait in memory only, never on disk.
 ///
+/// ## Nothing is stored without consent
+///
+/// While events don't pass, the plugins of the same chain keep their state in memory, wherever this stage is listed in
+/// it: `identity.json`, `sessions.json` and all others that are kept in a ``Sluice/PersistedState``. In the chain that all
+/// routes share, this also applies to the plugins of the routes. In a route, it applies to that route only.
+///
+/// - ``grant()`` combines the state in memory with the stored one, if there is one, and stores it.
+/// - ``deny()`` removes what is stored. The state in memory stays until the process ends, for a later grant.
+/// - After a restart without consent, no state is read or written.
+/// - With `whilePending: .keep`, state is stored as events are, until a denial.
+///
+/// The answer itself and the setting of ``CollectionSettings`` are always kept.
+///
+/// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, also if
+/// the grant comes in a later launch. It doesn't pass the stages above this one a second time.
+///
 /// Each pipeline needs an object of its own. You can call it from any thread. The answer applies to later events and to
 /// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for
 /// example, doesn't change it.
@@ -35,20 +51,37 @@ public final class Consent: Processor {
         case denied
     }
 
-    private enum Answer: String, PersistedValue {
-        case pending, granted, denied
-        /// The stored answer is damaged.
-        case lost
-
-        init?(_ object: Properties) {
-            guard case .string(let text) = object["status"] else { return nil }
-            self.init(rawValue: text)
+    private struct Answer: PersistedValue {
+        enum Kind: String, Sendable {
+            case pending, granted, denied
+            /// The stored answer is damaged.
+            case lost
         }
 
-        var object: Properties { ["status": .string(rawValue)] }
+        var kind: Kind
+        /// Whether the receiver still misses the event that joins the user's ids.
+        var owesJoin = false
+        /// Whether stored states must still be removed, because no pipeline was there at the denial, or a place failed.
+        var owesRemoval = false
+
+        init(_ kind: Kind) { self.kind = kind }
+
+        init?(_ object: Properties) {
+            guard let kind = object["status"]?.string.flatMap({ Kind(rawValue: $0) }) else { return nil }
+            self.kind = kind
+            owesJoin = object["owes_join"] == true
+            owesRemoval = object["owes_removal"] == true
+        }
+
+        var object: Properties {
+            var object: Properties = ["status": .string(kind.rawValue)]
+            if owesJoin { object["owes_join"] = true }
+            if owesRemoval { object["owes_removal"] = true }
+            return object
+        }
 
         var status: Status {
-            switch self {
+            switch kind {
             case .pending, .lost: .pending
             case .granted: .granted
             case .denied: .denied
@@ -76,6 +109,8 @@ public final class Consent: Processor {
     private let whilePending: WhilePending
     private let maximumBytes: Int
     private let answer: PersistedState<Answer>
+    /// The gate of the states in the chain.
+    private let states: StateGate
     private let waiting = Locked(Held())
 
     /// Creates a consent. The answer is read when the pipeline is built, or when you first ask for it.
@@ -97,7 +132,13 @@ public final class Consent: Processor {
         self.whilePending = whilePending
         self.maximumBytes = maximumBytes
         answer = PersistedState(
-            "consent", in: persistence, initial: .pending, ifDamaged: .lost, report: context.report)
+            "consent", in: persistence, initial: Answer(.pending), ifDamaged: Answer(.lost), report: context.report)
+        states = StateGate(
+            closedBecause: { [answer] in
+                let disposition = Consent.disposition(answer.value, whilePending)
+                return disposition == .keep ? nil : disposition?.dropReason ?? .consentPending
+            },
+            owesRemoval: { [answer] in answer.value.owesRemoval })
     }
 
     /// The user's answer. It is `pending` while it can't be read.
@@ -110,7 +151,8 @@ public final class Consent: Processor {
     /// The number of events that wait for the answer.
     public var held: Int { waiting.withLock { $0.events.count } }
 
-    /// Records that the user agrees, and lets held events continue. The answer is on disk when this method returns.
+    /// Records that the user agrees, stores the state of the chain's plugins, and lets held events continue. The answer is
+    /// on disk when this method returns.
     ///
     /// ```swift
     /// do {
@@ -124,40 +166,82 @@ public final class Consent: Processor {
     public func grant() throws(SluiceError) {
         let former = answer.value
         do throws(SluiceError) {
-            try answer.save { $0 = .granted }
+            try answer.save { answer in
+                let hasPassed = Consent.disposition(answer, whilePending) == .keep
+                answer.owesJoin = answer.owesJoin || !hasPassed
+                (answer.kind, answer.owesRemoval) = (.granted, false)
+            }
         } catch {
             // A denial by another thread stays.
-            answer.update { if $0 == .granted { $0 = former } }
+            answer.update { if $0.kind == .granted { $0 = former } }
             throw error
         }
-        for event in takeHeld() { context.forward(event) }
+        states.keep()
+        let held = takeHeld()
+        join(except: held)
+        for event in held { context.forward(event) }
     }
 
-    /// Records that the user refuses, and drops held events. The answer is on disk when this method returns.
+    /// Records that the user refuses, and drops held events. The answer is on disk when this method returns, and the
+    /// stored state of the chain's plugins is removed.
     ///
     /// ```swift
     /// try consent.deny()
     /// ```
     ///
-    /// - Throws: The error of the place where the answer is kept. The denial then lasts until the process ends.
+    /// - Throws: The error of the place where the answer or a state is kept. The denial then lasts until the process
+    ///   ends. Call this method later to repeat it.
     public func deny() throws(SluiceError) {
         defer { for event in takeHeld() { context.drop(event, because: .consentDenied) } }
         // In memory first: nothing passes while the disk is busy or if it fails.
-        try answer.save { $0 = .denied }
+        answer.note { $0 = Answer(.denied) }
+        // Before the answer is stored: otherwise a crash in between would leave the states.
+        let failure = removeStates()
+        try answer.save { $0.owesRemoval = $0.kind == .denied && (failure != nil || !states.isInPipeline) }
+        if let failure { throw failure }
+    }
+
+    private func removeStates() -> SluiceError? {
+        do throws(SluiceError) {
+            _ = try states.remove(forgetting: false)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Stores the event that joins the user's ids, which an earlier answer has kept from the receiver.
+    private func join(except held: [Event] = []) {
+        guard answer.value.kind == .granted, answer.value.owesJoin, states.isInPipeline else { return }
+        let isDone = states.join { event in
+            held.contains { $0.id == event.id }
+                || context.insert(event.name, before: event) { $0 = event }
+        }
+        if isDone { answer.update { $0.owesJoin = false } }
     }
 
     /// Reads the answer.
     ///
     /// - Throws: The error of the place where the answer is kept.
-    public func prepare() throws { try answer.load() }
+    public func prepare() throws {
+        try answer.load(behind: nil)
+        join()
+    }
 
     /// Keeps, drops or holds the event, depending on the answer.
     public func process(_ event: inout Event) -> Disposition {
-        if let disposition = disposition { return disposition }
+        let known = answer.value
+        if let disposition = Consent.disposition(known, whilePending) {
+            // The identity repeats the event by itself.
+            if known.owesJoin, event.name == "$SignUp", event.properties["$switches_user"] == nil {
+                answer.update { $0.owesJoin = false }
+            }
+            return disposition
+        }
         return waiting.withLock { held in
             // Another thread may have recorded the answer since the first check. It does so before it takes the held
             // events.
-            if let disposition = disposition { return disposition }
+            if let disposition = Consent.disposition(answer.value, whilePending) { return disposition }
             do throws(SluiceError) {
                 held.bytes += try EventLine(event, limit: maximumBytes - held.bytes).bytes.count
             } catch {
@@ -169,11 +253,20 @@ public final class Consent: Processor {
     }
 
     /// Returns when the answer is stored.
-    public func finish() async { await answer.finish() }
+    public func finish() async {
+        // The pipeline has been built, so the states are removed.
+        if answer.value.owesRemoval, removeStates() == nil { answer.update { $0.owesRemoval = false } }
+        await answer.finish()
+    }
+
+    /// Drops held events. The answer stays.
+    public func forget() {
+        for event in takeHeld() { context.drop(event, because: .deleted) }
+    }
 
     /// Nil if an event is held.
-    private var disposition: Disposition? {
-        switch answer.value {
+    private static func disposition(_ answer: Answer, _ whilePending: WhilePending) -> Disposition? {
+        switch answer.kind {
         case .granted: .keep
         case .denied: .drop(.consentDenied)
         case .lost where whilePending == .keep: .drop(.consentPending)
@@ -191,5 +284,13 @@ public final class Consent: Processor {
             defer { held = Held() }
             return held.events
         }
+    }
+}
+
+extension Consent: StateKeeper {
+    package func gate(below gate: StateGate) throws -> StateGate {
+        try answer.load(behind: nil)
+        states.stand(below: gate)
+        return states
     }
 }

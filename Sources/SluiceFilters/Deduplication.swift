@@ -10,7 +10,7 @@ public import Sluice
 /// ```
 ///
 /// Two events are equal if they have the same name, user ids and properties, in any order. Their ids and times don't
-/// count. The filter compares hashes of 64 bits. List it above stages that add properties which change with every
+/// count. The filter compares hashes of 64 bits, of texts as characters. List it above stages that add properties which change with every
 /// event.
 ///
 /// Repeated events are dropped as ``Sluice/DropReason/duplicate``.
@@ -19,9 +19,9 @@ public final class Deduplication: Processor {
     static let capacity = 1_024
 
     private struct State {
-        var lastSeen: [UInt64: Duration] = [:]
+        var lastSeen: [Int: Duration] = [:]
         /// The keys of ``lastSeen`` by age, in a ring.
-        var order: [UInt64] = []
+        var order: [Int] = []
         var next = 0
     }
 
@@ -71,51 +71,19 @@ public final class Deduplication: Processor {
         return isDuplicate ? .drop(.duplicate) : .keep
     }
 
-    private static func hash(of event: Event) -> UInt64 {
-        var hash = StableHash()
-        for text in [event.name, event.distinctID, event.anonymousID, event.loginID] {
-            // Distinguishes a missing text from an empty one.
-            hash.add(text == nil ? 0 : 1 as UInt8)
-            hash.add(text ?? "")
-            hash.add(0xFF as UInt8)
-        }
+    /// A hash of this process, which compares texts by characters.
+    private static func hash(of event: Event) -> Int {
+        var hasher = Hasher()
+        for text in [event.name, event.distinctID, event.anonymousID, event.loginID] { hasher.combine(text) }
         // A sum, because the order of properties doesn't count.
-        var sum: UInt64 = 0
+        var sum = 0
         event.properties.forEachPair { name, value in
-            var pair = StableHash()
-            pair.add(copy name)
-            pair.add(0xFF as UInt8)
-            pair.add(copy value)
-            sum &+= pair.value
+            var pair = Hasher()
+            pair.combine(copy name)
+            pair.combine(copy value)
+            sum &+= pair.finalize()
         }
-        hash.add(sum)
-        return hash.value
-    }
-}
-
-extension StableHash {
-    fileprivate mutating func add(_ value: PropertyValue) {
-        switch value {
-        case .string(let string):
-            add(1 as UInt8)
-            add(string)
-        case .int(let int):
-            add(2 as UInt8)
-            add(UInt64(bitPattern: int))
-        case .double(let double):
-            add(3 as UInt8)
-            add(double.bitPattern)
-        case .bool(let bool):
-            add(bool ? 4 : 5 as UInt8)
-        case .date(let date):
-            add(6 as UInt8)
-            add(UInt64(bitPattern: date.milliseconds))
-        case .null:
-            add(7 as UInt8)
-        case .array, .object:
-            var writer = JSONWriter()
-            writer.value(value)
-            add(writer.bytes)
-        }
+        hasher.combine(sum)
+        return hasher.finalize()
     }
 }

@@ -9,11 +9,11 @@ public import Sluice
 /// }
 /// ```
 ///
-/// A name that ends with `*` is a prefix. All other events are dropped as ``Sluice/DropReason/filtered``.
+/// A name that ends with `*` is a prefix. Names are compared by characters. All other events are dropped as ``Sluice/DropReason/filtered``.
 public struct EventNames: Processor {
     private let isAllowList: Bool
     private let names: Set<String>
-    private let prefixes: [[UInt8]]
+    private let prefixes: [String]
 
     /// Keeps only events that have one of these names. Include the events of plugins, such as `$AppStart`.
     ///
@@ -36,12 +36,12 @@ public struct EventNames: Processor {
     private init(isAllowList: Bool, _ names: Set<String>) {
         self.isAllowList = isAllowList
         self.names = names.filter { !$0.hasSuffix("*") }
-        prefixes = names.filter { $0.hasSuffix("*") }.map { Array($0.utf8.dropLast()) }
+        prefixes = names.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
     }
 
     /// Drops the event if its name is not allowed.
     public func process(_ event: inout Event) -> Disposition {
-        let isListed = names.contains(event.name) || prefixes.contains { event.name.utf8.starts(with: $0) }
+        let isListed = names.contains(event.name) || prefixes.contains { event.name.hasPrefix($0) }
         return isListed == isAllowList ? .keep : .drop(.filtered)
     }
 }

@@ -53,11 +53,16 @@ extension Limits {
     /// The limits of App Center.
     ///
     /// An event has up to 20 properties. Event names have up to 256 characters, and names and values of properties up
-    /// to 125. Longer texts are cut. There are up to 200 event names, and events of further names are dropped.
+    /// to 125, in UTF-16 code units. Longer texts are cut. There are up to 200 event names, and events of further names are
+    /// dropped. Names that begin with `$` don't count. As in App Center's SDKs, properties without a name and values that
+    /// are objects or lists are left out, and don't count among the 20. Objects of plain values under a name that begins
+    /// with `$`, such as `$set`, stay.
     public static var appCenter: Limits {
         var limits = Limits(
             eventName: .cut(to: 256), properties: .cut(to: 20), propertyName: .cut(to: 125), string: .cut(to: 125))
         limits.distinctEventNames = .dropEvent(over: 200)
+        limits.nesting = .dropProperty
+        limits.isStrict = true
         return limits
     }
 

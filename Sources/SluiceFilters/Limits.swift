@@ -9,7 +9,8 @@ public import Sluice
 /// }
 /// ```
 ///
-/// Lengths are counted in Unicode scalars. The lengths of names and strings hold at every depth of arrays and objects.
+/// Lengths are counted in UTF-16 code units, as the SDKs of vendors do on Apple's platforms and on Android. A text is cut
+/// between two characters. The lengths of names and strings hold at every depth of arrays and objects.
 /// A rule that drops a property drops the whole property of the event. Counts, characters and reserved names are
 /// checked at the top level only. Properties from the stages above count too, so list it above `AutoProperties` to
 /// limit only your own.
@@ -19,7 +20,8 @@ public import Sluice
 public struct Limits: Processor {
     /// The length of the event's name. Nil means no limit, as for all rules.
     public var eventName: Rule?
-    /// The number of distinct event names: per installation if persisted, otherwise per process.
+    /// The number of distinct event names: per installation if persisted, otherwise per process. Names that begin with
+    /// `$`, such as the ones of plugins, don't count, and always pass.
     public var distinctEventNames: Rule?
     /// The number of the event's properties.
     public var properties: Rule?
@@ -42,6 +44,8 @@ public struct Limits: Processor {
     /// The action for objects, and for lists of anything but strings. Objects of plain values under a name that begins
     /// with `$`, such as the `$set` of a profile, are allowed, because the backend's wire format flattens them.
     public var nesting: Rule? { didSet { values = ValueLimits(self) } }
+    /// Whether ``nesting`` forbids lists of strings too, and a property must have a name.
+    var isStrict = false { didSet { values = ValueLimits(self) } }
 
     private var setAside: @Sendable (_ event: Event, _ reason: DropReason) -> Void = { _, _ in }
     private var values = ValueLimits()
@@ -128,7 +132,7 @@ public struct Limits: Processor {
         if let names, !event.name.hasPlainCharacters {
             return Refusal(.invalidName, names.strategy)
         }
-        if let rule = eventName, let cut = event.name.cut(toCharacters: rule.limit) {
+        if let rule = eventName, let cut = event.name.cut(to: rule.limit) {
             guard rule.strategy == .cut else { return Refusal(.eventNameTooLong, rule.strategy) }
             event.name = cut
             event.report(.truncatedName)
@@ -146,6 +150,7 @@ public struct Limits: Processor {
     }
 
     private func isKnown(_ name: String, _ limit: Int) -> Bool {
+        if name.utf8.first == UInt8(ascii: "$") { return true }
         let answer = knownNames.read { $0.names.contains(name) ? true : $0.names.count < limit ? nil : false }
         return answer ?? knownNames.update { $0.add(name, limit) }
     }
@@ -227,12 +232,24 @@ struct Refusal: Equatable {
 }
 
 extension String {
-    /// The first `limit` Unicode scalars, or nil if the string is not longer.
-    func cut(toCharacters limit: Int) -> String? {
-        guard utf8.count > limit,
-            let end = unicodeScalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
-        else { return nil }
-        return String(self[..<end])
+    /// The first characters with at most `limit` UTF-16 code units, or nil if the string is not longer. Of a character
+    /// that is longer than the limit, the first Unicode scalars.
+    func cut(to limit: Int) -> String? {
+        guard utf8.count > limit, utf16.count > limit else { return nil }
+        var units = 0
+        let whole = prefix { character in
+            units += character.utf16.count
+            return units <= limit
+        }
+        if !whole.isEmpty { return String(whole) }
+        units = 0
+        var scalars = unicodeScalars.prefix { scalar in
+            units += scalar.utf16.count
+            return units <= limit
+        }
+        // A joiner joins nothing at the end.
+        while scalars.last?.properties.isJoinControl == true { scalars.removeLast() }
+        return String(scalars)
     }
 
     /// Whether it consists of ASCII letters, digits, `_` and `$`, and does not begin with a digit.

@@ -9,7 +9,8 @@ public import Sluice
 /// }
 /// ```
 ///
-/// The value of a property with one of the keys, regardless of the case of ASCII letters, becomes `"[redacted]"`. Text
+/// The value of a property with one of the keys, regardless of case, becomes `"[redacted]"`. Keys are compared by
+/// characters: `é` is the same as an `e` with a combining accent. Text
 /// that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Both apply at
 /// every depth of arrays and objects. Patterns are searched in strings and in the names of events and properties, and
 /// payment cards also in numbers. If names become equal, one property stays.

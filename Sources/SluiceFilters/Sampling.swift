@@ -10,16 +10,20 @@ public import Sluice
 /// }
 /// ```
 ///
-/// A stable hash decides. The same user is in the sample in every launch and on every device, and a user in a sample of
-/// 10 % is also in one of 20 %. Two samplings in a row therefore don't multiply.
+/// A stable hash decides. A user in a sample of 10 % is also in one of 20 %, so two samplings in a row don't multiply.
 ///
-/// To sample users, list it below `Identity`.
+/// To sample users, list it below `Identity`. The hash is one of the anonymous id, which the identity keeps for all
+/// launches, and which a login doesn't change. So all events of a user pass or none: the ones before and after a login,
+/// and the `$SignUp` that joins them. A user on two devices has two anonymous ids, and so two chances. A new anonymous
+/// id, as after a reset, gets a new decision.
+///
+/// On a server, pass the anonymous id before and after the login, or only a distinct id.
 public struct Sampling: Processor {
     private let rate: Double
     private let isByEvent: Bool
 
-    /// Samples users. The events of a distinct id pass together or are dropped together. An event without a distinct id
-    /// is sampled by its own id.
+    /// Samples users, by the anonymous id of their events. An event without one is sampled by its distinct id, and
+    /// without that by its own id.
     ///
     /// - Parameter rate: The share that passes, from 0 to 1.
     public init(rate: Double) {
@@ -51,7 +55,7 @@ public struct Sampling: Processor {
     /// Drops the event if it is not in the sample.
     public func process(_ event: inout Event) -> Disposition {
         var hash = StableHash()
-        if !isByEvent, let id = event.distinctID {
+        if !isByEvent, let id = event.anonymousID ?? event.distinctID {
             hash.add(id)
         } else {
             hash.add(event.id.high)

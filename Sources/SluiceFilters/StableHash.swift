@@ -7,11 +7,7 @@ import Sluice
 struct StableHash {
     private var state = FNV1a()
 
-    mutating func add(_ byte: UInt8) { state.add(UInt64(byte)) }
-
     mutating func add(_ string: String) { state.add(string.utf8) }
-
-    mutating func add(_ bytes: [UInt8]) { state.add(bytes) }
 
     /// Adds the bytes of a word in big-endian order.
     mutating func add(_ word: UInt64) {

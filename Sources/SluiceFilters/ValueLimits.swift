@@ -22,6 +22,7 @@ final class ValueLimits: Sendable {
     private let characters: Limits.Rule.Strategy?
     private let reserved: ReservedNames
     private let nesting: Limits.Rule.Strategy?
+    private let isStrict: Bool
 
     /// - Parameter limits: The limits, or nil for no limits.
     init(_ limits: Limits? = nil) {
@@ -30,11 +31,13 @@ final class ValueLimits: Sendable {
         characters = limits?.names?.strategy
         reserved = ReservedNames(limits?.reservedNames ?? [])
         nesting = limits?.nesting?.strategy
+        isStrict = limits?.isStrict ?? false
     }
 
     /// Whether the bounds of a list prove that all its properties are within the limits. A text never has fewer bytes
     /// than characters.
     func hold(for properties: Properties) -> Bool {
+        if isStrict, properties[""] != nil { return false }
         guard characters == nil, !reserved.hasPrefixes,
             reserved.isEmpty || !properties.hasName(among: reserved.names)
         else { return false }
@@ -50,14 +53,17 @@ final class ValueLimits: Sendable {
         if !reserved.isEmpty, reserved.contains(property.name) {
             findings.forbid(characters ?? .dropProperty, .reservedName)
         }
-        if let nesting, !property.value.isPlain, !property.isEnvelope { findings.forbid(nesting, .nestedValue) }
+        if isStrict, property.name.isEmpty { findings.dropsProperty = true }
+        if let nesting, !property.value.isPlain(withLists: !isStrict), !property.isEnvelope {
+            findings.forbid(nesting, .nestedValue)
+        }
         guard name != nil || string != nil, findings.refusal == nil, !findings.dropsProperty else { return nil }
         return shortened(property, &findings)
     }
 
     private func shortened(_ property: Property, _ findings: inout Findings) -> Property? {
         var truncatedName: String?
-        if let name, let cut = property.name.cut(toCharacters: name.limit) {
+        if let name, let cut = property.name.cut(to: name.limit) {
             truncatedName = cut
             note(name, .propertyNameTooLong, .cutPropertyName, &findings)
         }
@@ -70,7 +76,7 @@ final class ValueLimits: Sendable {
     private func fitted(_ value: PropertyValue, _ findings: inout Findings) -> PropertyValue? {
         switch value {
         case .string(let text):
-            guard let string, let cut = text.cut(toCharacters: string.limit) else { return nil }
+            guard let string, let cut = text.cut(to: string.limit) else { return nil }
             note(string, .stringTooLong, .truncatedString, &findings)
             return .string(cut)
         case .array, .object:
@@ -94,7 +100,7 @@ extension Property {
     /// Whether this is an object of plain values that are not the event's own properties, such as `$set`.
     fileprivate var isEnvelope: Bool {
         guard name.utf8.first == UInt8(ascii: "$"), case .object(let object) = value else { return false }
-        return object.allSatisfy(\.value.isPlain)
+        return object.allSatisfy { $0.value.isPlain(withLists: true) }
     }
 }
 
@@ -121,11 +127,11 @@ extension PropertyValue {
         }
     }
 
-    /// Whether this is a scalar, or a list of strings.
-    fileprivate var isPlain: Bool {
+    /// Whether this is a scalar, or a list of strings if lists are permitted.
+    fileprivate func isPlain(withLists permitsLists: Bool) -> Bool {
         switch self {
         case .object: false
-        case .array(let array): array.allSatisfy { if case .string = $0 { true } else { false } }
+        case .array(let array): permitsLists && array.allSatisfy { if case .string = $0 { true } else { false } }
         case .string, .int, .double, .bool, .date, .null: true
         }
     }

@@ -2,17 +2,23 @@ public import Sluice
 
 extension Identity {
     /// Sets the user's id for later events. A login with the current id changes nothing. Another id replaces it, and
-    /// removes the bound ids and groups of the former user. The first login under an anonymous id tracks `$SignUp`: see
-    /// ``Identity`` for the times at which it is repeated.
+    /// removes the bound ids and groups of the former user.
     ///
     /// ```swift
     /// let identity = Identity(persistedIn: .file(stateDirectory))
     /// try identity.login("customer-42", ["plan": "pro"])
     /// ```
     ///
+    /// | login | tracks |
+    /// |---|---|
+    /// | the first one under an anonymous id | `$SignUp`, with the properties as `$set`: see ``Identity`` for the times at which it is repeated |
+    /// | in place of another user, without a logout | `$SignUp` with `$switches_user`, and `$ProfileSet` if there are properties |
+    /// | any other, with properties | `$ProfileSet` |
+    ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
-    ///   - properties: The properties of the `$SignUp`.
+    ///   - properties: The properties of the person. A backend adds them to its profile. Super properties don't become
+    ///     part of it.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL, and an
     ///   error of the place where the identity is kept; the identity is then as it was.
     public func login(_ id: String, _ properties: PropertyLiteral = [:]) throws(SluiceError) {
@@ -24,12 +30,17 @@ extension Identity {
         }
         let now = context.time.wallTime()
         var signUp: UserIDs.SignUp?
+        /// The anonymous id, if the login replaces another user.
+        var switched: String?
         try change { ids in
-            let former = ids.signUp
+            let (former, user) = (ids.signUp?.id, ids.loginID)
             ids.logIn(id, properties, event: (context.newEventID(at: now), now))
-            signUp = ids.signUp == former ? nil : ids.signUp
+            signUp = ids.signUp?.id == former ? nil : ids.signUp
+            if signUp == nil, let user, user != id { switched = ids.anonymousID }
         }
         signUps.track(signUp)
+        if let switched { context.track("$SignUp", ["$original_id": .string(switched), "$switches_user": true]) }
+        if signUp == nil, !properties.isEmpty { context.track("$ProfileSet", ["$set": .object(properties)]) }
     }
 
     /// Forgets the login id, the bound ids and the groups; the anonymous id stays.

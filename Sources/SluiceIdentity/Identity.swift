@@ -44,6 +44,7 @@ public import Sluice
 /// - If a stage above drops it, for example without the user's consent, the identity repeats it when the app becomes
 ///   active or enters the background, at the next `login`, or in the next launch.
 /// - If a stage below drops or holds it, only the next launch repeats it.
+/// - If a `Consent` lets it pass in some routes only, the others get it when the user agrees, also in a later launch.
 ///
 /// ```swift
 /// try identity.login("customer-42")    // $SignUp
@@ -74,12 +75,16 @@ public final class Identity: Processor {
     ///   - persistence: Where the identity is kept.
     ///   - sources: Where the first anonymous id can come from. Without an id from them it is a random UUID.
     public init(persistedIn persistence: Persistence, anonymousIDFrom sources: [AnonymousIDSource] = []) {
-        ids = IdentityState(in: persistence, report: context.report) { [context] in
-            for source in sources {
-                if let id = source.id { return UserIDs(anonymousID: id) }
-            }
-            return UserIDs(anonymousID: Identity.newID(context))
-        }
+        let renewed: @Sendable () -> UserIDs = { [context] in UserIDs(anonymousID: Identity.newID(context)) }
+        ids = IdentityState(
+            in: persistence, report: context.report,
+            initial: {
+                for source in sources {
+                    if let id = source.id { return UserIDs(anonymousID: id) }
+                }
+                return renewed()
+            },
+            renewed: renewed)
         signUps = SignUps(of: ids, context)
     }
 
@@ -151,13 +156,12 @@ public final class Identity: Processor {
     /// It also removes damaged state that was kept aside as `.corrupt`, and the temporary files of processes that were
     /// killed during a write. The new anonymous id is always a random UUID, never from an ``AnonymousIDSource``.
     ///
-    /// Stored events keep their ids: call ``Sluice/Pipeline/deleteWaitingEvents()`` afterwards. The state of other
-    /// plugins stays, and so do events and profiles at the receiver: call `profile.delete()` before this.
+    /// Stored events and the state of other plugins stay. ``Sluice/Pipeline/eraseEverything()`` erases all of it. Events
+    /// and profiles at the receiver stay too: call `profile.delete()` before this.
     ///
     /// ```swift
     /// identity.profile.delete()
     /// try identity.erase()
-    /// await pipeline.deleteWaitingEvents()
     /// ```
     ///
     /// - Returns: The new anonymous id.
@@ -177,6 +181,8 @@ public final class Identity: Processor {
     ///
     /// - Throws: An error of the place where the identity is kept.
     public func prepare() throws {
+        StateGate.current?.add(signUps)
+        try ids.stand(behind: .current)
         try load()
         signUps.track()
     }

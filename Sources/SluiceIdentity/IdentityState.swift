@@ -6,10 +6,10 @@ import Sluice
 /// and a part of it belongs to the device: that part survives the app's removal if the place permits, and a backup
 /// doesn't move it to another device.
 final class IdentityState: Sendable {
-    private static let item = "identity"
-
     private struct Disk {
         var isLoaded = false
+        /// The ids that were made without the user's consent, if there has not been a change since.
+        var provisional: UserIDs?
         /// The ids that were read or written last; nil if they are unknown.
         var written: UserIDs?
         /// An earlier process ended while it was writing the device's part, and a second attempt has failed.
@@ -43,14 +43,11 @@ final class IdentityState: Sendable {
     /// For the places and ``disk``.
     private let turn = Turn()
     private let disk = Locked(Disk())
-    /// Messages to report when the turn has ended.
-    private let notes = Locked<[String]>([])
-    /// The places that keep all ids. The first one counts.
-    private let places: [Persistence.Place]
-    /// The places that keep only the device's part, which count for that part.
-    private let devicePlaces: [Persistence.Place]
+    private let places: IdentityPlaces
     private let report: @Sendable (String) -> Void
     private let initial: @Sendable () -> UserIDs
+    private let renewed: @Sendable () -> UserIDs
+    private let gate = Locked<StateGate?>(nil)
 
     /// Creates a state, which is loaded later.
     ///
@@ -58,16 +55,17 @@ final class IdentityState: Sendable {
     ///   - persistence: where the ids are kept.
     ///   - report: gets reports of damage and of places that can't be written.
     ///   - initial: the ids of a first launch.
+    ///   - renewed: the ids of a new user.
     init(
         in persistence: Persistence, report: @escaping @Sendable (String) -> Void,
-        initial: @escaping @Sendable () -> UserIDs
+        initial: @escaping @Sendable () -> UserIDs, renewed: @escaping @Sendable () -> UserIDs
     ) {
-        places = persistence.places.filter { !$0.keepsDevicePart }
-        devicePlaces = persistence.places.filter(\.keepsDevicePart)
+        places = IdentityPlaces(persistence)
         self.report = report
         self.initial = initial
+        self.renewed = renewed
         var isShared = false
-        if case .directory? = places.first { isShared = true }
+        if case .directory? = places.whole.first { isShared = true }
         memory = Locked(Memory(isShared: isShared))
     }
 
@@ -75,8 +73,8 @@ final class IdentityState: Sendable {
 
     private func load() throws(SluiceError) {
         guard !disk.withLock(\.isLoaded) else { return }
-        let whole = read(places)
-        let device = read(devicePlaces)
+        let whole = places.read(places.whole)
+        let device = places.read(places.device)
         var found: UserIDs?
         var stale = whole.stale + device.stale
         var new: UserIDs?
@@ -84,11 +82,11 @@ final class IdentityState: Sendable {
         case (let record?, _) where record.isPending && whole.isOwn:
             // The process ended before it had written the device's part.
             found = record.ids
-            stale = whole.stale + devicePlaces
+            stale = whole.stale + places.device
         case (let record?, let part?):
             var ids = record.ids
             ids.takeDevicePart(from: part.ids)
-            if ids != record.ids { stale = places + device.stale }
+            if ids != record.ids { stale = places.whole + device.stale }
             found = ids
         case (let record?, nil) where whole.isOwn:
             found = record.ids
@@ -102,89 +100,46 @@ final class IdentityState: Sendable {
             if let failure = whole.failure ?? (part == nil ? device.failure : nil) { throw failure }
             new = part?.ids
         }
+        let provisional = disk.withLock(\.provisional)
         let isComplete = found.map { repair(stale, with: $0) } ?? true
         disk.withLock { disk in
             disk.isLoaded = true
+            disk.provisional = nil
             disk.written = found
             if !isComplete { disk.isPending = whole.record?.isPending ?? false }
         }
-        let ids = found ?? new ?? initial()
+        let ids = found ?? new ?? provisional ?? initial()
         // A change that came before the ids could be read is newer.
-        memory.withLock { $0.ids = $0.ids ?? ids }
-    }
-
-    /// The records of several places.
-    private struct Reading {
-        /// The first one, which counts.
-        var record: IdentityRecord?
-        /// Whether the first one was written on this device.
-        var isOwn = true
-        /// Set if that is unknown, because the device's id is unknown.
-        var unknownDevice: SluiceError?
-        /// The places that lack the record, or differ.
-        var stale: [Persistence.Place] = []
-        var failure: SluiceError?
-    }
-
-    private func read(_ places: [Persistence.Place]) -> Reading {
-        var reading = Reading()
-        for place in places {
-            do throws(SluiceError) {
-                guard let bytes = try place.read(IdentityState.item) else {
-                    reading.stale.append(place)
-                    continue
-                }
-                guard var record = try record(bytes, place) else {
-                    try keepAside(bytes, in: place)
-                    reading.stale.append(place)
-                    continue
-                }
-                let isOwn = record.isOwn(in: place)
-                if !isOwn || record.isPending || reading.record.map({ $0.ids != record.ids }) ?? false {
-                    reading.stale.append(place)
-                }
-                if place.keepsDevicePart {
-                    // It may hold more, from an earlier version.
-                    if record.ids != record.ids.devicePart { reading.stale.append(place) }
-                    record.ids = record.ids.devicePart
-                }
-                guard reading.record == nil, isOwn || !place.keepsDevicePart else { continue }
-                reading.record = record
-                reading.isOwn = isOwn
-                if !isOwn, place.device == nil { reading.unknownDevice = place.unknownDevice(IdentityState.item) }
-            } catch {
-                reading.failure = reading.failure ?? error
-            }
-        }
-        return reading
-    }
-
-    /// Returns nil for damaged bytes.
-    private func record(_ bytes: [UInt8], _ place: Persistence.Place) throws(SluiceError) -> IdentityRecord? {
-        try PersistedRecord<IdentityRecord>.value(of: bytes, IdentityState.item, in: place)
-    }
-
-    private func keepAside(_ bytes: [UInt8], in place: Persistence.Place) throws(SluiceError) {
-        let note = try place.keepAside(bytes, IdentityState.item)
-        notes.withLock { $0.append(note) }
+        memory.withLock { if $0.ids == nil || $0.ids == provisional { $0.ids = ids } }
     }
 
     @discardableResult
     private func repair(_ stale: [Persistence.Place], with ids: UserIDs) -> Bool {
         do throws(SluiceError) {
-            for place in stale.reversed() { try write(ids, to: place) }
+            for place in stale.reversed() { try places.write(ids, to: place) }
             return true
         } catch {
-            notes.withLock { $0.append("the identity is kept in fewer places than it should be: \(error)") }
+            places.note("the identity is kept in fewer places than it should be: \(error)")
             return false
         }
     }
 
     // MARK: Changes of other processes
 
-    /// Runs `body` with the ids that are on disk now. No other process changes them until it ends.
+    /// Runs `body` with the ids that are on disk now. No other process changes them until it ends. Without the user's
+    /// consent, it runs with the ids in memory.
     private func withLatest<Result>(_ body: () throws(SluiceError) -> Result) throws(SluiceError) -> Result {
         defer { reportNotes() }
+        guard isOpen else {
+            return try turn.take { () throws(SluiceError) in
+                if memory.withLock({ $0.ids == nil }) {
+                    let ids = initial()
+                    memory.withLock { $0.ids = ids }
+                    disk.withLock { $0.provisional = ids }
+                }
+                return try body()
+            }
+        }
         return try withFileLocks { () throws(SluiceError) in
             try turn.take { () throws(SluiceError) in
                 if disk.withLock(\.isLoaded) { try readChanges() }
@@ -198,34 +153,30 @@ final class IdentityState: Sendable {
     private func withFileLocks<Result>(_ body: () throws(SluiceError) -> Result) throws(SluiceError) -> Result {
         var locks: [OpenFile] = []
         defer { withExtendedLifetime(locks) {} }
-        for place in places { if let lock = try place.lock(IdentityState.item) { locks.append(lock) } }
+        for place in places.whole { if let lock = try place.lock(IdentityPlaces.item) { locks.append(lock) } }
         return try body()
     }
 
     /// Reports the notes of the turn, after its end: the host may use the plugin when it gets a diagnostic.
     private func reportNotes() {
-        let waiting = notes.withLock { notes in
-            defer { notes = [] }
-            return notes
-        }
-        for note in waiting { report(note) }
+        for note in places.takeNotes() { report(note) }
     }
 
     /// Adopts the changes of other processes. If the file is damaged or has been removed, the next change writes the
     /// ids in memory.
     private func readChanges() throws(SluiceError) {
         guard var ids = memory.withLock(\.ids) else { return }
-        if let place = places.first, place.isShared {
+        if let place = places.whole.first, place.isShared {
             var found: UserIDs?
-            if let bytes = try place.read(IdentityState.item) {
-                found = try record(bytes, place)?.ids
-                if found == nil { try keepAside(bytes, in: place) }
+            if let bytes = try place.read(IdentityPlaces.item) {
+                found = try places.record(bytes, place)?.ids
+                if found == nil { try places.keepAside(bytes, in: place) }
             }
             ids = found ?? ids
             disk.withLock { [found] in $0.written = found }
         }
-        for place in devicePlaces where place.isShared {
-            guard let bytes = try place.read(IdentityState.item), let record = try record(bytes, place) else {
+        for place in places.device where place.isShared {
+            guard let bytes = try place.read(IdentityPlaces.item), let record = try places.record(bytes, place) else {
                 continue
             }
             if record.isOwn(in: place) { ids.takeDevicePart(from: record.ids) }
@@ -239,14 +190,15 @@ final class IdentityState: Sendable {
         do throws(SluiceError) {
             let isDone: Void? = try turn.takeIfFree { () throws(SluiceError) in
                 let (isLoaded, seen) = disk.withLock { ($0.isLoaded, $0.seen) }
-                guard isLoaded, let place = places.first, let bytes = place.peek(IdentityState.item), bytes != seen
+                guard isLoaded, isOpen, let place = places.whole.first, let bytes = place.peek(IdentityPlaces.item),
+                    bytes != seen
                 else { return }
                 disk.withLock { $0.seen = bytes }
-                guard var ids = try record(bytes, place)?.ids else { return }
+                guard var ids = try places.record(bytes, place)?.ids else { return }
                 disk.withLock { [ids] in $0.written = ids }
                 memory.withLock { memory in
                     // The places of the device's part count for it.
-                    if !devicePlaces.isEmpty, let old = memory.ids { ids.takeDevicePart(from: old) }
+                    if !places.device.isEmpty, let old = memory.ids { ids.takeDevicePart(from: old) }
                     memory.ids = ids
                 }
             }
@@ -280,7 +232,7 @@ final class IdentityState: Sendable {
     /// - Throws: an error of a place; the ids are then as they were.
     func erase(for ids: UserIDs) throws(SluiceError) {
         try withLatest { () throws(SluiceError) in
-            for place in places + devicePlaces { try place.remove("\(IdentityState.item).corrupt") }
+            for place in places.all { try place.remove("\(IdentityPlaces.item).corrupt") }
             try write(ids)
             memory.withLock { $0.ids = ids }
         }
@@ -288,30 +240,64 @@ final class IdentityState: Sendable {
 
     private func write(_ ids: UserIDs) throws(SluiceError) {
         let (written, isPending) = disk.withLock { ($0.written, $0.isPending) }
-        guard ids != written else { return }
-        let changesDevicePart = !devicePlaces.isEmpty && (isPending || ids.devicePart != written?.devicePart)
+        guard isOpen, ids != written else { return }
+        let changesDevicePart = !places.device.isEmpty && (isPending || ids.devicePart != written?.devicePart)
         // After a failure it is unknown which places have them.
         disk.withLock { $0.written = nil }
         // The place that counts comes last: a failure before it has changed nothing.
-        for place in places.reversed() { try write(ids, to: place, isPending: changesDevicePart) }
+        for place in places.whole.reversed() { try places.write(ids, to: place, isPending: changesDevicePart) }
         if changesDevicePart {
             do throws(SluiceError) {
-                for place in devicePlaces.reversed() { try write(ids, to: place) }
+                for place in places.device.reversed() { try places.write(ids, to: place) }
             } catch {
                 // Otherwise the next launch would complete the change.
-                if let old = memory.withLock(\.ids) { repair(places, with: old) }
+                if let old = memory.withLock(\.ids) { repair(places.whole, with: old) }
                 throw error
             }
             disk.withLock { $0.isPending = false }
-            repair(places, with: ids)
+            repair(places.whole, with: ids)
         }
         disk.withLock { $0.written = ids }
     }
+}
 
-    private func write(
-        _ ids: UserIDs, to place: Persistence.Place, isPending: Bool = false
-    ) throws(SluiceError) {
-        let record = IdentityRecord(ids, in: place, isPending: isPending)
-        try place.write(IdentityState.item, PersistedRecord.bytes(of: record, IdentityState.item))
+// MARK: Consent and erasure
+
+extension IdentityState {
+    private var isOpen: Bool { gate.withLock(\.self)?.isOpen ?? true }
+
+    /// Whether a receiver of this pipeline gets no events for now.
+    var hasClosedGates: Bool { gate.withLock(\.self)?.hasClosedGates ?? false }
+
+    /// Keeps the ids behind a gate. Ids that were used before the pipeline was built are removed if the gate is closed.
+    func stand(behind new: StateGate?) throws(SluiceError) {
+        gate.withLock { $0 = new }
+        let isLoaded = disk.withLock(\.isLoaded)
+        if isOpen, !isLoaded { try change { _ in } }
+        if let new, new.mustRemove || !new.isOpen && isLoaded { _ = try remove(forgetting: false) }
+    }
+
+    func keep() {
+        do throws(SluiceError) {
+            try change { _ in }
+        } catch {
+            report("the identity can't be kept for the next launch: \(error)")
+        }
+    }
+
+    func remove(forgetting: Bool) throws(SluiceError) -> Int {
+        var wasStored = false
+        for place in places.all where try place.read(IdentityPlaces.item) != nil { wasStored = true }
+        if forgetting, isOpen {
+            try erase(for: renewed())
+        } else {
+            let new = renewed()
+            try turn.take { () throws(SluiceError) in
+                if forgetting { memory.withLock { $0.ids = new } }
+                disk.withLock { $0 = Disk() }
+                try places.remove()
+            }
+        }
+        return wasStored ? 1 : 0
     }
 }

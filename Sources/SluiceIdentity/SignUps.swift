@@ -7,6 +7,7 @@ internal import Sluice
 /// - The process has crashed after the event was tracked, and before the ids on disk said so.
 /// - A stage below has held or dropped the event: it has passed the identity's stage, so the next launch repeats it.
 /// - A stage above has dropped the event: it is repeated at the next opportunity.
+/// - One route has stored it, and another one lacks the user's consent: the `Consent` there repeats it when it is granted.
 final class SignUps: Sendable {
     private struct State {
         /// The pending sign-up, until this launch tracks it.
@@ -30,7 +31,7 @@ final class SignUps: Sendable {
     /// Takes over the sign-up that an earlier launch has not stored.
     func load() {
         state.withLock { state in
-            if !state.isLoaded { state.pending = ids.memory.withLock { $0.ids?.signUp } }
+            if !state.isLoaded { state.pending = ids.memory.withLock { $0.ids?.pendingSignUp } }
             state.isLoaded = true
         }
     }
@@ -56,16 +57,49 @@ final class SignUps: Sendable {
             event = signUp.event(with: extras)
         }
         if isStored {
-            do throws(SluiceError) {
-                try ids.change { if $0.signUp == signUp { $0.signUp = nil } }
-            } catch {
-                context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
-            }
+            stored(signUp)
         } else {
             let isPending = ids.memory.withLock { $0.ids?.signUp == signUp }
             state.withLock { state in
                 if isPending, state.passed != signUp.id, state.pending == nil { state.pending = signUp }
             }
+        }
+    }
+}
+
+// MARK: Consent and erasure
+
+extension SignUps: KeptState {
+    func keep() {
+        ids.keep()
+        // If it was tracked in a route without the user's consent for the pipeline.
+        track()
+    }
+
+    func remove(forgetting: Bool) throws(SluiceError) -> Int { try ids.remove(forgetting: forgetting) }
+
+    /// The join is one of the present user: another one has not agreed to it.
+    func join(_ deliver: (Event) -> Bool) -> Bool {
+        let found = ids.memory.withLock { memory -> (UserIDs.SignUp, Properties)? in
+            guard let ids = memory.ids, let signUp = ids.signUp, signUp.loginID == ids.loginID else { return nil }
+            return (signUp, ids.extras)
+        }
+        guard let (signUp, extras) = found else { return true }
+        guard deliver(signUp.event(with: extras)) else { return false }
+        stored(signUp)
+        return true
+    }
+
+    /// Records that a receiver has the event. It stays while another one may get it later.
+    private func stored(_ signUp: UserIDs.SignUp) {
+        do throws(SluiceError) {
+            try ids.change { current in
+                guard current.signUp?.id == signUp.id else { return }
+                current.signUp?.isStored = true
+                if !ids.hasClosedGates { current.signUp = nil }
+            }
+        } catch {
+            context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")
         }
     }
 }

@@ -11,10 +11,12 @@ struct UserIDs: Sendable, Equatable {
         let loginID: String
         let previousID: String
         let properties: Properties
+        /// A route has stored the event, and another one lacks the user's consent.
+        var isStored = false
 
         func event(with extras: Properties) -> Event {
-            var properties = properties
-            properties["$original_id"] = .string(previousID)
+            var properties: Properties = ["$original_id": .string(previousID)]
+            if !self.properties.isEmpty { properties["$set"] = .object(self.properties) }
             properties.addDefaults(extras)
             return Event(
                 id: id, name: SignUp.eventName, time: time, anonymousID: previousID, loginID: loginID,
@@ -44,6 +46,9 @@ struct UserIDs: Sendable, Equatable {
         self.anonymousID = anonymousID
         self.loginID = loginID
     }
+
+    /// The sign-up that no route has stored.
+    var pendingSignUp: SignUp? { signUp.flatMap { $0.isStored ? nil : $0 } }
 
     var distinctID: String { loginID ?? anonymousID }
 
@@ -78,6 +83,7 @@ struct UserIDs: Sendable, Equatable {
         loginID = nil
         boundIDs = [:]
         groups = [:]
+        if signUp?.isStored == true { signUp = nil }
     }
 }
 
@@ -90,13 +96,13 @@ extension UserIDs {
         groups = object["groups"]?.object ?? [:]
         hasSignedUp = object["has_signed_up"] == true
         updateExtras()
-        guard let pending = object["pending_sign_up"]?.object else { return }
+        guard let pending = (object["pending_sign_up"] ?? object["stored_sign_up"])?.object else { return }
         guard let id = pending["id"]?.string.flatMap({ EventID($0) }), case .date(let time) = pending["time"],
             let loginID = pending["login_id"]?.string, let previousID = pending["previous_id"]?.string
         else { return nil }
         signUp = SignUp(
             id: id, time: time, loginID: loginID, previousID: previousID,
-            properties: pending["properties"]?.object ?? [:])
+            properties: pending["properties"]?.object ?? [:], isStored: object["stored_sign_up"] != nil)
     }
 
     var object: Properties {
@@ -105,8 +111,8 @@ extension UserIDs {
         if !boundIDs.isEmpty { object["bound_ids"] = .object(boundIDs) }
         if !groups.isEmpty { object["groups"] = .object(groups) }
         if hasSignedUp { object["has_signed_up"] = true }
-        object["pending_sign_up"] = signUp.map { signUp in
-            [
+        if let signUp {
+            object[signUp.isStored ? "stored_sign_up" : "pending_sign_up"] = [
                 "id": .string(signUp.id.description), "time": .date(signUp.time), "login_id": .string(signUp.loginID),
                 "previous_id": .string(signUp.previousID), "properties": .object(signUp.properties),
             ]

@@ -17,7 +17,7 @@ struct AutoPropertiesTests {
     }
 
     private func properties(_ system: SystemReader) throws -> Properties {
-        try #require(AutoProperties(system: system).processed()).properties
+        try #require(AutoProperties(including: AutoProperties.optionalNames, system: system).processed()).properties
     }
 
     @Test("an unknown system adds only the process, the runtime and the library")
@@ -202,7 +202,7 @@ struct AutoPropertiesTests {
 
     @Test("this machine has the expected properties")
     func machineHasExpectedProperties() async throws {
-        let test = try TestPipeline { AutoProperties() }
+        let test = try TestPipeline { AutoProperties(including: AutoProperties.optionalNames) }
         test.pipeline.track("Event", ["a": 1])
         let properties = try await test.event().properties
         #expect(properties["a"] == 1)
@@ -228,5 +228,45 @@ struct AutoPropertiesTests {
             return
         }
         #expect(process > 0 && abs(offset) <= 14 * 60 && processors > 0)
+    }
+
+    @Test("the name of the host, the control group and the number of the process are added only if you ask for them")
+    func optionalPropertiesAreOff() throws {
+        let kernel = SystemReader.Kernel(name: "Linux", release: "6.1.0", machine: "aarch64", hostName: "web-3")
+        let system = SystemReader(
+            file: { $0 == "/proc/self/cgroup" ? "0::/system.slice/shop.service\n" : nil }, kernel: kernel, processID: 7)
+        func names(_ included: Set<String>) throws -> Set<String> {
+            let properties = try #require(AutoProperties(including: included, system: system).processed()).properties
+            return Set(properties.map(\.name)).intersection(AutoProperties.optionalNames)
+        }
+        #expect(try names([]) == [])
+        #expect(try names(["$cgroup"]) == ["$cgroup"])
+        #expect(try names(AutoProperties.optionalNames) == ["$host_name", "$cgroup", "$process_id"])
+    }
+
+    @Test("excluded properties are left out: constant ones, the offset, the network and the library")
+    func excludedPropertiesAreLeftOut() async throws {
+        let system = SystemReader(
+            processorCount: 8, utcOffset: { _ in 60 }, platform: ["$model": "Phone"], networkType: { "wifi" })
+        let excluded: Set<String> = ["$model", "$cpu_count", "$utc_offset", "$network_type", "$wifi", "$lib"]
+        #expect(Set(try properties(system).map(\.name)).isSuperset(of: excluded.subtracting(["$wifi"])))
+        let auto = AutoProperties(except: excluded, system: system)
+        let test = try TestPipeline { auto }
+        test.pipeline.signal(.connectivity(.available))
+        auto.register(["$model": "own"])
+        test.pipeline.track("Event", ["$lib": "own"])
+        let event = try await test.event()
+        #expect(Set(event.properties.map(\.name)).intersection(excluded) == ["$model", "$lib"])
+        #expect(event.properties["$model"] == "own" && event.properties["$lib"] == "own")
+    }
+
+    @Test(
+        "including a property that isn't optional, or is excluded too, is an error when the pipeline is built",
+        arguments: [([], ["$model"]), (["$cgroup"], ["$cgroup"])] as [(Set<String>, Set<String>)])
+    func contradictionsThrow(excluded: Set<String>, included: Set<String>) {
+        let error = #expect(throws: SluiceError.self) {
+            try TestPipeline { AutoProperties(except: excluded, including: included) }
+        }
+        #expect(error?.code == .invalidArgument)
     }
 }

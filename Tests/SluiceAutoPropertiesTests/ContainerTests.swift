@@ -10,7 +10,7 @@ struct ContainerTests {
 
     private func properties(_ files: [String: String], environment: [String: String] = [:]) throws -> Properties {
         let system = SystemReader(file: { files[$0] }, environment: { environment[$0] })
-        return try #require(AutoProperties(system: system).processed()).properties
+        return try #require(AutoProperties(including: ["$cgroup"], system: system).processed()).properties
     }
 
     @Test(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("AutoProperties: super properties")
 struct SuperPropertiesTests {
-    private let auto = AutoProperties(system: SystemReader(processID: 7))
+    private let auto = AutoProperties(including: ["$process_id"], system: SystemReader(processID: 7))
 
     private func value(_ name: String, _ properties: Properties = [:]) throws -> PropertyValue? {
         try #require(auto.processed("Event", properties)).properties[name]

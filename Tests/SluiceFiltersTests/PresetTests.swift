@@ -33,6 +33,45 @@ import Testing
         #expect(await test.events().count == 400)
     }
 
+    @Test("App Center's limit of a text is 125 UTF-16 code units, and no character is cut apart")
+    func appCenterCutsBetweenCharacters() throws {
+        let limits = Limits(.appCenter)
+        func cut(_ text: String) throws -> String? {
+            try #require(limits.processed("Event", ["a": .string(text)])).properties["a"]?.string
+        }
+        #expect(try cut(String(repeating: "\u{1F600}", count: 200)) == String(repeating: "\u{1F600}", count: 62))
+        // A family of four is 11 units.
+        let family = "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}\u{200D}\u{1F466}"
+        #expect(try cut(String(repeating: family, count: 200)) == String(repeating: family, count: 11))
+        let endless = try #require(try cut("\u{1F468}" + String(repeating: "\u{200D}\u{1F469}", count: 200)))
+        #expect(endless.utf16.count <= 125 && endless.unicodeScalars.last == "\u{1F469}")
+        let named = try #require(limits.processed("Event", [String(repeating: "\u{1F600}", count: 200): 1]))
+        #expect(named.properties.map(\.name.utf16.count) == [124])
+    }
+
+    @Test("names that begin with a dollar don't count among App Center's 200, and always pass")
+    func appCenterDoesNotCountPluginNames() async throws {
+        let test = try TestPipeline { Limits(.appCenter) }
+        for number in 0..<300 { test.pipeline.track("$Plugin \(number)") }
+        for number in 0..<200 { test.pipeline.track("Event \(number)") }
+        for name in ["$AppEnd", "$SessionEnd", "$AppViewScreen"] { test.pipeline.track(name) }
+        test.pipeline.track("Event 200")
+        #expect(test.pipeline.ledger.dropped == [.tooManyEventNames: 1])
+        #expect(await test.events().count == 503)
+    }
+
+    @Test("App Center leaves out properties without a name and values that aren't scalars, before it counts to 20")
+    func appCenterLeavesOutNestedValues() throws {
+        let limits = Limits(.appCenter)
+        var properties: Properties = ["": 1, "object": ["a": 1], "list": ["a", "b"], "$set": ["plan": "pro"]]
+        for number in 0..<19 { properties["p\(number)"] = .int(number) }
+        let event = try #require(limits.processed("Event", properties))
+        #expect(event.properties.map(\.name) == ["$set"] + (0..<19).map { "p\($0)" })
+        #expect(event.reportedSanitizations.allSatisfy { $0 == .droppedProperty })
+        #expect(try #require(limits.processed("Event", ["": 1])).properties.isEmpty)
+        #expect(try #require(limits.processed("Event", ["a": .null, "b": true])).properties.count == 2)
+    }
+
     @Test("with a persistence, the 200 names are those of the installation")
     func namesAreCountedAcrossLaunches() async throws {
         let directory = try TemporaryDirectory()

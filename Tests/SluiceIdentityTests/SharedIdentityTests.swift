@@ -208,7 +208,8 @@ import Testing
 
     @Test("looking for changes doesn't wait for a verb of another thread")
     func refreshDoesNotWaitForVerbs() throws {
-        let state = IdentityState(in: .file(directory.path), report: { _ in }) { UserIDs(anonymousID: "a") }
+        let ids: @Sendable () -> UserIDs = { UserIDs(anonymousID: "a") }
+        let state = IdentityState(in: .file(directory.path), report: { _ in }, initial: ids, renewed: ids)
         try state.change { _ in
             let isDone = DispatchSemaphore(value: 0)
             DispatchQueue.global().async {

@@ -29,6 +29,8 @@ public final class Pipeline: EventTracking {
     private let chain: Chain
     private let places: ProcessorPlaces
     private let routes: Routes
+    /// All states of the processors.
+    private let states = StateGate()
     private let environment: PipelineEnvironment
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
@@ -71,7 +73,7 @@ public final class Pipeline: EventTracking {
         self.path = path
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
-        for chain in chain.all { try chain.prepare() }
+        try chain.prepare(states)
         for route in routes { route.start() }
     }
 
@@ -211,6 +213,43 @@ public final class Pipeline: EventTracking {
     @discardableResult
     public func deleteWaitingEvents() async -> Bool {
         await routes.deleteAll()
+    }
+
+    /// Removes everything that this pipeline has collected: the state of its processors, waiting events, events that
+    /// processors hold, and dead letters. Use it when a user asks for the removal of their data.
+    ///
+    /// ```swift
+    /// let report = await pipeline.eraseEverything()
+    /// if !report.isComplete { print("call eraseEverything() in the next launch too") }
+    /// ```
+    ///
+    /// The processors forget their state first, so later events have the ids of a new user. Then events are removed as
+    /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer of a `Consent`
+    /// and the setting of `CollectionSettings` stay. You can call this method from any task, also several times. Events
+    /// that are tracked during the call can be removed too.
+    ///
+    /// - Returns: The counts of the removed things.
+    @discardableResult
+    public func eraseEverything() async -> ErasureReport {
+        guard path.isOpen else { return .nothing }
+        let before = await ledgerOnOwnThread()
+        let states = await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.forgetUser() }
+        let areEventsGone = await routes.deleteAll()
+        let areLettersGone = await routes.discardDeadLetters()
+        return ErasureReport(
+            from: before, to: await ledgerOnOwnThread(), states: states ?? 0,
+            isComplete: states != nil && areEventsGone && areLettersGone)
+    }
+
+    /// - Returns: The number of states that were stored; nil after a failure.
+    private func forgetUser() -> Int? {
+        defer { for processor in chain.all.flatMap(\.processors) { processor.forget() } }
+        do throws(SluiceError) {
+            return try states.remove(forgetting: true)
+        } catch {
+            path.report(.plugin, "the state of a plugin can't be erased: \(error)")
+            return nil
+        }
     }
 
     // MARK: Dead letters

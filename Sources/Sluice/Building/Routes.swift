@@ -45,6 +45,24 @@ struct Routes: Sendable {
         }
     }
 
+    /// Returns whether all dead letters are gone.
+    func discardDeadLetters() async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            for route in own {
+                group.addTask {
+                    do throws(SluiceError) {
+                        _ = try await DeadLetterAccess(route).discard { _ in true }
+                        return true
+                    } catch {
+                        path.report(.store, "the dead letters can't be removed: \(error)", route: route.name)
+                        return false
+                    }
+                }
+            }
+            return await group.reduce(true) { $0 && $1 }
+        }
+    }
+
     /// Asks the stores, so it can wait for a disk that hangs.
     var ledger: Ledger { path.ledger(own.map(\.ledger)) }
 }

@@ -15,6 +15,8 @@ final class Chain: Sendable {
     private let end: RouteRuntime?
     /// The chain of the next route, or of the first one. A linked list for the same reason as ``Stage``.
     private let next: Chain?
+    /// For the chain of a route: the gate of the chain that all routes share.
+    private let outer = Published(StateGate())
 
     /// Creates the chain that all routes share.
     init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
@@ -57,6 +59,7 @@ final class Chain: Sendable {
         let entry = path.enter(number, id: id)
         var event = Event(id: entry.id, name: name, time: entry.time, priority: priority, properties: properties)
         if entry.isOpen { configure(&event) }
+        if end != nil, let reason = outer.value.refusal { return (event.id, drop(reason, nil)) }
         let isStored = proceed(&event, through: stages, entry.isOpen, entry.group, path.beginTrace(event, in: route))
         return (event.id, isStored)
     }
@@ -191,18 +194,33 @@ final class Chain: Sendable {
 
     // MARK: Plugins
 
-    /// Connects and prepares the processors.
+    /// Connects and prepares the processors of this chain and of the next ones.
     ///
+    /// - Parameter states: the gate of the chain's states, unless a processor has one of its own for the whole chain.
+    ///   It applies to the routes of this chain too.
     /// - Throws: the first error of a processor, with the name of its type.
-    func prepare() throws(SluiceError) {
+    func prepare(_ states: StateGate) throws(SluiceError) {
+        var own = states
+        for case let keeper as any StateKeeper in processors {
+            do {
+                own = try keeper.gate(below: states)
+            } catch {
+                throw SluiceError(error, from: keeper)
+            }
+        }
+        if end != nil {
+            outer.replace(with: states)
+            if own === states { own = StateGate(like: states) }
+        }
         for (index, processor) in processors.enumerated() {
             (processor.context as? PluginContext)?.bind(to: self, index, named: name(of: index))
             do {
-                try processor.prepare()
+                try StateGate.$current.withValue(own) { try processor.prepare() }
             } catch {
                 throw SluiceError(error, from: processor)
             }
         }
+        try next?.prepare(end == nil ? own : states)
     }
 
     /// Reports a message of a plugin.

@@ -93,6 +93,28 @@ public protocol Processor: Sendable {
     /// before it returns.
     func finish() async
 
+    /// Forgets the user: what the processor has collected and keeps in memory. ``Pipeline/eraseEverything()`` calls it, from
+    /// any thread, when it has erased the processor's ``PersistedState``s.
+    ///
+    /// ```swift
+    /// /// Adds the last search to every event.
+    /// final class LastSearch: Processor {
+    ///     private let lock = NSLock()
+    ///     nonisolated(unsafe) private var text: PropertyValue?  // The lock protects it.
+    ///
+    ///     func process(_ event: inout Event) -> Disposition {
+    ///         lock.withLock {
+    ///             if event.name == "Search" { text = event.properties["text"] }
+    ///             event.properties["last_search"] = text
+    ///         }
+    ///         return .keep
+    ///     }
+    ///
+    ///     func forget() { lock.withLock { text = nil } }
+    /// }
+    /// ```
+    func forget()
+
     /// Whether it is always a mistake to list two processors of this type in a pipeline. False by default.
     ///
     /// Listing the same object twice is always a mistake.
@@ -121,8 +143,18 @@ extension Processor {
     /// Does nothing.
     public func finish() async {}
 
+    /// Does nothing.
+    public func forget() {}
+
     /// Returns false.
     public static var isUnique: Bool { false }
+}
+
+/// A processor that decides whether the plugins of its chain may store their state.
+package protocol StateKeeper: Processor {
+    /// Returns the gate of the chain that the processor stands in, and of the routes of that chain. Called once for each
+    /// pipeline, before the chain's first processor is prepared.
+    func gate(below gate: StateGate) throws -> StateGate
 }
 
 /// The answer of a processor: whether an event continues.

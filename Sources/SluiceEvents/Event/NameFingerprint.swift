@@ -71,15 +71,22 @@ extension String {
     }
 }
 
-/// A set of names that are compared without regard to the case of ASCII letters.
+/// A set of names that are compared without regard to case, and by characters: a letter with an accent is the same as the
+/// letter and the accent.
 package struct CaseInsensitiveNames: Sendable {
+    /// The names in ASCII, whose bytes are compared.
     private let names: [[UInt8]]
+    /// The others, in lower case.
+    private let others: Set<String>
     /// The union of the fingerprints' bits.
     let bits: UInt64
 
     package init(_ names: [String]) {
-        self.names = names.map { $0.utf8.map(lowercased) }
-        bits = names.reduce(0) { $0 | NameFingerprint($1).bit }
+        let ascii = names.filter(\.isASCII)
+        self.names = ascii.map { $0.utf8.map(lowercased) }
+        others = Set(names.filter { !$0.isASCII }.map { $0.lowercased() })
+        // A fingerprint is one of bytes.
+        bits = others.isEmpty ? ascii.reduce(0) { $0 | NameFingerprint($1).bit } : .max
     }
 
     @inline(__always)
@@ -97,10 +104,10 @@ package struct CaseInsensitiveNames: Sendable {
     @inline(never)
     private func isAmong(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         names.contains { $0.count == name.count && zip($0, name).allSatisfy { $0 == lowercased($1) } }
+            || !others.isEmpty && others.contains(String(decoding: name, as: UTF8.self).lowercased())
     }
 }
 
-/// Changes only ASCII, because other letters have no case that is the same in every language.
 private func lowercased(_ byte: UInt8) -> UInt8 {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
 }

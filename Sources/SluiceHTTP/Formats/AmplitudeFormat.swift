@@ -155,7 +155,7 @@ struct AmplitudeFormat: WireFormat {
         switch verb {
         // Amplitude has a separate API for aliases.
         case .track, .alias, .group, .screen: nil
-        case .signUp: event.traits.isEmpty ? [:] : ["$set": .object(event.traits)]
+        case .signUp, .switchUser: event.traits.isEmpty ? [:] : ["$set": .object(event.traits)]
         case .set(let properties): ["$set": .object(properties)]
         case .setOnce(let properties): ["$setOnce": .object(properties)]
         case .increment(let properties): ["$add": .object(properties)]

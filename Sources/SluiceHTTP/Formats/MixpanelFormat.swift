@@ -21,7 +21,7 @@ struct MixpanelFormat: WireFormat {
         return switch Verb(try line.event()) {
         case .set, .setOnce, .increment, .append, .unset, .delete: Self.persons
         case .group: Self.groups
-        case .track, .signUp, .alias, .screen: Self.events
+        case .track, .signUp, .switchUser, .alias, .screen: Self.events
         }
     }
 
@@ -89,7 +89,7 @@ struct MixpanelFormat: WireFormat {
         let verb = Verb(event)
         var names = Self.names
         switch verb {
-        case .signUp:
+        case .signUp, .switchUser:
             json["event"] = "$identify"
             names.formUnion(["$anon_distinct_id", "$identified_id"])
         case .alias:
@@ -108,6 +108,7 @@ struct MixpanelFormat: WireFormat {
             case .signUp(let anonymousID):
                 $0["$anon_distinct_id"] = Self.devicePrefix + anonymousID
                 $0["$identified_id"] = event.userID
+            case .switchUser: $0["$identified_id"] = event.userID
             case .alias(let id): $0["alias"] = id
             default: break
             }
@@ -115,7 +116,8 @@ struct MixpanelFormat: WireFormat {
             for group in event.groups where event.properties[group.name] == nil {
                 $0[group.outerName(beside: names, in: event.properties)] = [group.value]
             }
-            for property in event.properties where !isElsewhere(property.name, verb) {
+            let own = event.properties.withTraits(of: verb)
+            for property in own where !isElsewhere(property.name, verb) {
                 let ownName = Self.ownNames[property.name].flatMap { event.properties[$0] == nil ? $0 : nil }
                 $0[ownName ?? property.outerName(beside: names, in: event.properties)] = property.value
             }
@@ -136,7 +138,9 @@ struct MixpanelFormat: WireFormat {
     /// Whether the property is sent under another name.
     private func isElsewhere(_ name: String, _ verb: Verb) -> Bool {
         switch (name, verb) {
-        case ("$groups", _), ("$original_id", .signUp), ("$alias", .alias): true
+        case ("$groups", _), ("$original_id", .signUp), ("$original_id", .switchUser), ("$switches_user", .switchUser),
+            ("$alias", .alias):
+            true
         default: false
         }
     }
@@ -174,7 +178,7 @@ struct MixpanelFormat: WireFormat {
             record["$group_key"] = .string(type)
             record["$group_id"] = .string(id)
             operations = [("$set", .object(properties))]
-        case .track, .signUp, .alias, .screen: operations = []
+        case .track, .signUp, .switchUser, .alias, .screen: operations = []
         }
         if record["$group_key"] == nil {
             record["$distinct_id"] = .string(personID(of: event) ?? event.id.description)
@@ -191,6 +195,15 @@ struct MixpanelFormat: WireFormat {
 }
 
 extension Properties {
+    /// Mixpanel has no place for the properties of a login in its record, so they become ones of the event.
+    fileprivate func withTraits(of verb: Verb) -> Properties {
+        guard case .signUp = verb, let traits = self["$set"]?.object else { return self }
+        var result = self
+        result["$set"] = nil
+        result.addDefaults(traits)
+        return result
+    }
+
     /// The first elements of all lists, then the second ones, and so on. There is at least one row.
     fileprivate var rows: [Properties] {
         let lists = map { ($0.name, $0.value.array ?? [$0.value]) }

@@ -60,11 +60,14 @@ struct PostHogFormat: WireFormat {
         case .screen: event.name = "$screen"
         case .signUp(let anonymousID):
             event.name = "$identify"
-            let traits = event.traits
-            event.properties.removeAll { $0.name == "$original_id" || !$0.name.hasPrefix("$") }
+            event.properties["$original_id"] = nil
             event.properties["distinct_id"] = .string(event.anyDistinctID)
             event.properties["$anon_distinct_id"] = .string(anonymousID)
-            if !traits.isEmpty { event.properties["$set"] = .object(traits) }
+            concernsPerson = true
+        case .switchUser:
+            // An anonymous id stays with its first person.
+            event.name = "$set"
+            event.properties.removeAll { ["$original_id", "$switches_user"].contains($0.name) }
             concernsPerson = true
         case .alias(let id):
             event.name = "$create_alias"

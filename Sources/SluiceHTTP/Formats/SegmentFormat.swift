@@ -52,7 +52,7 @@ struct SegmentFormat: WireFormat {
         json["anonymousId"] = event.deviceID
         json["userId"] = event.userID
         switch verb {
-        case .signUp: json.object("traits", event.traits)
+        case .signUp, .switchUser: json.object("traits", event.traits)
         case .set(let traits): json.object("traits", traits)
         case .alias(let previousID):
             // Segment requires a user id here.
@@ -75,7 +75,7 @@ struct SegmentFormat: WireFormat {
 
     private static func type(of verb: Verb) -> String {
         switch verb {
-        case .signUp, .set: "identify"
+        case .signUp, .switchUser, .set: "identify"
         case .alias: "alias"
         case .group: "group"
         case .screen: "screen"

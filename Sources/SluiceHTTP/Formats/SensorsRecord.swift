@@ -18,10 +18,13 @@ struct SensorsRecord {
             properties["$identities"] = nil
         }
         switch Verb(event) {
-        case .signUp(let anonymousID):
+        // Sensors' SDKs send this record at each login with another id than the present one.
+        case .signUp(let anonymousID), .switchUser(let anonymousID):
             type = "track_signup"
             originalID = anonymousID
-            properties["$original_id"] = nil
+            let traits = event.traits
+            properties.removeAll { ["$original_id", "$switches_user", "$set"].contains($0.name) }
+            properties.addDefaults(traits)
         case .set(let properties): become("profile_set", properties)
         case .setOnce(let properties): become("profile_set_once", properties)
         case .increment(let properties): become("profile_increment", properties)

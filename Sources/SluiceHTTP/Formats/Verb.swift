@@ -9,6 +9,8 @@ enum Verb: Equatable {
     case track
     /// The first login of an anonymous person.
     case signUp(anonymousID: String)
+    /// The login of another person under an anonymous id that has signed up.
+    case switchUser(anonymousID: String)
     /// Another id of the same person.
     case alias(String)
     /// A group that the person belongs to, with the group's own properties.
@@ -30,8 +32,8 @@ enum Verb: Equatable {
 
     /// The properties of these events that a record type has in a separate place.
     static let properties: Set<String> = [
-        "$original_id", "$alias", "$group_type", "$group_key", "$group_set", "$screen_name", "$set", "$set_once",
-        "$increment", "$append", "$unset",
+        "$original_id", "$switches_user", "$alias", "$group_type", "$group_key", "$group_set", "$screen_name", "$set",
+        "$set_once", "$increment", "$append", "$unset",
     ]
 
     init(_ event: Event) {
@@ -41,7 +43,11 @@ enum Verb: Equatable {
     private static func read(_ event: Event) -> Verb? {
         let properties = event.properties
         switch event.name {
-        case "$SignUp": return properties["$original_id"]?.string.map { .signUp(anonymousID: $0) }
+        case "$SignUp":
+            let isSwitch = properties["$switches_user"] == true
+            return properties["$original_id"]?.string.map {
+                isSwitch ? .switchUser(anonymousID: $0) : .signUp(anonymousID: $0)
+            }
         case "$Alias": return properties["$alias"]?.string.map { .alias($0) }
         case "$GroupIdentify":
             guard let type = properties["$group_type"]?.string, let id = properties["$group_key"]?.string else {
@@ -81,10 +87,6 @@ extension Event {
         return properties
     }
 
-    /// The properties that the host passed to a login. All others begin with a `$`.
-    var traits: Properties {
-        var properties = properties
-        properties.removeAll { $0.name.hasPrefix("$") }
-        return properties
-    }
+    /// The properties that the host passed to a login. Super properties and others of the event aren't traits.
+    var traits: Properties { properties["$set"]?.object ?? [:] }
 }

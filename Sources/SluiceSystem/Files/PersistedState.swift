@@ -60,10 +60,13 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         /// The last write has failed, and the failure was reported.
         var hasFailed = false
         var isFinished = false
+        /// Decides whether the places may be used; nil before the plugin stands in a pipeline.
+        var gate: StateGate?
     }
 
     private let item: String
     private let places: [Persistence.Place]
+    private let initial: Value
     private let damaged: Value
     private let report: @Sendable (_ message: String) -> Void
     private let memory: Locked<Memory>
@@ -91,6 +94,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     ) {
         self.item = item
         places = persistence.places.filter { !$0.keepsDevicePart }
+        self.initial = initial
         self.damaged = damaged ?? initial
         self.report = report
         memory = Locked(Memory(value: initial, isLoaded: places.isEmpty))
@@ -112,13 +116,25 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// try state.load()
     /// ```
     ///
+    /// If the user's consent is missing in your plugin's chain, nothing is read or written until it is given. Changes
+    /// stay in memory. This holds for a state that you load in `Processor.prepare()`.
+    ///
     /// - Throws: ``SluiceError/Code/otherVersion`` for a version that `Value` can't read, and an error of a place that
     ///   can't be read now. The stored state then stays as it is, changes are made in memory only, and a later call
     ///   retries it.
-    public func load() throws(SluiceError) {
-        memory.withLock { $0.isFinished = false }
+    public func load() throws(SluiceError) { try load(behind: .current) }
+
+    /// Does the same as ``load()``, behind another gate. Without a gate, the state is kept without consent.
+    package func load(behind gate: StateGate?) throws(SluiceError) {
+        memory.withLock { ($0.isFinished, $0.gate) = (false, gate) }
+        gate?.add(self)
+        let wasUsed = memory.withLock { $0.saved != 0 || $0.writer != nil }
+        if let gate, gate.mustRemove || !gate.isOpen && wasUsed { _ = try remove(forgetting: false) }
         try loadOnce()
     }
+
+    /// Whether the places may be used.
+    private var isOpen: Bool { memory.withLock(\.gate)?.isOpen ?? true }
 
     /// The value in memory: the initial one while the stored one can't be read.
     ///
@@ -151,7 +167,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     }
 
     private func loadOnce() throws(SluiceError) {
-        guard !memory.withLock(\.isLoaded) else { return }
+        guard !memory.withLock(\.isLoaded), isOpen else { return }
         var notes: [String] = []
         defer { for note in notes { report(note) } }
         try turn.take { () throws(SluiceError) in
@@ -233,7 +249,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// - Throws: An error of a place. The change stays in memory, and the next write includes it.
     public func save(_ body: (inout Value) -> Void) throws(SluiceError) {
         change { body(&$0.value) }
-        try write()
+        _ = try write()
     }
 
     /// Does the same as ``save(_:)``, and reports a failure instead of throwing it. Of several failures in a row, only the
@@ -244,11 +260,16 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     /// ```
     ///
     /// - Parameter body: Changes the value. It is called with a lock held, so it must not use this state.
-    /// - Returns: Whether the value is stored.
+    /// - Returns: Whether the value is stored. False without the user's consent.
     @discardableResult
     public func saveOrReport(_ body: (inout Value) -> Void) -> Bool {
         change { body(&$0.value) }
         return writeOrReport()
+    }
+
+    /// Changes the value in memory. The next write includes the change.
+    package func note(_ body: (inout Value) -> Void) {
+        change { body(&$0.value) }
     }
 
     private func change<Result>(_ body: (inout Memory) -> Result) -> Result {
@@ -297,8 +318,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     @discardableResult
     private func writeOrReport() -> Bool {
         do throws(SluiceError) {
-            try write()
-            return true
+            return try write()
         } catch {
             let isFirst = memory.withLock { memory in
                 defer { memory.hasFailed = true }
@@ -309,11 +329,13 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         }
     }
 
-    private func write() throws(SluiceError) {
-        guard isPersistent else { return }
+    /// - Returns: False if the gate is closed.
+    private func write() throws(SluiceError) -> Bool {
+        guard isPersistent else { return true }
         memory.withLock { $0.attempted = $0.changes }
         try loadOnce()
-        try turn.take { () throws(SluiceError) in
+        return try turn.take { () throws(SluiceError) in
+            guard isOpen else { return false }
             // The last of several changes is in memory by now. After a failure it is unknown which places have it.
             let (value, changes, written) = memory.withLock { memory in
                 defer { memory.written = nil }
@@ -328,6 +350,34 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
                 (memory.written, memory.saved) = (value, changes)
                 memory.hasFailed = false
             }
+            return true
+        }
+    }
+}
+
+// MARK: Consent and erasure
+
+extension PersistedState: KeptState {
+    package func keep() {
+        loadIfPossible()
+        if memory.withLock({ $0.saved != $0.changes }) { writeOrReport() }
+    }
+
+    package func remove(forgetting: Bool) throws(SluiceError) -> Int {
+        try turn.take { () throws(SluiceError) in
+            memory.withLock { memory in
+                memory.written = nil
+                if forgetting { (memory.value, memory.isLoaded) = (initial, true) }
+                // Otherwise the value must be stored when the gate is opened.
+                memory.saved = forgetting ? memory.changes : -1
+            }
+            var wasStored = false
+            for place in places {
+                wasStored = try place.read(item) != nil || wasStored
+                try place.remove(item)
+                try place.remove("\(item).corrupt")
+            }
+            return wasStored ? 1 : 0
         }
     }
 }

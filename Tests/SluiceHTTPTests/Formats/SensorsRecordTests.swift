@@ -36,6 +36,19 @@ struct SensorsRecordTests {
         }
     }
 
+    @Test("a login in place of another user is a sign-up too, and its properties are the profile's")
+    func otherLoginIsSignUp() async throws {
+        let records = try await records { identity, _ in
+            try identity.login("u-1")
+            try identity.login("u-2", ["plan": "pro"])
+        }
+        #expect(
+            records.dropFirst() == [
+                #"{"type":"track_signup","event":"$SignUp","original_id":"a-1","distinct_id":"u-2","properties":{}}"#,
+                #"{"type":"profile_set","distinct_id":"u-2","properties":{"plan":"pro"}}"#,
+            ])
+    }
+
     @Test("a first login is a sign-up with the previous id")
     func firstLoginIsSignUp() async throws {
         let records = try await records { identity, _ in try identity.login("u-1", ["plan": "free"]) }

@@ -114,6 +114,32 @@ struct VerbTests {
 
     // MARK: Verbs
 
+    @Test("a login in place of another user has the record of each vendor, without a join of the two")
+    func switchingLogin() async throws {
+        let event = try await Self.event { identity, _ in
+            try identity.login("u-0")
+            try identity.login("u-1")
+        }
+        try Self.expect(event, at: "postHog", Self.postHog("$set", ""))
+        try Self.expect(event, at: "segment", Self.segment("identify", #""traits":{}"#))
+        try Self.expect(event, at: "amplitude", Self.amplitude("$identify", #""user_properties":{}"#))
+        try Self.expect(event, at: "mixpanel", Self.mixpanel("$identify", #","$identified_id":"u-1""#))
+    }
+
+    @Test("super properties are no traits of a person: only the properties of the login are")
+    func superPropertiesAreNoTraits() async throws {
+        var event = try await Self.event { identity, _ in try identity.login("u-1", ["plan": "free"]) }
+        event.properties["theme"] = "dark"
+        for vendor in ["postHog", "segment", "amplitude"] {
+            let format = try #require(Self.formats[vendor])
+            let record = try #require(try Self.records(event, format).array?.first?.object)
+            let traits =
+                record["traits"] ?? record["user_properties"]?.object?["$set"]
+                ?? record["properties"]?.object?["$set"]
+            #expect(traits == ["plan": "free"], "\(vendor)")
+        }
+    }
+
     @Test("a first login")
     func login() async throws {
         let event = try await Self.event { identity, _ in try identity.login("u-1", ["plan": "free"]) }
@@ -314,7 +340,7 @@ struct VerbTests {
     @Test("each test that the table of verbs names exists")
     func tableNamesTests() throws {
         let page = try Repository.text("Docs/WireFormats.md")
-        for (mark, name, count) in [("verbs", "VerbTests", 52), ("sensors", "SensorsRecordTests", 13)] {
+        for (mark, name, count) in [("verbs", "VerbTests", 56), ("sensors", "SensorsRecordTests", 14)] {
             let path = "Tests/SluiceHTTPTests/Formats/\(name).swift"
             let source = try Repository.text(path)
             #expect(page.contains("[\(mark)]: ../\(path)"))

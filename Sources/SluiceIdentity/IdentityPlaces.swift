@@ -1,0 +1,102 @@
+import Sluice
+
+/// The places of an identity, and the messages about them.
+struct IdentityPlaces: Sendable {
+    static let item = "identity"
+
+    /// The places that keep all ids. The first one counts.
+    let whole: [Persistence.Place]
+    /// The places that keep only the device's part, which count for that part.
+    let device: [Persistence.Place]
+    /// Messages to report when the turn has ended.
+    private let notes = Locked<[String]>([])
+
+    init(_ persistence: Persistence) {
+        whole = persistence.places.filter { !$0.keepsDevicePart }
+        device = persistence.places.filter(\.keepsDevicePart)
+    }
+
+    var all: [Persistence.Place] { whole + device }
+
+    func note(_ message: String) {
+        notes.withLock { $0.append(message) }
+    }
+
+    func takeNotes() -> [String] {
+        notes.withLock { notes in
+            defer { notes = [] }
+            return notes
+        }
+    }
+
+    /// The records of several places.
+    struct Reading {
+        /// The first one, which counts.
+        var record: IdentityRecord?
+        /// Whether the first one was written on this device.
+        var isOwn = true
+        /// Set if that is unknown, because the device's id is unknown.
+        var unknownDevice: SluiceError?
+        /// The places that lack the record, or differ.
+        var stale: [Persistence.Place] = []
+        var failure: SluiceError?
+    }
+
+    func read(_ places: [Persistence.Place]) -> Reading {
+        var reading = Reading()
+        for place in places {
+            do throws(SluiceError) {
+                guard let bytes = try place.read(Self.item) else {
+                    reading.stale.append(place)
+                    continue
+                }
+                guard var record = try record(bytes, place) else {
+                    try keepAside(bytes, in: place)
+                    reading.stale.append(place)
+                    continue
+                }
+                let isOwn = record.isOwn(in: place)
+                if !isOwn || record.isPending || reading.record.map({ $0.ids != record.ids }) ?? false {
+                    reading.stale.append(place)
+                }
+                if place.keepsDevicePart {
+                    // It may hold more, from an earlier version.
+                    if record.ids != record.ids.devicePart { reading.stale.append(place) }
+                    record.ids = record.ids.devicePart
+                }
+                guard reading.record == nil, isOwn || !place.keepsDevicePart else { continue }
+                reading.record = record
+                reading.isOwn = isOwn
+                if !isOwn, place.device == nil { reading.unknownDevice = place.unknownDevice(Self.item) }
+            } catch {
+                reading.failure = reading.failure ?? error
+            }
+        }
+        return reading
+    }
+
+    /// Returns nil for damaged bytes.
+    func record(_ bytes: [UInt8], _ place: Persistence.Place) throws(SluiceError) -> IdentityRecord? {
+        try PersistedRecord<IdentityRecord>.value(of: bytes, Self.item, in: place)
+    }
+
+    func keepAside(_ bytes: [UInt8], in place: Persistence.Place) throws(SluiceError) {
+        note(try place.keepAside(bytes, Self.item))
+    }
+
+    func write(
+        _ ids: UserIDs, to place: Persistence.Place, isPending: Bool = false
+    ) throws(SluiceError) {
+        let record = IdentityRecord(ids, in: place, isPending: isPending)
+        try place.write(Self.item, PersistedRecord.bytes(of: record, Self.item))
+    }
+
+    /// Removes everything, also the file of the lock, which holds no data.
+    func remove() throws(SluiceError) {
+        for place in all {
+            try place.remove(Self.item)
+            try place.remove("\(Self.item).corrupt")
+            if case .directory = place { try place.remove("\(Self.item).lock") }
+        }
+    }
+}

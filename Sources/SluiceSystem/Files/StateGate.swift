@@ -1,0 +1,119 @@
+package import SluiceEvents
+
+/// A state that a plugin keeps for the next launch, as its ``StateGate`` sees it.
+package protocol KeptState: AnyObject, Sendable {
+    /// Combines the value in memory with the stored one, and stores it. Called when the gate has been opened. Reports
+    /// failures itself.
+    func keep()
+
+    /// Removes what is stored. The value in memory stays, unless it is forgotten too.
+    ///
+    /// - Returns: The number of states that were stored.
+    func remove(forgetting: Bool) throws(SluiceError) -> Int
+
+    /// Passes the event that joins the user's ids to a receiver that missed it, if there is such an event.
+    ///
+    /// - Parameter deliver: Returns whether the event is stored.
+    /// - Returns: False if the event could not be stored.
+    func join(_ deliver: (Event) -> Bool) -> Bool
+}
+
+extension KeptState {
+    /// There is no such event.
+    package func join(_ deliver: (Event) -> Bool) -> Bool { true }
+}
+
+/// Decides whether the plugins of a chain may store their state, and reaches all of it.
+///
+/// A pipeline has one gate, which is always open. A processor that asks for consent has one of its own below it, and so
+/// does each route. A state finds its gate when it is loaded while the pipeline prepares its plugin.
+package final class StateGate: KeptState {
+    private struct State {
+        /// Weak, because states refer to their gate.
+        var states: [() -> (any KeptState)?] = []
+        weak var above: StateGate?
+    }
+
+    /// The gate of the plugin that is being prepared.
+    @TaskLocal package static var current: StateGate?
+
+    private let reason: @Sendable () -> DropReason?
+    private let owesRemoval: @Sendable () -> Bool
+    private let state = Locked(State())
+
+    /// Creates a gate.
+    ///
+    /// - Parameters:
+    ///   - reason: Returns why nothing may be stored now; nil if the gate is open. It is called without a lock.
+    ///   - owesRemoval: Returns whether stored states must be removed when they find the closed gate, because nothing was
+    ///     in a pipeline when it was closed.
+    package init(
+        closedBecause reason: @escaping @Sendable () -> DropReason? = { nil },
+        owesRemoval: @escaping @Sendable () -> Bool = { false }
+    ) {
+        self.reason = reason
+        self.owesRemoval = owesRemoval
+    }
+
+    /// Creates a gate that is open if another one is, which it stands below.
+    package convenience init(like gate: StateGate) {
+        self.init(closedBecause: gate.reason, owesRemoval: gate.owesRemoval)
+        stand(below: gate)
+    }
+
+    /// Why nothing may be stored now; nil if the gate is open.
+    package var refusal: DropReason? { reason() }
+
+    package var isOpen: Bool { reason() == nil }
+
+    /// Whether a state that finds the gate must be removed.
+    package var mustRemove: Bool { !isOpen && owesRemoval() }
+
+    /// Whether it stands below another gate.
+    package var isInPipeline: Bool { state.withLock { $0.above != nil } }
+
+    /// Forgets the states of an earlier pipeline, and takes the place below another gate.
+    package func stand(below gate: StateGate) {
+        state.withLock { $0 = State(above: gate) }
+        gate.add(self)
+    }
+
+    package func add(_ new: any KeptState) {
+        state.withLock { state in
+            state.states.removeAll { [nil, ObjectIdentifier(new)].contains($0().map { ObjectIdentifier($0) }) }
+            state.states.append { [weak new] in new }
+        }
+    }
+
+    private var states: [any KeptState] { state.withLock(\.states).compactMap { $0() } }
+
+    /// Whether a receiver below this gate gets no events for now.
+    package var hasClosedGates: Bool { states.contains { ($0 as? StateGate)?.isOpen == false } }
+
+    /// Stores the states of an open gate. Call this when it has been opened.
+    package func keep() {
+        guard isOpen else { return }
+        for state in states { state.keep() }
+    }
+
+    /// Removes all states, also if one of them fails.
+    package func remove(forgetting: Bool) throws(SluiceError) -> Int {
+        var count = 0
+        var failure: SluiceError?
+        for state in states {
+            do throws(SluiceError) {
+                count += try state.remove(forgetting: forgetting)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return count
+    }
+
+    /// Passes the events that join ids, of this gate's own states and of the states above it.
+    package func join(_ deliver: (Event) -> Bool) -> Bool {
+        let above = state.withLock(\.above)
+        return (states + (above?.states ?? [])).reduce(true) { $0 && ($1 is StateGate || $1.join(deliver)) }
+    }
+}

@@ -1,0 +1,172 @@
+import Sluice
+import SluiceAutoProperties
+import SluiceFilters
+import SluiceIdentity
+import SluiceJSONL
+import SluiceLifecycle
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+@Suite("eraseEverything(): events, dead letters and the state of plugins")
+struct ErasureTests {
+    private let directory: TemporaryDirectory
+    private let queue: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        queue = try TemporaryDirectory()
+    }
+
+    private var place: Persistence { .file(directory.path) }
+
+    /// Rejects the first batch.
+    private func rejecting() -> ScriptedTransport {
+        ScriptedTransport([.answer(.all(.rejected(reason: "no")))])
+    }
+
+    @Test("waiting events, dead letters and states are removed and counted, and the answer of the user stays")
+    func everythingIsRemovedAndCounted() async throws {
+        let (identity, auto, links) = (
+            Identity(persistedIn: place), AutoProperties(persistedIn: place), Links(persistedIn: place)
+        )
+        let consent = Consent(persistedIn: place)
+        let pipeline = try Pipeline(delivery: DeliveryPolicy(flushInterval: .seconds(3_600))) {
+            consent
+            identity
+            auto
+            links
+            JSONLStore(at: queue.path)
+            rejecting()
+        }
+        try consent.grant()
+        for _ in 0..<2 { pipeline.track("Refused") }
+        await pipeline.flush()
+        pipeline.pauseDelivery()
+        let id = identity.anonymousID
+        try identity.login("customer-42")
+        auto.register(["plan": "pro"])
+        links.opened("https://shop.example/?utm_source=newsletter")
+        let report = await pipeline.eraseEverything()
+        // $SignUp and $DeepLinkOpened waited.
+        #expect(report.events == 2 && report.deadLetters == 2 && report.states == 3 && report.isComplete)
+        #expect(identity.loginID == nil && identity.anonymousID != id)
+        #expect(auto.registered == [:] && links.campaigns == [:])
+        #expect(directory.names == ["consent.json", "identity.json", "identity.json.lock"])
+        #expect(consent.status == .granted)
+        #expect(try await pipeline.deadLetters().isEmpty)
+        // Nothing of the user comes back with a later change.
+        auto.register(["theme": "dark"])
+        #expect(auto.registered == ["theme": "dark"] && auto.processed()?.properties["plan"] == nil)
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.isBalanced && ledger.routes.first?.waiting == 0)
+        let text = try String(decoding: directory.read("identity.json"), as: UTF8.self)
+        #expect(!text.contains("customer-42"))
+        #expect(AutoProperties(persistedIn: place).registered == ["theme": "dark"])
+    }
+
+    @Test("events that a consent holds are removed and counted")
+    func heldEventsAreRemoved() async throws {
+        let consent = Consent(persistedIn: .memory, whilePending: .hold)
+        let test = try TestPipeline { consent }
+        for _ in 0..<3 { test.pipeline.track("Event") }
+        let report = await test.pipeline.eraseEverything()
+        #expect(report.events == 3 && report.isComplete && consent.held == 0)
+        try consent.grant()
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test("a second call finds nothing, and two calls together remove everything once")
+    func secondCallFindsNothing() async throws {
+        let links = Links(persistedIn: place)
+        let test = try TestPipeline { links }
+        links.opened("https://shop.example/?utm_source=newsletter")
+        async let one = test.pipeline.eraseEverything()
+        async let two = test.pipeline.eraseEverything()
+        let (first, second) = await (one, two)
+        #expect(first.states + second.states == 1 && first.isComplete && second.isComplete)
+        let third = await test.pipeline.eraseEverything()
+        #expect(third.states == 0 && third.events == 0 && third.deadLetters == 0 && third.isComplete)
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test("a batch in flight is awaited, and its rejected events are removed too")
+    func batchInFlightIsAwaited() async throws {
+        let transport = ScriptedTransport([.hang])
+        let pipeline = try Pipeline {
+            MemoryStore()
+            transport
+        }
+        pipeline.track("Event")
+        async let flush = pipeline.flush()
+        await transport.waitForSends(1)
+        async let erasure = pipeline.eraseEverything()
+        pipeline.track("Later")
+        transport.release(.all(.rejected(reason: "no")))
+        let report = await erasure
+        _ = await flush
+        #expect(report.isComplete && report.deadLetters == 1)
+        #expect(try await pipeline.deadLetters().isEmpty)
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test("after a shutdown nothing is removed, and the report says so")
+    func shutDownPipelineRemovesNothing() async throws {
+        let links = Links(persistedIn: place)
+        let test = try TestPipeline { links }
+        links.opened("https://shop.example/?utm_source=newsletter")
+        _ = await test.events()
+        let report = await test.pipeline.eraseEverything()
+        #expect(report.states == 0 && report.events == 0 && !report.isComplete)
+        #expect(directory.names == ["links.json"])
+    }
+
+    @Test("a state that can't be removed is reported, and the rest is removed")
+    func failureIsReported() async throws {
+        let broken = Persistence(
+            named: "a place", read: { _ in nil }, write: { _, _ in },
+            remove: { _ in throw SluiceError(.storageUnavailable, "no disk") })
+        let (auto, links) = (AutoProperties(persistedIn: broken), Links(persistedIn: place))
+        let test = try TestPipeline {
+            auto
+            links
+        }
+        links.opened("https://shop.example/?utm_source=newsletter")
+        let report = await test.pipeline.eraseEverything()
+        #expect(!report.isComplete && report.events == 1)
+        #expect(directory.names == [])
+        #expect(test.diagnostics.map(\.kind) == [.plugin])
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test("without consent, the identity is a new one in memory only")
+    func pendingIdentityIsReplaced() async throws {
+        let (identity, consent) = (Identity(persistedIn: place), Consent(persistedIn: .memory))
+        let test = try TestPipeline {
+            consent
+            identity
+        }
+        try identity.login("a")
+        let id = identity.anonymousID
+        #expect(await test.pipeline.eraseEverything().isComplete)
+        #expect(identity.loginID == nil && identity.anonymousID != id)
+        #expect(directory.names == [])
+        try consent.grant()
+        #expect(await test.events().isEmpty)
+    }
+
+    @Test("a plugin's forget() is called once, after its state was erased")
+    func forgetIsCalledOnce() async throws {
+        final class Plugin: Processor {
+            let calls = Locked(0)
+            func process(_ event: inout Event) -> Disposition { .keep }
+            func forget() { calls.withLock { $0 += 1 } }
+        }
+        let plugin = Plugin()
+        let test = try TestPipeline { plugin }
+        await test.pipeline.eraseEverything()
+        #expect(plugin.calls.withLock { $0 } == 1)
+        #expect(await test.events().isEmpty)
+    }
+}

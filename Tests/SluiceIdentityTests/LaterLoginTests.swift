@@ -1,0 +1,51 @@
+import Sluice
+import SluiceIdentity
+import TestSupport
+import Testing
+
+/// Logins after the first one under an anonymous id.
+@Suite struct LaterLoginTests {
+    private func events(_ use: (Identity) throws -> Void) async throws -> [Event] {
+        let identity = try Identity.loggedIn("a")
+        let test = try TestPipeline { identity }
+        try use(identity)
+        return await test.events()
+    }
+
+    @Test("a login of the same user with properties sets them in the profile")
+    func sameUserSetsProfile() async throws {
+        let events = try await events { identity in
+            try identity.login("a", ["plan": "pro"])
+            try identity.logout()
+            try identity.login("a", ["plan": "free"])
+            try identity.login("a")
+        }
+        #expect(events.map(\.name) == ["$ProfileSet", "$ProfileSet"])
+        #expect(events.map(\.properties) == [["$set": ["plan": "pro"]], ["$set": ["plan": "free"]]])
+        #expect(events.allSatisfy { $0.loginID == "a" })
+    }
+
+    @Test("a login in place of another user tracks a $SignUp that says so, and sets the properties in the new profile")
+    func otherUserSwitches() async throws {
+        let events = try await events { identity in
+            try identity.login("b", ["plan": "pro"])
+            try identity.login("c")
+        }
+        #expect(events.map(\.name) == ["$SignUp", "$ProfileSet", "$SignUp"])
+        #expect(events.map(\.loginID) == ["b", "b", "c"])
+        #expect(events.map { $0.properties["$switches_user"] } == [true, nil, true])
+        #expect(events.map { $0.properties["$set"] } == [nil, ["plan": "pro"], nil])
+        #expect(events.first?.properties["$original_id"] == events.first?.anonymousID.map { .string($0) })
+    }
+
+    @Test("a first sign-up that is still pending stays the join of its own user")
+    func pendingSignUpStays() async throws {
+        let identity = Identity(persistedIn: .memory)
+        try identity.login("a", ["plan": "free"])
+        try identity.login("b", ["plan": "pro"])
+        let test = try TestPipeline { identity }
+        let event = try await test.event()
+        #expect(event.loginID == "a" && event.properties["$switches_user"] == nil)
+        #expect(event.properties["$set"] == ["plan": "free"] && identity.loginID == "b")
+    }
+}
