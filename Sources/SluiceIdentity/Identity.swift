@@ -78,12 +78,7 @@ public final class Identity: Processor {
         let renewed: @Sendable () -> UserIDs = { [context] in UserIDs(anonymousID: Identity.newID(context)) }
         ids = IdentityState(
             in: persistence, report: context.report,
-            initial: {
-                for source in sources {
-                    if let id = source.id { return UserIDs(anonymousID: id) }
-                }
-                return renewed()
-            },
+            initial: { sources.lazy.compactMap(\.id).first.map { UserIDs(anonymousID: $0) } ?? renewed() },
             renewed: renewed)
         signUps = SignUps(of: ids, context)
     }
@@ -110,12 +105,10 @@ public final class Identity: Processor {
     /// The ids. A new anonymous id is on disk before this returns it.
     private var current: UserIDs? {
         if ids.memory.withLock({ $0.ids != nil && $0.isDue(at: context.time.wallTime()) }) { ids.refresh() }
-        if let ids = ids.memory.withLock(\.ids) { return ids }
         do throws(SluiceError) {
-            try load()
+            if ids.memory.withLock({ $0.ids == nil }) { try load() }
         } catch {
             // prepare() and the verbs repeat this, and can throw.
-            return nil
         }
         return ids.memory.withLock(\.ids)
     }
@@ -190,21 +183,11 @@ public final class Identity: Processor {
     /// Adds the ids to the event, unless it has ids of its own.
     public func process(_ event: inout Event) -> Disposition {
         if event.distinctID == nil, event.anonymousID == nil, event.loginID == nil {
-            let isDue = ids.memory.withLock { memory in
-                let isDue = memory.isDue(at: event.time)
-                if !isDue { memory.ids?.identify(&event) }
-                return isDue
-            }
-            if isDue {
-                ids.refresh()
-                ids.memory.withLock { $0.ids?.identify(&event) }
-            }
+            ids.identify(&event)
         } else {
             signUps.passed(event)
         }
-        if event.distinctID == nil {
-            event.distinctID = event.loginID ?? event.anonymousID
-        }
+        if event.distinctID == nil { event.distinctID = event.loginID ?? event.anonymousID }
         return .keep
     }
 

@@ -261,9 +261,22 @@ final class IdentityState: Sendable {
     }
 }
 
-// MARK: Consent and erasure
-
 extension IdentityState {
+    /// Adds the ids to an event, after a look at changes of other processes if it is due.
+    func identify(_ event: inout Event) {
+        let isDue = memory.withLock { memory in
+            let isDue = memory.isDue(at: event.time)
+            if !isDue { memory.ids?.identify(&event) }
+            return isDue
+        }
+        if isDue {
+            refresh()
+            memory.withLock { $0.ids?.identify(&event) }
+        }
+    }
+
+    // MARK: Consent and erasure
+
     private var isOpen: Bool { gate.withLock(\.self)?.isOpen ?? true }
 
     /// Whether a receiver of this pipeline gets no events for now.

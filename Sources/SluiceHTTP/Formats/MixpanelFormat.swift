@@ -116,7 +116,7 @@ struct MixpanelFormat: WireFormat {
             for group in event.groups where event.properties[group.name] == nil {
                 $0[group.outerName(beside: names, in: event.properties)] = [group.value]
             }
-            let own = event.properties.withTraits(of: verb)
+            let own = withTraits(event.properties, of: verb)
             for property in own where !isElsewhere(property.name, verb) {
                 let ownName = Self.ownNames[property.name].flatMap { event.properties[$0] == nil ? $0 : nil }
                 $0[ownName ?? property.outerName(beside: names, in: event.properties)] = property.value
@@ -194,16 +194,18 @@ struct MixpanelFormat: WireFormat {
     }
 }
 
-extension Properties {
+extension MixpanelFormat {
     /// Mixpanel has no place for the properties of a login in its record, so they become ones of the event.
-    fileprivate func withTraits(of verb: Verb) -> Properties {
-        guard case .signUp = verb, let traits = self["$set"]?.object else { return self }
-        var result = self
+    private func withTraits(_ properties: Properties, of verb: Verb) -> Properties {
+        guard case .signUp = verb, let traits = properties["$set"]?.object else { return properties }
+        var result = properties
         result["$set"] = nil
         result.addDefaults(traits)
         return result
     }
+}
 
+extension Properties {
     /// The first elements of all lists, then the second ones, and so on. There is at least one row.
     fileprivate var rows: [Properties] {
         let lists = map { ($0.name, $0.value.array ?? [$0.value]) }

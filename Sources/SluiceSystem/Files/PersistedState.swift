@@ -64,8 +64,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         var gate: StateGate?
     }
 
-    private let item: String
-    private let places: [Persistence.Place]
+    private let places: StatePlaces<Value>
     private let initial: Value
     private let damaged: Value
     private let report: @Sendable (_ message: String) -> Void
@@ -92,8 +91,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         _ item: String, in persistence: Persistence, initial: Value, ifDamaged damaged: Value? = nil,
         report: @escaping @Sendable (_ message: String) -> Void
     ) {
-        self.item = item
-        places = persistence.places.filter { !$0.keepsDevicePart }
+        places = StatePlaces(item, in: persistence)
         self.initial = initial
         self.damaged = damaged ?? initial
         self.report = report
@@ -172,46 +170,13 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         defer { for note in notes { report(note) } }
         try turn.take { () throws(SluiceError) in
             guard !memory.withLock(\.isLoaded) else { return }
-            let found = try find(&notes)
+            let found = try places.read(ifDamaged: damaged, &notes)
             memory.withLock { memory in
                 memory.isLoaded = true
                 memory.written = found.written
                 guard let stored = found.value else { return }
                 if memory.changes == 0 { memory.value = stored } else { memory.value.merge(stored: stored) }
             }
-        }
-    }
-
-    /// Reads the first place with a valid state, and writes it to the places before and after it that differ.
-    private func find(_ notes: inout [String]) throws(SluiceError) -> (value: Value?, written: Value?) {
-        var value: Value?
-        var stale: [Persistence.Place] = []
-        var isDamaged = false
-        for place in places {
-            do throws(SluiceError) {
-                var stored: Value?
-                if let bytes = try place.read(item) {
-                    stored = try PersistedRecord<Value>.value(of: bytes, item, in: place)
-                    if stored == nil {
-                        notes.append(try place.keepAside(bytes, item))
-                        isDamaged = true
-                    }
-                }
-                value = value ?? stored
-                if stored == nil || stored != value { stale.append(place) }
-            } catch {
-                // This place may have the state, so one below it doesn't count.
-                guard value != nil else { throw error }
-                notes.append("the state is kept in fewer places than it should be: \(error)")
-            }
-        }
-        guard let value else { return (isDamaged ? damaged : nil, nil) }
-        do throws(SluiceError) {
-            for place in stale.reversed() { try place.write(item, PersistedRecord.bytes(of: value, item)) }
-            return (value, value)
-        } catch {
-            notes.append("the state is kept in fewer places than it should be: \(error)")
-            return (value, nil)
         }
     }
 
@@ -341,11 +306,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
                 defer { memory.written = nil }
                 return (memory.value, memory.changes, memory.written)
             }
-            if value != written {
-                let bytes = PersistedRecord.bytes(of: value, item)
-                // The place that counts comes last: a failure before it has changed nothing.
-                for place in places.reversed() { try place.write(item, bytes) }
-            }
+            if value != written { try places.write(value) }
             memory.withLock { memory in
                 (memory.written, memory.saved) = (value, changes)
                 memory.hasFailed = false
@@ -371,13 +332,7 @@ extension PersistedState: KeptState {
                 // Otherwise the value must be stored when the gate is opened.
                 memory.saved = forgetting ? memory.changes : -1
             }
-            var wasStored = false
-            for place in places {
-                wasStored = try place.read(item) != nil || wasStored
-                try place.remove(item)
-                try place.remove("\(item).corrupt")
-            }
-            return wasStored ? 1 : 0
+            return try places.remove() ? 1 : 0
         }
     }
 }
