@@ -72,6 +72,7 @@ public final class Pipeline: EventTracking {
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
         for chain in chain.all { try chain.prepare() }
+        for chain in chain.all { chain.open() }
         for route in routes { route.start() }
     }
 
