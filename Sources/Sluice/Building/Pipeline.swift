@@ -19,7 +19,8 @@
 /// pipeline.resumeDelivery()
 /// ```
 ///
-/// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
+/// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it, after
+/// plugins have stored the state that they are writing, for which it waits a second at most. Call
 /// ``shutdown(timeout:)`` before the process ends, to send as much as possible. The next process delivers the events
 /// that are left in a store on disk.
 public final class Pipeline: EventTracking {
@@ -83,6 +84,7 @@ public final class Pipeline: EventTracking {
             return
         }
         routes.each { $0.close() }
+        BackgroundWrites.wait()
         // Before the processors are released: another object can get the address of one that is gone.
         places.release()
     }
