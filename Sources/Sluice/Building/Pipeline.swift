@@ -31,6 +31,7 @@ public final class Pipeline: EventTracking {
     private let places: ProcessorPlaces
     private let routes: Routes
     private let environment: PipelineEnvironment
+    private let life = Locked(AppLife())
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
     ///
@@ -160,9 +161,20 @@ public final class Pipeline: EventTracking {
     /// order of the lines, and then they track their events in that order. On leaving (all others), they first track their
     /// events in the reverse order, and then update their states.
     ///
+    /// A signal that doesn't fit is ignored, and a diagnostic reports it: any `launched` after another signal of the app's
+    /// life, such as a passive launch of an app that is active already; a second `didBecomeActive` without a
+    /// `willResignActive` or `didEnterBackground` in between, and the other way round; and all but `connectivity` after
+    /// `willTerminate`.
+    ///
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
         guard path.isOpen else { return }
+        let (isAccepted, life) = life.withLock { ($0.accept(signal), $0) }
+        guard isAccepted else {
+            return path.report(
+                .note,
+                "the signal \(signal) is ignored, because the app is \(life.phase) (\(life.ignored) ignored so far)")
+        }
         path.storingOneByOne { signal.deliver(to: chain.all.flatMap(\.processors)) }
         routes.each { $0.receive(signal) }
     }
