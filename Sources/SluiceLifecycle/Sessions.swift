@@ -26,8 +26,7 @@ public import Sluice
 /// user:
 ///
 /// ```swift
-/// try identity.reset()
-/// sessions.start()
+/// sessions.start()    // after identity.reset()
 /// ```
 ///
 /// The recovered `$SessionEnd` of a passive launch which was never opened has the `$app_state` of its other events,
