@@ -40,6 +40,16 @@ import Testing
         withExtendedLifetime(pipeline) {}
     }
 
+    @Test("an early event of a plugin belongs to the session of its launch, and begins it")
+    func earlyEventHasSession() async throws {
+        let (sessions, timers) = (Sessions(), DurationTimer())
+        timers.end("Early")
+        let pipeline = try build(sessions, timers)
+        pipeline.track("Later")
+        #expect(store.events.map(\.name) == ["$SessionStart", "Early", "Later"])
+        #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
+    }
+
     @Test("a screen that was entered early is viewed when the app becomes active, after $AppStart")
     func earlyScreenIsViewed() throws {
         let screens = Screens()

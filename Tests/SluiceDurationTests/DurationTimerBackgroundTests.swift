@@ -120,8 +120,10 @@ struct DurationTimerBackgroundTests {
         timers.resume("B")
         timers.start("C")
         timers.pause("C")
+        time.advance(by: .seconds(1_800))
+        // With scenes, the system tells so a moment after the launch.
         test.pipeline.signal(.didEnterBackground)
-        time.advance(by: .seconds(3_600))
+        time.advance(by: .seconds(1_800))
         test.pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(5))
         for name in ["A", "B", "C"] { timers.end(name) }
