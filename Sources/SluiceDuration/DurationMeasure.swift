@@ -25,6 +25,15 @@ public final class DurationToken: Sendable {
     public let name: String
     let id: UInt64
     private let onRelease: @Sendable () -> Void
+    private static let lastID = Locked<UInt64>(0)
+
+    /// Ids ascend, and differ in all timers and screens. So a token means nothing to another object than its own.
+    static func newID() -> UInt64 {
+        lastID.withLock { last in
+            last += 1
+            return last
+        }
+    }
 
     init(_ name: String, _ id: UInt64, onRelease: @escaping @Sendable () -> Void = {}) {
         self.name = name

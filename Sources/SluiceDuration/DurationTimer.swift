@@ -25,13 +25,16 @@ public import Sluice
 /// ```
 ///
 /// A method that takes a name uses the timer of that name which was started last. A timer whose token you have not kept
-/// ends with the next `start` of its name. At most 1,000 timers run at a time. If you start one more, the oldest is
-/// forgotten.
+/// ends with the next `start` of its name. A token of another `DurationTimer` ends no timer. At most 1,000 timers run at a
+/// time. If you start one more, the oldest is forgotten, and a diagnostic reports the first one and every thousandth one.
 ///
 /// Only `end` ends a timer. An event of the same name that you track with `pipeline.track` has no duration.
 ///
-/// Running timers are paused when the app enters the background or is launched into it, and continue when it becomes
-/// active. A timer that you have paused stays paused; one that you start or resume in the background runs.
+/// Running timers are paused when the app enters the background, and continue when it becomes active. A timer that you
+/// have paused stays paused. One that you start or resume in the background runs. After a passive launch, all timers wait
+/// until the app becomes active, also the ones that you start or resume before.
+///
+/// You can start and end timers before the pipeline is built.
 ///
 /// You can call all methods from any thread.
 public final class DurationTimer: Processor {
@@ -80,7 +83,16 @@ public final class DurationTimer: Processor {
     @discardableResult
     public func start(_ name: String) -> DurationToken {
         let now = measure.now(context)
-        let id = table.withLock { $0.start(name, at: now) }
+        let id = DurationToken.newID()
+        let forgotten = table.withLock { table in
+            let before = table.forgotten
+            table.start(name, id, at: now)
+            return table.forgotten > before ? table.forgotten : 0
+        }
+        if forgotten % TimerTable.maximumCount == 1 {
+            context.report(
+                "more than 1,000 timers run, so the oldest is forgotten (\(forgotten) so far): end your timers")
+        }
         return DurationToken(name, id) { [weak self] in self?.table.withLock { $0.release(id) } }
     }
 
@@ -188,10 +200,10 @@ public final class DurationTimer: Processor {
     public func update(for signal: Signal) {
         let now = measure.now(context)
         switch signal.kind {
-        case .launched(.passive): table.withLock { $0.launchInBackground() }
+        case .launched(let launch) where launch.isPassive: table.withLock { $0.launchInBackground() }
         case .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
-        case .launched(.foreground), .willResignActive, .willTerminate, .connectivity: break
+        case .launched, .willResignActive, .willTerminate, .connectivity: break
         }
     }
 }

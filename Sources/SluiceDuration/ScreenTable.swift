@@ -21,18 +21,18 @@ struct ScreenTable {
     }
 
     private var screens: [Screen] = []
-    private var isVisible = true
+    /// False until the app is known to be active.
+    private var isVisible = false
     private var lastName: String?
-    private var lastID: UInt64 = 0
 
     mutating func enter(
         _ name: String, _ properties: Properties, in parent: UInt64?, at now: Duration, _ outputs: inout [Output]
     ) -> UInt64 {
         if screens.count >= ScreenTable.maximumCount { leave(screens[0].id, [:], at: now, &outputs) }
-        lastID += 1
-        screens.append(Screen(id: lastID, name: name, parent: parent, properties: properties))
+        let id = DurationToken.newID()
+        screens.append(Screen(id: id, name: name, parent: parent, properties: properties))
         if isVisible { see(screens.count - 1, at: now, &outputs) }
-        return lastID
+        return id
     }
 
     /// Leaves a screen. Its children are left first, in the reverse order of their entries.

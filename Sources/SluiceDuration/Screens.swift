@@ -18,11 +18,12 @@ public import Sluice
 /// | `$AppViewScreen` | `$screen_name`, `$referrer` (the screen that was entered before), and the screen's own |
 /// | `$AppPageLeave` | `$screen_name`, `$event_duration` (the time for which the screen was visible) |
 ///
-/// Entering the background leaves every visible screen, because the app may never return. When the app returns, the
-/// time of these screens restarts from zero, without a second view. A screen that you enter in the background, as in a
-/// passive launch, is viewed when the app becomes active.
+/// Screens are visible while the app is active, as the signals of the app say: before `didBecomeActive`, there are no
+/// events. Entering the background leaves every visible screen, because the app may never return. When the app returns,
+/// the time of these screens restarts from zero, without a second view. A screen that you enter before the app is active,
+/// as during a launch, in a passive launch or before the pipeline is built, is viewed when it becomes active.
 ///
-/// List `LifecycleEvents` above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
+/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. List `LifecycleEvents` above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
 /// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
 /// oldest is left.
@@ -142,9 +143,12 @@ public final class Screens: Processor {
     /// Tracks the views and the ends of views that a signal causes.
     public func emit(for signal: Signal) {
         switch signal.kind {
-        case .launched(.passive), .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
+        case .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
-        case .launched(.foreground), .willResignActive, .connectivity: break
+        case .launched, .willResignActive, .connectivity: break
         }
     }
+
+    /// Tracks the ends of views.
+    public func finish() async { update { $0.disappear(at: $1, &$2) } }
 }

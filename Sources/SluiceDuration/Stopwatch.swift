@@ -3,15 +3,15 @@ struct Stopwatch {
     private enum Phase {
         case running(since: Duration)
         case paused
-        /// Ran when the app entered the background.
+        /// Runs when the app is active.
         case inBackground
     }
 
     private var counted = Duration.zero
     private var phase: Phase
 
-    init(startedAt now: Duration) {
-        phase = .running(since: now)
+    init(startedAt now: Duration, isInBackground: Bool = false) {
+        phase = isInBackground ? .inBackground : .running(since: now)
     }
 
     /// Returns the time so far. It is never negative, even if the clock goes backwards.
@@ -24,9 +24,9 @@ struct Stopwatch {
         stop(as: .paused, at: now)
     }
 
-    mutating func resume(at now: Duration) {
+    mutating func resume(at now: Duration, isInBackground: Bool) {
         if case .running = phase { return }
-        phase = .running(since: now)
+        phase = isInBackground ? .inBackground : .running(since: now)
     }
 
     mutating func launchInBackground() {

@@ -22,15 +22,19 @@ struct TimerTable {
 
     private var timers: [UInt64: Timer] = [:]
     private var latest: [String: UInt64] = [:]
-    private var lastID: UInt64 = 0
+    /// The process was launched passively, and the app has not become active.
+    private var isPassive = false
+    private(set) var forgotten = 0
 
-    mutating func start(_ name: String, at now: Duration) -> UInt64 {
+    /// Starts a timer, whose id is greater than those of all earlier ones.
+    mutating func start(_ name: String, _ id: UInt64, at now: Duration) {
         if let former = latest[name], timers[former]?.hasToken == false { remove(former) }
-        if timers.count >= TimerTable.maximumCount, let oldest = timers.keys.min() { remove(oldest) }
-        lastID += 1
-        timers[lastID] = Timer(name: name, start: now, watch: Stopwatch(startedAt: now))
-        latest[name] = lastID
-        return lastID
+        if timers.count >= TimerTable.maximumCount, let oldest = timers.keys.min() {
+            remove(oldest)
+            forgotten += 1
+        }
+        timers[id] = Timer(name: name, start: now, watch: Stopwatch(startedAt: now, isInBackground: isPassive))
+        latest[name] = id
     }
 
     /// Returns the timer of a name, or nil if there is no such timer.
@@ -41,7 +45,7 @@ struct TimerTable {
     }
 
     mutating func resume(_ id: UInt64, at now: Duration) {
-        timers[id]?.watch.resume(at: now)
+        timers[id]?.watch.resume(at: now, isInBackground: isPassive)
     }
 
     /// Ends a timer. Returns nil if there is no such timer.
@@ -68,9 +72,9 @@ struct TimerTable {
         if latest[timer.name] == id { timers[id]?.hasToken = false } else { remove(id) }
     }
 
-    /// Discards the time so far, because the process has been in the background since its start. The signal that
-    /// reports this can come late.
+    /// Discards the time so far, because the process has been in the background since its start.
     mutating func launchInBackground() {
+        isPassive = true
         for id in timers.keys { timers[id]?.watch.launchInBackground() }
     }
 
@@ -79,6 +83,7 @@ struct TimerTable {
     }
 
     mutating func becomeActive(at now: Duration) {
+        isPassive = false
         for id in timers.keys { timers[id]?.watch.becomeActive(at: now) }
     }
 }

@@ -37,10 +37,9 @@
 
         /// Reports the launch, and that the app is active if it is.
         ///
-        /// While an app with scenes is launching, the system always reports that it is in the background. So a launch
-        /// that seems to be passive is reported with the app's next notification, or after 5 s. Until then, events are
-        /// tracked without the mark of a passive launch. If you know better, call
-        /// `pipeline.signal(.launched(.passive))` before.
+        /// On iOS and visionOS, the role that the system has given to the process tells whether the user launched the app,
+        /// also while an app with scenes is launching. On tvOS and watchOS, the app's state does. If you know better, call
+        /// `pipeline.signal(.launched(.passive))` before: the first report counts.
         ///
         /// - Parameters:
         ///   - pipeline: The pipeline that gets the signals.
@@ -49,24 +48,11 @@
         @available(tvOSApplicationExtension, unavailable)
         @available(visionOSApplicationExtension, unavailable)
         public convenience init(to pipeline: Pipeline, from center: NotificationCenter = .default) {
-            self.init(to: pipeline, from: center, time: PipelineEnvironment.systemTime)
-        }
-
-        /// Reports the launch, with the clock that decides when it is passive.
-        @available(iOSApplicationExtension, unavailable)
-        @available(tvOSApplicationExtension, unavailable)
-        @available(visionOSApplicationExtension, unavailable)
-        package convenience init(to pipeline: Pipeline, from center: NotificationCenter, time: any TimeSource) {
-            let launch = LaunchReport(to: pipeline, time: time)
             let periods = BackgroundPeriods()
-            self.init(pipeline, center, Platform.notifications, launch) { pipeline in
+            self.init(pipeline, center, Platform.notifications) { pipeline in
                 periods.begin(pipeline, BackgroundTask(pipeline))
             }
-            if Platform.isInBackground {
-                launch.reportLater { Platform.isInBackground ? .passive : .foreground }
-            } else {
-                launch.report(.foreground)
-            }
+            pipeline.signal(.launched(Platform.launch))
             if Platform.isActive { pipeline.signal(.didBecomeActive) }
         }
 
@@ -88,23 +74,21 @@
                 inExtension pipeline: Pipeline, launch: Signal.Launch = .foreground,
                 from center: NotificationCenter = .default
             ) {
-                let report = LaunchReport(to: pipeline, time: PipelineEnvironment.systemTime)
                 let periods = BackgroundPeriods()
-                self.init(pipeline, center, Platform.extensionNotifications, report) { pipeline in
+                self.init(pipeline, center, Platform.extensionNotifications) { pipeline in
                     periods.begin(pipeline, ExpiringActivity(pipeline))
                 }
-                report.report(launch)
+                pipeline.signal(.launched(launch))
                 if launch == .foreground { pipeline.signal(.didBecomeActive) }
             }
         #endif
 
         private init(
             _ pipeline: Pipeline, _ center: NotificationCenter, _ notifications: [(Notification.Name, Platform.Change)],
-            _ launch: LaunchReport, onBackground: @escaping @MainActor @Sendable (Pipeline) -> Void
+            onBackground: @escaping @MainActor @Sendable (Pipeline) -> Void
         ) {
             observations = notifications.map { name, change in
                 Observation(of: name, center) { [weak pipeline] in
-                    launch.decide(by: change)
                     guard let pipeline else { return }
                     switch change {
                     case .willEnterForeground: pipeline.expectSuspension(in: nil)
@@ -149,65 +133,6 @@
             init() { ProcessInfo.processInfo.disableSuddenTermination() }
             deinit { ProcessInfo.processInfo.enableSuddenTermination() }
         #endif
-    }
-
-    /// Reports the launch once, before any other signal.
-    private final class LaunchReport: Sendable {
-        private struct State {
-            weak var pipeline: Pipeline?
-            var task: Task<Void, Never>?
-        }
-
-        /// A launch by the user is recognized earlier than this.
-        private static let patience = Duration.seconds(5)
-
-        private let state: Locked<State>
-        private let time: any TimeSource
-        private let deadline: Duration
-
-        init(to pipeline: Pipeline, time: any TimeSource) {
-            state = Locked(State(pipeline: pipeline))
-            self.time = time
-            deadline = time.continuousTime() + LaunchReport.patience
-        }
-
-        deinit {
-            state.withLock { $0.task }?.cancel()
-        }
-
-        /// Reports the launch. Does nothing after the first call.
-        func report(_ launch: Signal.Launch) {
-            let (pipeline, task) = state.withLock { state in
-                defer { state = State() }
-                return (state.pipeline, state.task)
-            }
-            task?.cancel()
-            pipeline?.signal(.launched(launch))
-        }
-
-        /// Reports the launch by the app's first notification.
-        func decide(by change: Platform.Change) {
-            switch change {
-            case .didEnterBackground, .willTerminate: report(.passive)
-            case .willEnterForeground, .didBecomeActive, .willResignActive, .isOutOfSight:
-                // The process may have been suspended since its launch, until the user opened the app.
-                report(time.continuousTime() < deadline ? .foreground : .passive)
-            }
-        }
-
-        /// Reports the launch at the deadline, unless a notification comes first.
-        @MainActor func reportLater(_ launch: @escaping @MainActor @Sendable () -> Signal.Launch) {
-            let (time, deadline) = (time, deadline)
-            let task = Task { @MainActor [weak self] in
-                do {
-                    try await time.sleep(until: deadline)
-                } catch {
-                    return  // A notification came first.
-                }
-                self?.report(launch())
-            }
-            state.withLock { $0.task = task }
-        }
     }
 
     /// Ends with its last reference.

@@ -17,7 +17,7 @@ public import Sluice
 /// | `$AppInstall` | at the first launch | `$app_version`, `$app_build` |
 /// | `$AppUpdate` | at a launch with another version or build | the same, `$previous_version`, `$previous_build` |
 /// | `$AppStart` | the app becomes active, at first or after the background | `$resume_from_background`, `$is_first_time`, `$is_first_day` |
-/// | `$AppEnd` | it enters the background, or terminates in the foreground | `$event_duration` |
+/// | `$AppEnd` | it enters the background, or the pipeline or the process ends in the foreground | `$event_duration` |
 /// | `$AppEnd` | after a crash, at the next launch | `$event_duration`, `$recovered` |
 /// | `$AppStartPassively` | the system launches it into the background | `$is_first_day`; `$app_state` by `PassiveLaunchTagger` |
 ///
@@ -25,9 +25,9 @@ public import Sluice
 /// `$event_duration` is the time since `$AppStart` in milliseconds with three decimals, by the suspending clock.
 ///
 /// With a persistence, it knows the first launch and its day, by the local calendar. While the app is in the
-/// foreground, it regularly notes the time: after a crash or a kill, the first signal of the next launch causes the
-/// missing `$AppEnd`, with the last noted time. Without a persistence, `$is_first_time`, `$is_first_day` and
-/// `$recovered` are left out.
+/// foreground, it regularly notes the time: after a crash or a kill, building the next pipeline causes the missing
+/// `$AppEnd`, with the last noted time. A `Pipeline.shutdown` in the foreground tracks an `$AppEnd` without `$recovered`.
+/// Without a persistence, `$is_first_time`, `$is_first_day` and `$recovered` are left out.
 ///
 /// `$AppInstall` and `$AppUpdate` need a persistence and a version or a build. The first signal of a launch causes
 /// them, before its own event. A lower version is an update too. The state is on disk before the event is tracked. If
@@ -97,7 +97,7 @@ public final class LifecycleEvents: Processor {
             report: context.report)
     }
 
-    /// Reads the facts of earlier launches.
+    /// Reads the facts of earlier launches, and tracks the `$AppEnd` of a launch that has crashed.
     ///
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for a version or a build of more than 255 bytes, and an
     ///   error of the place where the facts are kept.
@@ -109,7 +109,14 @@ public final class LifecycleEvents: Processor {
         }
         try kept.load()
         let facts = kept.isPersistent ? kept.value : nil
-        machine.withLock { $0 = $0 ?? LifecycleMachine(facts: facts, version: version) }
+        let end = machine.withLock { machine in
+            guard machine == nil else { return nil as LifecycleMachine.Output? }
+            machine = LifecycleMachine(facts: facts, version: version)
+            return machine?.recover()
+        }
+        guard let end, let time = end.time else { return }
+        // Kept until all processors are prepared. So it comes before the end of its session.
+        context.keep(end.name, end.properties) { $0.time = time }
     }
 
     /// Keeps the event unchanged.
@@ -120,13 +127,7 @@ public final class LifecycleEvents: Processor {
         let now = now
         keepVersions(at: now)
         let outputs = machine.withLock { $0?.receive(signal, at: now) ?? [] }
-        for output in outputs {
-            context.track(output.name, output.properties) { event in
-                let time = output.time ?? event.time
-                event = Event(
-                    id: output.id ?? event.id, name: event.name, time: time, properties: event.properties)
-            }
-        }
+        track(outputs)
         // After the events: a crash between the two repeats one, rather than losing it.
         switch signal.kind {
         case .didBecomeActive:
@@ -141,11 +142,23 @@ public final class LifecycleEvents: Processor {
         }
     }
 
-    /// Returns when the facts for the next launch are stored.
+    /// Tracks an `$AppEnd` if the app is in the foreground, and returns when the facts for the next launch are stored.
     public func finish() async {
         heartbeat.stop()
+        let now = now
+        track(machine.withLock { $0?.end(at: now) ?? [] })
         kept.update(note)
         await kept.finish()
+    }
+
+    private func track(_ outputs: [LifecycleMachine.Output]) {
+        for output in outputs {
+            context.track(output.name, output.properties) { event in
+                let time = output.time ?? event.time
+                event = Event(
+                    id: output.id ?? event.id, name: event.name, time: time, properties: event.properties)
+            }
+        }
     }
 
     /// Writes the app's new version with the event that it causes, before the event is tracked.

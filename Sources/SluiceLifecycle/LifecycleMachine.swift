@@ -23,16 +23,12 @@ struct LifecycleMachine {
     /// The suspending time of the last `$AppStart` without an `$AppEnd`.
     private var activeSince: Duration?
     private var hasStarted = false
-    private var hasStartedPassively = false
-    /// The foreground span of an earlier launch that crashed.
-    private var unfinished: LifecycleFacts.ForegroundSpan?
     private let version: AppVersion
     private var hasComparedVersions = false
 
     init(facts: LifecycleFacts?, version: AppVersion = AppVersion()) {
         self.facts = facts
         self.version = version
-        unfinished = facts?.span
     }
 
     var isActive: Bool { activeSince != nil }
@@ -77,25 +73,27 @@ struct LifecycleMachine {
     // MARK: Signals
 
     mutating func receive(_ signal: Signal, at now: Moment) -> [Output] {
-        var outputs = recoverUnfinished() + takeVersionEvents()
+        var outputs = takeVersionEvents()
         switch signal.kind {
         case .launched(.passive):
-            guard !hasStarted, !hasStartedPassively else { break }
-            hasStartedPassively = true
             outputs.append(Output(name: "$AppStartPassively", properties: launchFlags(now)))
         case .didBecomeActive:
             guard activeSince == nil else { break }
             outputs.append(start(now))
         case .didEnterBackground, .willTerminate:
-            guard let start = activeSince else { break }
-            activeSince = nil
-            facts?.span = nil
-            let duration = (now.suspending - start).inMilliseconds
-            outputs.append(Output(name: "$AppEnd", properties: ["$event_duration": .double(duration)]))
-        case .launched(.foreground), .willResignActive, .connectivity:
+            outputs += end(at: now)
+        case .launched, .willResignActive, .connectivity:
             break
         }
         return outputs
+    }
+
+    mutating func end(at now: Moment) -> [Output] {
+        guard let start = activeSince else { return [] }
+        activeSince = nil
+        facts?.span = nil
+        let duration = (now.suspending - start).inMilliseconds
+        return [Output(name: "$AppEnd", properties: ["$event_duration": .double(duration)])]
     }
 
     /// Records that the app is running, for the next launch in case this one crashes.
@@ -125,15 +123,12 @@ struct LifecycleMachine {
         return ["$is_first_day": .bool(firstDay == now.day)]
     }
 
-    /// Makes the `$AppEnd` of an earlier launch that crashed, at its last known time.
-    private mutating func recoverUnfinished() -> [Output] {
-        guard let span = unfinished else { return [] }
-        unfinished = nil
+    /// Makes the `$AppEnd` of an earlier launch that crashed, at its last known time. Call this first.
+    mutating func recover() -> Output? {
+        guard let span = facts?.span else { return nil }
         facts?.span = nil
-        return [
-            Output(
-                name: "$AppEnd",
-                properties: ["$event_duration": .double(span.duration), "$recovered": true], time: span.lastKnown)
-        ]
+        return Output(
+            name: "$AppEnd", properties: ["$event_duration": .double(span.duration), "$recovered": true],
+            time: span.lastKnown)
     }
 }

@@ -1,5 +1,6 @@
 #if canImport(UIKit) || canImport(AppKit) || canImport(WatchKit)
     import Foundation
+    import Sluice
 
     // WatchKit is on iOS too, and UIKit has no application on a watch.
     #if canImport(UIKit) && !os(watchOS)
@@ -30,10 +31,17 @@
                 (UIApplication.willTerminateNotification, .willTerminate),
             ]
 
+            /// The way in which the app was launched.
             @available(iOSApplicationExtension, unavailable)
             @available(tvOSApplicationExtension, unavailable)
             @available(visionOSApplicationExtension, unavailable)
-            static var isInBackground: Bool { UIApplication.shared.applicationState == .background }
+            static var launch: Signal.Launch {
+                #if os(tvOS)
+                    UIApplication.shared.applicationState == .background ? .passive : .foreground
+                #else
+                    ProcessRole.launch
+                #endif
+            }
 
             @available(iOSApplicationExtension, unavailable)
             @available(tvOSApplicationExtension, unavailable)
@@ -47,7 +55,9 @@
                 (WKApplication.didEnterBackgroundNotification, .didEnterBackground),
             ]
 
-            static var isInBackground: Bool { WKApplication.shared().applicationState == .background }
+            static var launch: Signal.Launch {
+                WKApplication.shared().applicationState == .background ? .passive : .foreground
+            }
 
             static var isActive: Bool { WKApplication.shared().applicationState == .active }
         #else
@@ -60,7 +70,7 @@
             ]
 
             /// A Mac app can be active or not, and is always there for the user.
-            static var isInBackground: Bool { false }
+            static var launch: Signal.Launch { .foreground }
 
             static var isActive: Bool { NSApplication.shared.isActive }
         #endif

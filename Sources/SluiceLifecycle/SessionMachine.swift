@@ -30,11 +30,11 @@ struct SessionMachine {
     /// Nil for sessions that the host begins and ends.
     private let maximumLength: Duration?
     private let makeID: @Sendable () -> String
-    private(set) var lastIndex: Int64
+    private(set) var lastIndex: Int64 = 0
     /// The open session of an earlier launch that crashed; its last events may still come.
-    let recovered: SessionRecord?
+    private(set) var recovered: SessionRecord?
     /// The end of ``recovered`` has not been tracked.
-    private(set) var isRecoveredPending: Bool
+    private(set) var isRecoveredPending = false
     private(set) var current: Session?
     /// The properties of ``current``, which are built when it begins and not for each event.
     private(set) var properties: Properties = [:]
@@ -45,17 +45,36 @@ struct SessionMachine {
     private var lastEvent = Duration.zero
     /// Nil in the foreground, and without signals.
     private var backgroundSince: Duration?
+    /// The app was launched passively, and has not become active.
+    private(set) var isPassive = false
+    /// The process is about to end. Only ``start(at:)`` begins another session.
+    private var isTerminated = false
 
-    init(
-        _ mode: Sessions.Mode, maximumLength: Duration, lastIndex: Int64 = 0, recovered: SessionRecord? = nil,
-        makeID: @escaping @Sendable () -> String
-    ) {
+    init(_ mode: Sessions.Mode, maximumLength: Duration, makeID: @escaping @Sendable () -> String) {
         self.mode = mode
         self.maximumLength = mode == .manual ? nil : maximumLength
-        self.lastIndex = lastIndex
-        self.recovered = recovered
-        isRecoveredPending = recovered != nil
         self.makeID = makeID
+    }
+
+    /// Adds the facts of earlier launches. A session that has begun already stays.
+    mutating func adopt(_ facts: SessionFacts) {
+        recovered = facts.session
+        isRecoveredPending = recovered != nil
+        lastIndex += facts.lastIndex
+        current?.index += facts.lastIndex
+        properties = current?.properties ?? [:]
+    }
+
+    /// Forgets the session whose end was tracked, because another pipeline begins.
+    mutating func reopen() {
+        isTerminated = false
+        if isOver { forget() }
+    }
+
+    /// Forgets the session, because the process is about to end.
+    mutating func terminate() {
+        isTerminated = true
+        forget()
     }
 
     /// Call this before an event is marked.
@@ -69,9 +88,11 @@ struct SessionMachine {
     mutating func receive(_ signal: Signal, at now: Duration) -> [Output] {
         switch signal.kind {
         case .launched(let launch):
-            if launch == .passive { backgroundSince = backgroundSince ?? now }
-            return renewIfNeeded(at: now)
+            isPassive = launch.isPassive
+            if isPassive { backgroundSince = now }
+            return launch == .prewarmed ? [] : renewIfNeeded(at: now)
         case .didBecomeActive:
+            isPassive = false
             let outputs = renewIfNeeded(at: now)
             backgroundSince = nil
             lasts(until: now)
@@ -100,7 +121,7 @@ struct SessionMachine {
         let session = Session(id: makeID(), index: lastIndex, start: now, last: now)
         current = session
         properties = session.properties
-        isOver = false
+        (isOver, isTerminated) = (false, false)
         lastEvent = now
         return outputs + [.started(session)]
     }
@@ -109,9 +130,13 @@ struct SessionMachine {
     mutating func endManually(at now: Duration) -> [Output] {
         lasts(until: now)
         let outputs = end()
+        forget()
+        return outputs
+    }
+
+    private mutating func forget() {
         current = nil
         properties = [:]
-        return outputs
     }
 
     private mutating func end() -> [Output] {
@@ -132,7 +157,7 @@ struct SessionMachine {
     }
 
     private mutating func renewIfNeeded(at now: Duration) -> [Output] {
-        guard let current else { return mode == .manual ? recoverUnfinished() : start(at: now) }
+        guard let current else { return mode == .manual || isTerminated ? recoverUnfinished() : start(at: now) }
         if let maximumLength, now - current.start >= maximumLength { return start(at: now) }
         switch mode {
         case .automatic(let limit):
@@ -154,8 +179,11 @@ struct SessionRecord: Sendable, Equatable {
     var lastTime: Timestamp
     /// Milliseconds.
     var duration: Double
+    /// Whether the app was launched passively, and never opened.
+    var isPassive: Bool
 
-    init(_ session: SessionMachine.Session, lastTime: Timestamp) {
+    init(_ session: SessionMachine.Session, lastTime: Timestamp, isPassive: Bool = false) {
+        self.isPassive = isPassive
         id = session.id
         index = session.index
         duration = session.duration
@@ -171,10 +199,15 @@ struct SessionRecord: Sendable, Equatable {
         self.index = index
         self.lastTime = lastTime
         self.duration = duration
+        // Earlier releases didn't write this member.
+        isPassive = object["is_passive"] == true
     }
 
     var object: Properties {
-        ["id": .string(id), "index": .int(index), "last_known": .date(lastTime), "duration": .double(duration)]
+        [
+            "id": .string(id), "index": .int(index), "last_known": .date(lastTime), "duration": .double(duration),
+            "is_passive": .bool(isPassive),
+        ]
     }
 
     var properties: Properties { ["$session_id": .string(id), "$session_index": .int(index)] }

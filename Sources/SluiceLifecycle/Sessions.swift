@@ -11,12 +11,26 @@ public import Sluice
 /// | event | when | properties |
 /// |---|---|---|
 /// | `$SessionStart` | a session begins | `$session_id`, `$session_index` |
-/// | `$SessionEnd` | it has ended | `$session_id`, `$session_index`, `$event_duration` |
+/// | `$SessionEnd` | it has ended, or the pipeline or the process ends | `$session_id`, `$session_index`, `$event_duration` |
 /// | `$SessionEnd` | after a crash, at the next launch | the same, and `$recovered` |
 ///
 /// Every event gets `$session_id`, a UUID (version 7) with the time of the session's start, and `$session_index`, which
 /// counts the sessions of the installation, or without a persistence the sessions of the process. An event with a
 /// `$session_id` of its own keeps it, and doesn't extend a session. Each launch begins a new session.
+///
+/// An event with a time of its own, such as one from a record of the past, belongs to the session if its time lies within
+/// it. Otherwise it has no session, and neither begins nor extends one. Events after the signal `willTerminate` have no
+/// session either.
+///
+/// A login and a logout keep the session, because the same visit goes on. After `Identity.reset()`, begin one for the next
+/// user:
+///
+/// ```swift
+/// sessions.start()    // after identity.reset()
+/// ```
+///
+/// The recovered `$SessionEnd` of a passive launch which was never opened has the `$app_state` of its other events,
+/// `"background"`.
 ///
 /// The time of a `$SessionEnd` is the last time at which the session was used. `$event_duration` is the time from its
 /// start to then, in milliseconds, by the continuous clock.
@@ -68,6 +82,9 @@ public final class Sessions: Processor {
     private let heartbeat: Heartbeat
     private let kept: PersistedState<SessionFacts>
     private let state: Locked<State>
+    /// The earliest time of an event of this launch, in milliseconds. Clocks may differ by a second.
+    private let launch: Int64
+    private static let tolerance: Int64 = 1_000
 
     /// Creates the processor.
     ///
@@ -94,6 +111,7 @@ public final class Sessions: Processor {
         self.maximumLength = maximumLength
         heartbeat = Heartbeat(every: interval)
         kept = PersistedState("sessions", in: persistence, initial: SessionFacts(), report: context.report)
+        launch = context.time.wallTime().milliseconds - Sessions.tolerance
         state = Locked(
             State(machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context))))
     }
@@ -117,6 +135,7 @@ public final class Sessions: Processor {
     /// pipeline.track("MapOpened")    // has the new $session_id
     /// ```
     public func start() {
+        adoptIfPossible()
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.start(at: now) })
         save()
@@ -151,15 +170,28 @@ public final class Sessions: Processor {
             }
         case .manual: break
         }
+        try adopt()
+        state.withLock { $0.machine.reopen() }
+    }
+
+    /// Takes over the facts of earlier launches.
+    private func adopt() throws(SluiceError) {
         try kept.load()
         guard kept.isPersistent else { return }
         let facts = kept.value
         state.withLock { state in
-            guard !state.isLoaded else { return }
+            if !state.isLoaded { state.machine.adopt(facts) }
             state.isLoaded = true
-            state.machine = SessionMachine(
-                mode, maximumLength: maximumLength, lastIndex: facts.lastIndex, recovered: facts.session,
-                makeID: Sessions.newID(context))
+        }
+    }
+
+    /// For a call that can come before the pipeline is built: its session needs the right index.
+    private func adoptIfPossible() {
+        guard kept.isPersistent, !state.withLock(\.isLoaded) else { return }
+        do throws(SluiceError) {
+            try adopt()
+        } catch {
+            // prepare() repeats this, and throws.
         }
     }
 
@@ -172,6 +204,7 @@ public final class Sessions: Processor {
                 event.properties.addDefaults(recovered.properties)
                 return []
             }
+            guard isInSession(event, state.machine) else { return [] }
             let outputs = state.machine.event(at: now)
             if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
             return outputs
@@ -183,10 +216,20 @@ public final class Sessions: Processor {
         return .keep
     }
 
+    /// Whether an event belongs to the current session, or to the next one if it begins now.
+    private func isInSession(_ event: borrowing Event, _ machine: SessionMachine) -> Bool {
+        let time = event.time.milliseconds
+        // Most events have the time of their id, so they don't need the clock.
+        if time >= launch, event.id.time == event.time { return true }
+        let now = context.time.wallTime()
+        let start = machine.current.map { wallTime(at: $0.start) } ?? now
+        return start.milliseconds - Sessions.tolerance <= time && time <= now.milliseconds + Sessions.tolerance
+    }
+
     /// Ends or begins sessions.
     public func update(for signal: Signal) {
-        // At a termination, the end is tracked first.
-        guard signal != .willTerminate else { return }
+        // The end was tracked before.
+        if signal == .willTerminate { return state.withLock { $0.machine.terminate() } }
         let now = context.time.continuousTime()
         state.withLock { state in
             let outputs = state.machine.receive(signal, at: now)
@@ -231,6 +274,7 @@ public final class Sessions: Processor {
             case .recovered(let record):
                 var properties = record.ending
                 properties["$recovered"] = true
+                if record.isPassive { properties["$app_state"] = "background" }
                 track("$SessionEnd", properties, at: record.lastTime, before: event)
             }
         }
@@ -276,16 +320,22 @@ public final class Sessions: Processor {
         let (machine, isLoaded) = state.withLock { ($0.machine, $0.isLoaded) }
         guard isLoaded else { return }
         var record = machine.isRecoveredPending ? machine.recovered : nil
-        if let open = machine.open { record = SessionRecord(open, lastTime: wallTime(at: open.last)) }
+        if let open = machine.open {
+            record = SessionRecord(open, lastTime: wallTime(at: open.last), isPassive: machine.isPassive)
+        }
         // An unchanged session keeps its time, although the clocks may differ by a millisecond.
-        if let old = facts.session, old.id == record?.id, old.duration == record?.duration { record = old }
+        if let old = facts.session, old.id == record?.id, old.duration == record?.duration {
+            record?.lastTime = old.lastTime
+        }
         facts.lastIndex = machine.lastIndex
         facts.session = record
     }
 
-    /// Returns when the facts for the next launch are stored.
+    /// Ends the session, and returns when the facts for the next launch are stored.
     public func finish() async {
         heartbeat.stop()
+        let now = context.time.continuousTime()
+        track(state.withLock { $0.machine.receive(.willTerminate, at: now) })
         save()
         await kept.finish()
     }

@@ -15,8 +15,8 @@ public import Sluice
 /// pipeline.track("OpenMap")              // has no $app_state
 /// ```
 ///
-/// A push message, a location or a fetch can launch an app. Reports about users must leave out the events of such a
-/// launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
+/// A push message, a location or a fetch can launch an app, and the system can prewarm it. Reports about users must leave
+/// out the events of such a launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
 /// (`$recovered`) is not marked, because it says nothing about this one.
 ///
 /// It needs the signals of the app: `AppSignals` of SluiceLifecycle reports them, or you call
@@ -42,8 +42,8 @@ public final class PassiveLaunchTagger: Processor {
     /// Remembers whether the launch was passive, until the app becomes active.
     public func update(for signal: Signal) {
         switch signal.kind {
-        case .launched(.passive): isPassive.withLock { $0 = true }
-        case .launched(.foreground), .didBecomeActive: isPassive.withLock { $0 = false }
+        case .launched(let launch): isPassive.withLock { $0 = launch.isPassive }
+        case .didBecomeActive: isPassive.withLock { $0 = false }
         case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break
         }
     }

@@ -76,6 +76,8 @@ struct EverydayCodeTests {
                 store
                 NullTransport()
             }
+            // For the screens.
+            pipeline.signal(.didBecomeActive)
         }
 
         /// The properties of the last event, or the object of that name in them.

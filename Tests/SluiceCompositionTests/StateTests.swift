@@ -93,9 +93,7 @@ import Testing
         }
     }
 
-    private static func event() -> Event {
-        Event(id: EventID(high: 0, low: 1), name: "B", time: Timestamp(milliseconds: 0))
-    }
+    private static func event() -> Event { Event(name: "B") }
 
     private static func pipeline(_ plugin: any Processor) throws -> Pipeline {
         try Pipeline {

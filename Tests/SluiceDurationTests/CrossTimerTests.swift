@@ -83,11 +83,33 @@ import Testing
         #expect(await test.durations() == [0.0, 1_000.0])
     }
 
-    @Test("after a thousand timers the oldest is forgotten")
+    @Test("a token of another set of timers ends no timer, and neither does that of a screen")
+    func foreignTokenEndsNothing() async {
+        let (other, screens) = (DurationTimer(), Screens())
+        let (screen, foreign) = (screens.enter("Download"), other.start("Download"))
+        let own = timers.start("Download")
+        time.advance(by: .seconds(1))
+        for token in [screen, foreign] {
+            timers.pause(token)
+            timers.end(token)
+            timers.remove(token)
+        }
+        time.advance(by: .seconds(1))
+        timers.end(own)
+        #expect(await test.durations() == [nil, nil, 2_000.0])
+    }
+
+    @Test("after a thousand timers the oldest is forgotten, and the first and each thousandth loss is reported")
     func timersAreBounded() async {
         let tokens = (0...1_000).map { timers.start("\($0)") }
+        #expect(
+            test.diagnostics.map(\.message) == [
+                "DurationTimer: more than 1,000 timers run, so the oldest is forgotten (1 so far): end your timers"
+            ])
+        let more = (0..<1_000).map { timers.start("More \($0)") }
+        #expect(test.diagnostics.count == 2)
         timers.end(tokens[0])
-        timers.end(tokens[1])
+        timers.end(more[999])
         #expect(await test.durations() == [nil, 0.0])
     }
 }

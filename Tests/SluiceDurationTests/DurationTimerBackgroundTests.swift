@@ -109,6 +109,27 @@ struct DurationTimerBackgroundTests {
         #expect(await test.events().map { $0.properties["$event_duration"] } == [5_000.0])
     }
 
+    @Test(
+        "a timer that is started or resumed after a passive launch waits until the app becomes active",
+        arguments: [Signal.Launch.passive, .prewarmed])
+    func timerAfterPassiveLaunchWaits(launch: Signal.Launch) async {
+        test.pipeline.signal(.launched(launch))
+        timers.start("A")
+        timers.start("B")
+        timers.pause("B")
+        timers.resume("B")
+        timers.start("C")
+        timers.pause("C")
+        time.advance(by: .seconds(1_800))
+        // With scenes, the system tells so a moment after the launch.
+        test.pipeline.signal(.didEnterBackground)
+        time.advance(by: .seconds(1_800))
+        test.pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(5))
+        for name in ["A", "B", "C"] { timers.end(name) }
+        #expect(await test.durations() == [5_000.0, 5_000.0, 0.0])
+    }
+
     @Test("time before a passive launch is recognized doesn't count, also that of a timer that was paused")
     func timeBeforePassiveLaunchDoesNotCount() async {
         timers.start("A")

@@ -14,13 +14,14 @@ import Testing
         let (time, screens) = (time, Screens())
         self.screens = screens
         test = try TestPipeline(time: time) { screens }
+        test.pipeline.signal(.didBecomeActive)
     }
 
     private func pass(_ seconds: Int) { time.advance(by: .seconds(seconds)) }
 
     /// `+Name` for a view, `-Name 1000.0` for a leave after so many milliseconds.
-    private func story() async -> [String] {
-        await test.events().map { event in
+    private func story(of other: TestPipeline? = nil) async -> [String] {
+        await (other ?? test).events().map { event in
             guard case .string(let name) = event.properties["$screen_name"] else { return "no name" }
             guard event.name == "$AppPageLeave" else { return event.name == "$AppViewScreen" ? "+\(name)" : event.name }
             guard case .double(let duration) = event.properties["$event_duration"] else { return "-\(name)" }
@@ -137,9 +138,13 @@ import Testing
         #expect(await story() == ["+Home", "-Home 1000.0"])
     }
 
-    @Test("a passive launch counts no view until the app becomes active")
-    func passiveLaunchCountsNoView() async {
-        test.pipeline.signal(.launched(.passive))
+    @Test(
+        "a launch counts no view until the app becomes active",
+        arguments: [nil, .launched(.foreground), .launched(.passive), .launched(.prewarmed)] as [Signal?])
+    func launchCountsNoView(launch: Signal?) async throws {
+        let screens = Screens()
+        let test = try TestPipeline(time: time) { screens }
+        if let launch { test.pipeline.signal(launch) }
         let gone = screens.enter("Gone")
         screens.enter("Home")
         pass(50)
@@ -147,7 +152,7 @@ import Testing
         test.pipeline.signal(.didBecomeActive)
         pass(1)
         screens.leave("Home")
-        #expect(await story() == ["+Home", "-Home 1000.0"])
+        #expect(await story(of: test) == ["+Home", "-Home 1000.0"])
     }
 
     @Test("a screen that is entered in the background is viewed afterwards")

@@ -16,16 +16,12 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// The processors of all launches so far.
-    private let launches = Locked<[LifecycleEvents]>([])
-
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     private func launch(utcOffset: Int = 0) async throws -> TestPipeline {
-        for launch in launches.withLock(\.self) { await launch.finish() }
-        let events = LifecycleEvents(
-            persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
-        launches.withLock { $0.append(events) }
-        return try TestPipeline(time: time) { events }
+        waitForWrites()
+        return try TestPipeline(time: time) {
+            LifecycleEvents(persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
+        }
     }
 
     private func flags(_ event: Event) -> [PropertyValue?] {
@@ -121,27 +117,18 @@ import Testing
         "events that a passive launch recovers are not marked as in the background",
         arguments: [true, false])
     func recoveredEventsAreNotMarked(taggerFirst: Bool) async throws {
-        var finish: () async -> Void = {}
         func launch() throws -> TestPipeline {
             let tagger = PassiveLaunchTagger()
-            let (events, sessions) = (
-                LifecycleEvents(persistedIn: .file(directory.path)),
-                Sessions(persistedIn: .file(directory.path))
-            )
-            finish = {
-                await events.finish()
-                await sessions.finish()
-            }
             return try TestPipeline(time: time) {
                 if taggerFirst { tagger }
-                events
-                sessions
+                LifecycleEvents(persistedIn: .file(directory.path))
+                Sessions(persistedIn: .file(directory.path))
                 if !taggerFirst { tagger }
             }
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
-        await finish()
+        waitForWrites()
         let next = try launch()
         next.pipeline.signal(.launched(.passive))
         let events = await next.events()
@@ -201,7 +188,7 @@ import Testing
         pipeline.signal(.didBecomeActive)
         await pipeline.shutdown()
         #expect(said.withLock { !$0.isEmpty && $0.allSatisfy { $0.kind == .plugin } })
-        #expect(pipeline.ledger.tracked == 1)
+        #expect(pipeline.ledger.tracked == 2)
     }
 
     private struct Watcher: Processor {

@@ -15,14 +15,10 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// The processors of all launches so far.
-    private let launches = Locked<[Sessions]>([])
-
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     private func launch(_ mode: Sessions.Mode = .automatic) async throws -> (Sessions, TestPipeline) {
-        for launch in launches.withLock(\.self) { await launch.finish() }
+        waitForWrites()
         let sessions = Sessions(mode, persistedIn: .file(directory.path))
-        launches.withLock { $0.append(sessions) }
         return (sessions, try TestPipeline(time: time) { sessions })
     }
 
@@ -99,13 +95,12 @@ import Testing
 
     @Test("time in the foreground doesn't make a session longer than its longest length, also after a crash")
     func foregroundIsLimited() async throws {
-        let (sessions, test) = try await launch()
+        let (_, test) = try await launch()
         test.pipeline.signal(.didBecomeActive)
         await time.waitForSleeper(within: .seconds(15)...(.seconds(15)))
         pass(200_000)
         // When it sleeps again, it has noted.
         await time.waitForSleeper(within: .seconds(200_015)...(.seconds(200_015)))
-        await sessions.finish()
         let (_, next) = try await launch()
         next.pipeline.track("A")
         #expect(await next.story() == ["$SessionEnd 1 86400.0s", "$SessionStart 2", "A 2"])
@@ -197,14 +192,14 @@ import Testing
         #expect(end.time == Timestamp(milliseconds: start.milliseconds + 10_000))
     }
 
-    @Test("the last events of a process belong to the session that ends")
-    func lastEventsBelongToEndingSession() async throws {
+    @Test("events after the termination of the process have no session, and begin none")
+    func laterEventsHaveNoSession() async throws {
         let (_, test) = try await launch()
         test.pipeline.track("A")
         test.pipeline.signal(.willTerminate)
         test.pipeline.track("Last words")
         test.pipeline.signal(.willTerminate)
-        #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words 1"])
+        #expect(await test.story() == ["$SessionStart 1", "A 1", "$SessionEnd 1 0.0s", "Last words"])
     }
 
     @Test("after a crash, the next launch recovers the session's end with the last known time")
@@ -226,7 +221,7 @@ import Testing
         #expect(events[2].properties["$session_index"] == 2)
         let (_, third) = try await launch(.manual)
         third.pipeline.track("B")
-        #expect(await third.events().map { $0.properties["$session_index"] } == [2, nil])
+        #expect(await third.events().map { $0.properties["$session_index"] } == [nil])
     }
 
     /// A launch that ends 15 s after its last note. Returns the id of its session.
@@ -237,22 +232,15 @@ import Testing
         pass(15)
         await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
         pass(14)
-        await sessions.finish()
-        // A process that has crashed notes nothing any more.
-        launches.withLock { $0 = [] }
+        waitForWrites()
         return try #require(sessions.id)
     }
 
     @Test("a recovered $AppEnd belongs to the session of its launch", arguments: [true, false])
     func recoveredEndBelongsToItsSession(sessionsFirst: Bool) async throws {
-        var finish: () async -> Void = {}
         func launch() throws -> TestPipeline {
             let sessions = Sessions(persistedIn: .file(directory.path))
             let events = LifecycleEvents(persistedIn: .file(directory.path))
-            finish = {
-                await events.finish()
-                await sessions.finish()
-            }
             return try TestPipeline(time: time) {
                 if sessionsFirst {
                     sessions
@@ -265,7 +253,7 @@ import Testing
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
-        await finish()
+        waitForWrites()
         let next = try launch()
         next.pipeline.signal(.didBecomeActive)
         let events = await next.events()
@@ -297,6 +285,49 @@ import Testing
         let (_, test) = try await launch()
         test.pipeline.track("A", ["$session_id": "mine"])
         #expect(await test.events().map(\.properties) == [["$session_id": "mine"]])
+    }
+
+    @Test(
+        "an event with a time of its own outside of the session has none, and neither begins nor extends one",
+        arguments: [
+            (-315_360_000, false), (-3_001, false), (-2_000, true), (0, true), (1_000, true), (1_001, false),
+            (86_400_000, false),
+        ] as [(Int64, Bool)],
+        // The second one is later than the start of this test.
+        [Timestamp(milliseconds: 1_577_836_800_000), Timestamp(milliseconds: 4_102_444_800_000)])
+    func ownTimeHasNoSession(row: (offset: Int64, isInside: Bool), now: Timestamp) async throws {
+        let (offset, isInside) = row
+        // A record from before this launch can have an id of its time.
+        let hasID = offset <= 0 && now < .now
+        let time = VirtualTime(wallTime: now)
+        let test = try TestPipeline(time: time) { Sessions(.idle(.seconds(60))) }
+        test.pipeline.track("A")
+        time.advance(by: .seconds(2))
+        let own = Timestamp(milliseconds: now.milliseconds + 2_000 + offset)
+        test.pipeline.track("Imported") { $0.time = own }
+        if hasID { test.pipeline.track("Imported", id: .make(at: own)) { $0.time = own } }
+        time.advance(by: .seconds(58))
+        test.pipeline.track("B")
+        let imported = Array(repeating: isInside ? "Imported 1" : "Imported", count: hasID ? 2 : 1)
+        let rest = isInside ? ["B 1"] : ["$SessionEnd 1 0.0s", "$SessionStart 2", "B 2"]
+        #expect(await test.story() == ["$SessionStart 1", "A 1"] + imported + rest)
+    }
+
+    @Test("an event from 2020 has no session, also as the first one")
+    func importedEventHasNoSession() async throws {
+        let (sessions, test) = try await launch()
+        test.pipeline.track("Imported") { $0.time = Timestamp(milliseconds: 1_577_836_800_000) }
+        #expect(sessions.id == nil)
+        #expect(await test.story() == ["Imported"])
+    }
+
+    @Test("after the wall clock was set back or forth, events keep their session", arguments: [-86_400, 86_400])
+    func clockChangeKeepsSession(seconds: Int) async throws {
+        let (_, test) = try await launch()
+        test.pipeline.track("A")
+        time.setWallTime(Timestamp(milliseconds: time.wallTime().milliseconds + Int64(seconds) * 1_000))
+        test.pipeline.track("B")
+        #expect(await test.story() == ["$SessionStart 1", "A 1", "B 1"])
     }
 
     @Test("a damaged file is kept aside and reported")

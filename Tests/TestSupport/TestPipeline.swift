@@ -43,8 +43,16 @@ package struct TestPipeline {
         self.recorder = recorder
     }
 
-    /// Ends the pipeline; returns all events in the order in which they were tracked.
+    /// Ends the pipeline; returns all events before that in the order in which they were tracked.
     package func events() async -> [Event] {
+        await pipeline.flush()
+        let events = recorder.events.withLock { $0 }
+        _ = await eventsWithEnd()
+        return events
+    }
+
+    /// Ends the pipeline; returns all events, also those of plugins that have finished.
+    package func eventsWithEnd() async -> [Event] {
         let ledger = await pipeline.shutdown()
         #expect(ledger.isBalanced)
         return recorder.events.withLock { $0 }
@@ -61,6 +69,11 @@ package struct TestPipeline {
         try #require(events.count == 1)
         return events[0]
     }
+}
+
+/// Returns when the state is stored that plugins write in the background. The process can then crash.
+package func waitForWrites() {
+    BackgroundWrites.wait()
 }
 
 extension Event {

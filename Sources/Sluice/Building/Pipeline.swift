@@ -19,7 +19,8 @@
 /// pipeline.resumeDelivery()
 /// ```
 ///
-/// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it. Call
+/// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it, after
+/// plugins have stored the state that they are writing, for which it waits a second at most. Call
 /// ``shutdown(timeout:)`` before the process ends, to send as much as possible. The next process delivers the events
 /// that are left in a store on disk.
 public final class Pipeline: EventTracking {
@@ -32,6 +33,7 @@ public final class Pipeline: EventTracking {
     /// All states of the processors.
     private let states = StateGate()
     private let environment: PipelineEnvironment
+    private let life = Locked(AppLife())
 
     /// Builds the pipeline, opens its stores and transports, and starts delivering the events of earlier processes.
     ///
@@ -74,6 +76,7 @@ public final class Pipeline: EventTracking {
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
         try chain.prepare(states)
+        for chain in chain.all { chain.open() }
         for route in routes { route.start() }
     }
 
@@ -84,6 +87,7 @@ public final class Pipeline: EventTracking {
             return
         }
         routes.each { $0.close() }
+        BackgroundWrites.wait()
         // Before the processors are released: another object can get the address of one that is gone.
         places.release()
     }
@@ -159,9 +163,20 @@ public final class Pipeline: EventTracking {
     /// order of the lines, and then they track their events in that order. On leaving (all others), they first track their
     /// events in the reverse order, and then update their states.
     ///
+    /// A signal that doesn't fit is ignored, and a diagnostic reports it: any `launched` after another signal of the app's
+    /// life, such as a passive launch of an app that is active already; a second `didBecomeActive` without a
+    /// `willResignActive` or `didEnterBackground` in between, and the other way round; and all but `connectivity` after
+    /// `willTerminate`.
+    ///
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
         guard path.isOpen else { return }
+        let (isAccepted, life) = life.withLock { ($0.accept(signal), $0) }
+        guard isAccepted else {
+            return path.report(
+                .note,
+                "the signal \(signal) is ignored, because the app is \(life.phase) (\(life.ignored) ignored so far)")
+        }
         path.storingOneByOne { signal.deliver(to: chain.all.flatMap(\.processors)) }
         routes.each { $0.receive(signal) }
     }

@@ -64,6 +64,12 @@ final class Chain: Sendable {
         return (event.id, isStored)
     }
 
+    /// Counts an event that a processor tracks for its own event, without an end.
+    func dropRecursion() {
+        path.update(number) { $0.entered += 1 }
+        _ = drop(.recursion, nil)
+    }
+
     /// Creates an event for a plugin from another event, and sends it through the stages below the plugin.
     func insert(
         _ name: String, _ properties: Properties, _ priority: Event.Priority, before event: Event, below index: Int,
@@ -186,7 +192,7 @@ final class Chain: Sendable {
         trace?.end(.drop(reason))
         let isFirst = path.drop(1, reason, number)
         // Any other reason comes from a processor whose task is to drop events.
-        if isFirst, reason == .emptyName || reason == .shutDown {
+        if isFirst, reason == .emptyName || reason == .shutDown || reason == .recursion {
             path.report(.dropped, "events are dropped: \(reason.rawValue) (reported once)", route: route)
         }
         return false
@@ -221,6 +227,16 @@ final class Chain: Sendable {
             }
         }
         try next?.prepare(end == nil ? own : states)
+    }
+
+    /// Lets the events enter that plugins have tracked before the pipeline was built, in the order of their calls.
+    func open() {
+        let early = processors.compactMap { ($0.context as? PluginContext)?.open() }
+        for (_, event) in early.flatMap(\.events).sorted(by: { $0.call < $1.call }) {
+            _ = track("", [:], event.priority, id: event.id) { $0 = event }
+        }
+        let dropped = early.reduce(0) { $0 + $1.dropped }
+        if dropped > 0 { path.dropUnentered(dropped, .beforePipeline, number, route: route) }
     }
 
     /// Reports a message of a plugin.

@@ -114,11 +114,13 @@ final class EventPath: Sendable {
         }
     }
 
-    /// Counts events that have not entered the pipeline.
-    func dropUnentered(_ count: Int, _ reason: DropReason) {
-        update(0) { $0.entered += count }
-        _ = drop(count, reason, 0)
-        report(.dropped, "events from before the pipeline was built are dropped: \(count) (\(reason.rawValue))")
+    /// Counts events from before the pipeline that have not entered a chain.
+    func dropUnentered(_ count: Int, _ reason: DropReason, _ chain: Int = 0, route: String? = nil) {
+        update(chain) { $0.entered += count }
+        _ = drop(count, reason, chain)
+        report(
+            .dropped, "events from before the pipeline was built are dropped: \(count) (\(reason.rawValue))",
+            route: route)
     }
 
     /// Counts the sanitizations of an event, and reports an encoding error once.

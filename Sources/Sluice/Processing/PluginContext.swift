@@ -25,20 +25,39 @@ public final class PluginContext: Sendable {
         let index: Int
         let plugin: String
         let environment: PipelineEnvironment
+        /// Whether the pipeline is built.
+        let isOpen: Bool
 
-        init(_ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment) {
+        init(
+            _ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment, isOpen: Bool = false
+        ) {
             self.chain = chain
             self.index = index
             self.plugin = plugin
             self.environment = environment
+            self.isOpen = isOpen
         }
     }
 
-    private static let maximumUnreported = 10
+    /// What the plugin has done before its pipeline was built.
+    struct Early {
+        /// The events. A call has an id too, which is greater than those of earlier calls, whatever the plugin.
+        var events: [(call: EventID, event: Event)] = []
+        /// Events that were too many.
+        var dropped = 0
+        fileprivate var messages: [String] = []
+    }
+
+    private static let maximumEvents = 1_000
+    private static let maximumMessages = 10
+    private static let maximumDepth = 8
+    private static let calls = Locked(EventIDGenerator())
+    /// How many calls of ``track(_:_:priority:configure:)-(_,Properties,_,_)`` the current one is nested in.
+    @TaskLocal private static var depth = 0
 
     private let place = Published(Place(nil, 0, "", PipelineEnvironment()))
-    /// Messages from before there was a pipeline; nil when there is one.
-    private let unreported = Locked<[String]?>([])
+    /// Nil when the pipeline is built.
+    private let early = Locked<Early?>(Early())
 
     /// Creates a context that is not connected to a pipeline yet.
     ///
@@ -49,11 +68,26 @@ public final class PluginContext: Sendable {
 
     func bind(to chain: Chain, _ index: Int, named plugin: String) {
         place.replace(with: Place(chain, index, plugin, chain.environment))
-        let messages = unreported.withLock { unreported in
-            defer { unreported = nil }
-            return unreported ?? []
+        let messages = early.withLock { early in
+            // Nil after an earlier pipeline.
+            if early == nil { early = Early() }
+            defer { early?.messages = [] }
+            return early?.messages ?? []
         }
         for message in messages { chain.report("\(plugin): \(message)") }
+    }
+
+    /// Ends the time before the pipeline, whose processors are prepared.
+    func open() -> Early {
+        let place = place.value
+        self.place.replace(
+            with: Place(place.chain, place.index, place.plugin, place.environment, isOpen: true))
+        let known = early.withLock { early in
+            defer { early = nil }
+            return early ?? Early()
+        }
+        for message in known.messages { report(message) }
+        return known
     }
 
     // MARK: Events
@@ -65,22 +99,64 @@ public final class PluginContext: Sendable {
     /// let isStored = context.track("Refreshed", ["count": 3])
     /// ```
     ///
+    /// You can call this before the pipeline is built. The context keeps the event, with its id and its time, and the event
+    /// enters the chain when all processors are prepared. Events of several plugins keep the order of the calls. At most
+    /// 1,000 events are kept. More are counted as ``DropReason/beforePipeline``. An event to which `configure` gives another
+    /// id isn't kept, because a plugin does that to repeat an event that was not stored.
+    ///
     /// Don't call this from ``Processor/process(_:)``: the new event passes that processor too and would recurse. Use
-    /// ``insert(_:_:priority:before:configure:)-(_,Properties,_,_,_)`` there.
+    /// ``insert(_:_:priority:before:configure:)-(_,Properties,_,_,_)`` there. At the eighth level, the event is dropped
+    /// as ``DropReason/recursion``, and a diagnostic reports the first one.
     ///
     /// - Parameters:
     ///   - name: The event's name.
     ///   - properties: The event's properties. They take precedence over a plugin's properties of the same name.
     ///   - priority: The event's priority. Critical events are sent first and evicted last.
     ///   - configure: Changes the event before the first processor sees it.
-    /// - Returns: Whether at least one route has stored the event. False without a pipeline.
+    /// - Returns: Whether at least one route has stored the event. False without a pipeline, also if the event is kept.
     @discardableResult
     public func track(
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        // mutant: enter-another-chain
-        atPlace { chain, _ in chain.track(name, properties, priority, id: nil, configure).isStored }
+        let place = place.value
+        guard let chain = place.chain else {
+            if place.isOpen || keep(name, properties, priority, configure) { return false }
+            // Another thread has built the pipeline.
+            return track(name, properties, priority: priority, configure: configure)
+        }
+        guard PluginContext.depth < PluginContext.maximumDepth else {
+            chain.dropRecursion()
+            return false
+        }
+        return PluginContext.$depth.withValue(PluginContext.depth + 1) {
+            // mutant: enter-another-chain
+            chain.storingOneByOne { chain.track(name, properties, priority, id: nil, configure).isStored }
+        }
+    }
+
+    /// Keeps an event until all processors are prepared.
+    ///
+    /// - Returns: False if they are prepared already.
+    @discardableResult
+    package func keep(
+        _ name: String, _ properties: Properties, _ priority: Event.Priority = .normal,
+        _ configure: (inout Event) -> Void
+    ) -> Bool {
+        let time = time.wallTime()
+        let call = PluginContext.calls.withLock { $0.next(at: time, in: PipelineEnvironment()) }
+        var event = Event(id: call, name: name, time: time, priority: priority, properties: properties)
+        configure(&event)
+        return early.withLock { early in
+            guard let count = early?.events.count else { return false }
+            if event.id != call { return true }
+            if count < PluginContext.maximumEvents {
+                early?.events.append((call, event))
+            } else {
+                early?.dropped += 1
+            }
+            return true
+        }
     }
 
     /// Inserts a new event before the one that your processor is processing.
@@ -88,9 +164,13 @@ public final class PluginContext: Sendable {
     /// The new event has its own id, the current time and the user's ids of `event`. It passes the stages below your
     /// processor, and nothing above.
     ///
+    /// It has only the properties that you pass. Pass those of `event` for a full event, with the session, the version and
+    /// the device that the processors above have added:
+    ///
     /// ```swift
     /// func process(_ event: inout Event) -> Disposition {
-    ///     if event.name == "Open" { context.insert("SessionStart", before: event) }
+    ///     if event.name == "Open" { context.insert("Opening", before: event) }
+    ///     if event.name == "Purchase" { context.insert("Sale", event.properties + ["is_first": true], before: event) }
     ///     return .keep
     /// }
     /// ```
@@ -159,7 +239,7 @@ public final class PluginContext: Sendable {
     /// Reports a message to the host's diagnostics, with the name of the plugin's type. Use it for a failure where
     /// nothing can be thrown.
     ///
-    /// You can report before there is a pipeline: the first ten messages are kept for it.
+    /// You can report before there is a pipeline, which gets the first ten messages.
     ///
     /// ```swift
     /// context.report("the cache can't be written: free some space on the disk")
@@ -167,14 +247,13 @@ public final class PluginContext: Sendable {
     ///
     /// - Parameter message: The failure and the remedy, without secrets and contents of events.
     public func report(_ message: String) {
-        let mustWait = unreported.withLock { unreported in
-            guard let count = unreported?.count else { return false }
-            if count < PluginContext.maximumUnreported { unreported?.append(message) }
-            return true
-        }
-        if mustWait { return }
         let place = place.value
-        place.chain?.report("\(place.plugin): \(message)")
+        if let chain = place.chain { return chain.report("\(place.plugin): \(message)") }
+        early.withLock { early in
+            if let count = early?.messages.count, count < PluginContext.maximumMessages {
+                early?.messages.append(message)
+            }
+        }
     }
 
     /// The clocks of the plugin's pipeline; the system's before it is built.

@@ -29,6 +29,10 @@ public struct DropReason: RawRepresentable, Sendable, Hashable, CustomStringConv
     public static let tooLarge = DropReason(rawValue: "tooLarge")
     /// The pipeline had been shut down.
     public static let shutDown = DropReason(rawValue: "shutDown")
+    /// A plugin tracked it before the pipeline was built, and 1,000 earlier events of that plugin were waiting already.
+    public static let beforePipeline = DropReason(rawValue: "beforePipeline")
+    /// A processor tracked it for an event of its own, in `process(_:)`, at the eighth level.
+    public static let recursion = DropReason(rawValue: "recursion")
     /// A filter dropped it.
     public static let filtered = DropReason(rawValue: "filtered")
     /// The store is full of events that are at least as urgent.

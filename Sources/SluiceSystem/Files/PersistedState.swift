@@ -45,7 +45,8 @@ public import SluiceEvents
 ///
 /// ``Persistence`` describes the treatment of state that is damaged or can't be read.
 ///
-/// You can call all methods from any thread. A write that has begun goes on when this object is released.
+/// You can call all methods from any thread. A write that has begun goes on when this object is released, and a `Pipeline`
+/// that is released without a shutdown waits for it.
 public final class PersistedState<Value: PersistedValue>: Sendable {
     private struct Memory {
         var value: Value
@@ -267,7 +268,9 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     private func startWriter(_ memory: inout Memory) {
         guard memory.writer == nil else { return }
+        BackgroundWrites.count.withLock { $0 += 1 }
         memory.writer = Task.onOwnThread(priority: .utility) {
+            defer { BackgroundWrites.count.withLock { $0 -= 1 } }
             var isDone = false
             while !isDone {
                 self.writeOrReport()
@@ -334,5 +337,16 @@ extension PersistedState: KeptState {
             }
             return try places.remove() ? 1 : 0
         }
+    }
+}
+
+/// The states of this process that are being written in the background.
+package enum BackgroundWrites {
+    static let count = Locked(0)
+    private static let longestWait = 1_000
+
+    /// Waits until all are written, for about a second at most: a disk can hang.
+    package static func wait() {
+        for _ in 0..<longestWait where count.withLock({ $0 > 0 }) { SystemFileSystem.pause() }
     }
 }

@@ -25,7 +25,7 @@ public struct Signal: Sendable, Hashable {
 
     package let kind: Kind
 
-    /// The process has started. Report it first:
+    /// The process has started. Report it first, and once:
     ///
     /// ```swift
     /// pipeline.signal(.launched(.foreground))
@@ -65,6 +65,12 @@ public struct Signal: Sendable, Hashable {
         case foreground
         /// By the system, into the background: for a push message, a location, a fetch.
         case passive
+        /// By the system, without any task, to make a later launch faster. Until the app becomes active, this is a passive
+        /// launch which no plugin reports.
+        case prewarmed
+
+        /// Whether the app is in the background until it becomes active.
+        package var isPassive: Bool { self != .foreground }
     }
 
     /// The state of the network.
@@ -75,6 +81,17 @@ public struct Signal: Sendable, Hashable {
         case metered
         /// There is no network.
         case unavailable
+    }
+}
+
+extension Signal: CustomStringConvertible {
+    /// The name of the signal.
+    public var description: String {
+        switch kind {
+        case .launched(let launch): "launched(\(launch))"
+        case .connectivity(let state): "connectivity(\(state))"
+        case .willResignActive, .didBecomeActive, .didEnterBackground, .willTerminate: "\(kind)"
+        }
     }
 }
 

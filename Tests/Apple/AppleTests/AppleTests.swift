@@ -63,89 +63,104 @@ import UIKit
         withExtendedLifetime(app) {}
     }
 
-    @Test(
-        "an app in the foreground is reported immediately, also as active, and one in the background is undecided",
-        arguments: [
-            (UIApplication.State.active, [Signal.launched(.foreground), .didBecomeActive]),
-            (.inactive, [.launched(.foreground)]), (.background, []),
-        ])
-    func stateIsReportedImmediately(state: UIApplication.State, expected: [Signal]) {
+    /// The app is launched in this way.
+    private func launch<Result>(
+        _ role: task_role_t?, _ state: UIApplication.State = .background, isPrewarmed: Bool = false,
+        _ body: () throws -> Result
+    ) rethrows -> Result {
+        standInRole = role
         UIApplication.shared.applicationState = state
-        defer { UIApplication.shared.applicationState = .inactive }
+        if isPrewarmed { setenv("ActivePrewarm", "1", 1) }
+        defer {
+            standInRole = TASK_FOREGROUND_APPLICATION
+            UIApplication.shared.applicationState = .inactive
+            unsetenv("ActivePrewarm")
+        }
+        return try body()
+    }
+
+    @Test(
+        "the role of the process decides about the launch, immediately, also while an app with scenes is launching",
+        arguments: [
+            (TASK_FOREGROUND_APPLICATION, false, .background, [.launched(.foreground)]),
+            (TASK_FOREGROUND_APPLICATION, false, .inactive, [.launched(.foreground)]),
+            (TASK_FOREGROUND_APPLICATION, false, .active, [.launched(.foreground), .didBecomeActive]),
+            (TASK_NONUI_APPLICATION, false, .background, [.launched(.passive)]),
+            (TASK_DARWINBG_APPLICATION, false, .background, [.launched(.prewarmed)]),
+            (TASK_FOREGROUND_APPLICATION, true, .background, [.launched(.prewarmed)]),
+            (TASK_NONUI_APPLICATION, true, .background, [.launched(.prewarmed)]),
+            (task_role_t(rawValue: 0), false, .background, [.launched(.foreground)]),
+            (nil, false, .background, [.launched(.foreground)]),
+        ] as [(task_role_t?, Bool, UIApplication.State, [Signal])])
+    func roleDecidesAboutLaunch(role: task_role_t?, isPrewarmed: Bool, state: UIApplication.State, expected: [Signal]) {
+        launch(role, state, isPrewarmed: isPrewarmed) {
+            let app = AppSignals(to: pipeline, from: center)
+            #expect(signals.all.withLock { $0 } == expected)
+            withExtendedLifetime(app) {}
+        }
+    }
+
+    @Test("a launch that the host has reported before counts")
+    func hostKnowsBetter() {
+        pipeline.signal(.launched(.passive))
         let app = AppSignals(to: pipeline, from: center)
-        #expect(signals.all.withLock { $0 } == expected)
+        #expect(signals.all.withLock { $0 } == [.launched(.passive)])
         withExtendedLifetime(app) {}
     }
 
-    @Test(
-        "an undecided launch is decided by its state after 5 s",
-        arguments: [
-            (UIApplication.State.background, Signal.Launch.passive), (.inactive, .foreground), (.active, .foreground),
-        ])
-    func undecidedLaunchIsDecidedByState(state: UIApplication.State, launch: Signal.Launch) async {
-        UIApplication.shared.applicationState = .background
-        defer { UIApplication.shared.applicationState = .inactive }
-        let app = AppSignals(to: pipeline, from: center, time: time)
-        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
-        time.advance(by: .milliseconds(4_999))
-        for _ in 0..<100 { await Task.yield() }
-        #expect(signals.all.withLock { $0.isEmpty })
-        UIApplication.shared.applicationState = state
-        time.advance(by: .milliseconds(1))
-        await settle { signals.all.withLock { !$0.isEmpty } }
-        #expect(signals.all.withLock { $0 } == [.launched(launch)])
-        withExtendedLifetime(app) {}
-    }
-
-    @Test(
-        "an undecided launch is decided by its first notification, once",
-        arguments: [
-            (UIApplication.willEnterForegroundNotification, Signal.Launch.foreground, nil),
-            (UIScene.willEnterForegroundNotification, .foreground, nil),
-            (UIApplication.didBecomeActiveNotification, .foreground, .didBecomeActive),
-            (UIApplication.didEnterBackgroundNotification, .passive, .didEnterBackground),
-            (UIApplication.willTerminateNotification, .passive, .willTerminate),
-        ] as [(Notification.Name, Signal.Launch, Signal?)])
-    func undecidedLaunchIsDecidedByNotification(name: Notification.Name, launch: Signal.Launch, signal: Signal?) async {
-        UIApplication.shared.applicationState = .background
-        defer { UIApplication.shared.applicationState = .inactive }
-        let app = AppSignals(to: pipeline, from: center, time: time)
-        await time.waitForSleeper(within: .seconds(5)...(.seconds(5)))
-        post(name)
-        time.advance(by: .seconds(60))
-        for _ in 0..<100 { await Task.yield() }
-        #expect(signals.all.withLock { $0 } == [.launched(launch)] + [signal].compactMap(\.self))
-        withExtendedLifetime(app) {}
-    }
-
-    @Test("an app that was suspended before its launch was decided, and is then opened, was launched by the system")
-    func suspendedLaunchWasPassive() {
-        UIApplication.shared.applicationState = .background
-        defer { UIApplication.shared.applicationState = .inactive }
-        let app = AppSignals(to: pipeline, from: center, time: time)
-        time.suspendMachine(for: .seconds(3_600))
-        post(UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
-        #expect(signals.all.withLock { $0 } == [.launched(.passive), .didBecomeActive])
-        withExtendedLifetime(app) {}
-    }
-
-    @Test("while a launch is undecided, events are stored, and not marked")
-    func undecidedLaunchHoldsMark() async throws {
-        UIApplication.shared.applicationState = .background
-        defer { UIApplication.shared.applicationState = .inactive }
-        let store = RecordingStore()
-        let pipeline = try Pipeline {
+    /// A pipeline with all that a passive launch concerns.
+    private func wholePipeline(_ store: RecordingStore) throws -> Pipeline {
+        try Pipeline {
             PassiveLaunchTagger()
+            LifecycleEvents()
             store
             NullTransport()
         }
-        let app = AppSignals(to: pipeline, from: center, time: time)
-        pipeline.track("Early")
-        #expect(store.events.map { $0.properties["$app_state"] } == [nil])
-        post(UIApplication.didEnterBackgroundNotification)
-        pipeline.track("Late")
-        #expect(store.events.map { $0.properties["$app_state"] } == [nil, "background"])
-        withExtendedLifetime(app) {}
+    }
+
+    private func story(_ store: RecordingStore) -> [String] {
+        store.events.map { $0.name + ($0.properties["$app_state"] == "background" ? "[background]" : "") }
+    }
+
+    @Test("a push message launches the app, which tracks two events and is suspended and killed: all are marked")
+    func pushIsMarked() throws {
+        let store = RecordingStore()
+        try launch(TASK_NONUI_APPLICATION) {
+            let pipeline = try wholePipeline(store)
+            let app = AppSignals(to: pipeline, from: center)
+            pipeline.track("PushReceived")
+            pipeline.track("DataFetched")
+            withExtendedLifetime(app) {}
+        }
+        #expect(
+            story(store) == ["$AppStartPassively[background]", "PushReceived[background]", "DataFetched[background]"])
+    }
+
+    @Test("a launch by the user whose main thread is busy for 6 s is no passive launch")
+    func busyLaunchIsNotPassive() throws {
+        let store = RecordingStore()
+        try launch(TASK_FOREGROUND_APPLICATION) {
+            let pipeline = try wholePipeline(store)
+            let app = AppSignals(to: pipeline, from: center)
+            pipeline.track("Early")
+            time.advance(by: .seconds(6))
+            post(UIScene.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification)
+            withExtendedLifetime(app) {}
+        }
+        #expect(story(store) == ["Early", "$AppStart"])
+    }
+
+    @Test("a prewarmed launch reports nothing of its own, and its events are marked until the app becomes active")
+    func prewarmedLaunchReportsNothing() throws {
+        let store = RecordingStore()
+        try launch(TASK_DARWINBG_APPLICATION) {
+            let pipeline = try wholePipeline(store)
+            let app = AppSignals(to: pipeline, from: center)
+            pipeline.track("Loaded")
+            post(UIApplication.didBecomeActiveNotification)
+            withExtendedLifetime(app) {}
+        }
+        #expect(story(store) == ["Loaded[background]", "$AppStart"])
     }
 
     @Test("a released adapter reports nothing, and keeps no pipeline alive")
@@ -205,7 +220,7 @@ import UIKit
     @Test("the request in flight is cancelled when the background time expires, and repeated when the app is active")
     func expiredTimeCancelsRequest() async throws {
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center, time: time)
+        let app = AppSignals(to: pipeline, from: center)
         pipeline.track("A")
         post(UIApplication.didEnterBackgroundNotification)
         await transport.waitForSends(1)
@@ -223,7 +238,7 @@ import UIKit
         UIApplication.shared.applicationState = .background
         defer { UIApplication.shared.applicationState = .inactive }
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center, time: time)
+        let app = AppSignals(to: pipeline, from: center)
         pipeline.track("A")
         pipeline.track("B")
         post(UIApplication.didEnterBackgroundNotification)
@@ -243,7 +258,7 @@ import UIKit
     @Test("the end of an earlier period in the background neither ends nor prolongs the time of the next one")
     func periodsHaveTimesOfTheirOwn() async throws {
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center, time: time)
+        let app = AppSignals(to: pipeline, from: center)
         pipeline.track("A")
         pipeline.track("B")
         post(UIApplication.didEnterBackgroundNotification)
@@ -267,7 +282,7 @@ import UIKit
         UIApplication.shared.backgroundTimeRemaining = 30
         defer { UIApplication.shared.backgroundTimeRemaining = .greatestFiniteMagnitude }
         let (pipeline, transport) = try hangingPipeline()
-        let app = AppSignals(to: pipeline, from: center, time: time)
+        let app = AppSignals(to: pipeline, from: center)
         pipeline.track("A")
         pipeline.track("B")
         post(UIApplication.didEnterBackgroundNotification)

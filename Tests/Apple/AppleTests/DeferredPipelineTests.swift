@@ -90,6 +90,28 @@ extension DeviceIdentityTests {
         #expect(ledger.tracked == 4 && ledger.dropped.isEmpty && ledger.isBalanced)
     }
 
+    @Test("events of a launch before the first unlock have no session, because none had begun")
+    func eventsBeforeUnlockHaveNoSession() throws {
+        restartDevice()
+        let (center, store, time) = (NotificationCenter(), RecordingStore(), VirtualTime())
+        let environment = PipelineEnvironment(time: time)
+        let analytics = try DeferredPipeline(
+            environment: environment, from: center, onFailure: { Issue.record($0) }
+        ) {
+            try Pipeline(environment: environment) {
+                Sessions()
+                store
+                NullTransport()
+            }
+        }
+        analytics.track("A")
+        time.advance(by: .seconds(60))
+        unlock(center)
+        analytics.track("B")
+        #expect(store.events.map(\.name) == ["A", "$SessionStart", "B"])
+        #expect(store.events.map { $0.properties["$session_index"] } == [nil, 1, 1])
+    }
+
     @Test("nothing is built before the first unlock, because user defaults look empty and don't fail")
     func nothingIsBuiltBeforeUnlock() throws {
         restartDevice()

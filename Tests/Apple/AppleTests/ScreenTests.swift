@@ -1,4 +1,6 @@
 import Sluice
+import SluiceLifecycle
+import SluicePassiveLaunch
 import SluiceTesting
 import SwiftUI
 import Testing
@@ -19,6 +21,7 @@ import UIKit
             store
             NullTransport()
         }
+        pipeline.signal(.didBecomeActive)
     }
 
     /// "+" and "-" with the name of each screen.
@@ -72,6 +75,41 @@ import UIKit
         disappear(view)
         #expect(EnvironmentValues.current.screens == nil)
         #expect(store.events.isEmpty)
+    }
+
+    @Test(
+        "a view that appears before the app is active is viewed when it becomes active, after $AppStart",
+        arguments: [
+            (TASK_FOREGROUND_APPLICATION, 0, ["$AppStart", "$AppViewScreen"]),
+            (TASK_NONUI_APPLICATION, 20, ["$AppStartPassively[background]", "$AppStart", "$AppViewScreen"]),
+        ])
+    func earlyViewFollowsStart(role: task_role_t, seconds: Int, expected: [String]) throws {
+        let (screens, store, time, center) = (Screens(), RecordingStore(), VirtualTime(), NotificationCenter())
+        EnvironmentValues.current.screens = screens
+        standInRole = role
+        UIApplication.shared.applicationState = .background
+        defer {
+            EnvironmentValues.current = EnvironmentValues()
+            standInRole = TASK_FOREGROUND_APPLICATION
+            UIApplication.shared.applicationState = .inactive
+        }
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            PassiveLaunchTagger()
+            LifecycleEvents()
+            screens
+            store
+            NullTransport()
+        }
+        let app = AppSignals(to: pipeline, from: center)
+        appear(EmptyView().trackScreen("Home"))
+        time.advance(by: .seconds(seconds))
+        #expect(store.events.allSatisfy { $0.name == "$AppStartPassively" })
+        for name in [UIScene.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification] {
+            center.post(name: name, object: nil)
+        }
+        let story = store.events.map { $0.name + ($0.properties["$app_state"] == "background" ? "[background]" : "") }
+        #expect(story == expected)
+        withExtendedLifetime(app) {}
     }
 
     // MARK: UIKit
@@ -167,6 +205,7 @@ import UIKit
                 other
                 NullTransport()
             }
+            pipeline.signal(.didBecomeActive)
             second.observeViewControllers { _ in "Second" }
             observation.didAppear(home)
             withExtendedLifetime(pipeline) {}

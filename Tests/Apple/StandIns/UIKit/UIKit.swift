@@ -110,3 +110,41 @@ extension ProcessInfo {
         ExpiringActivities.shared.begin(block)
     }
 }
+
+// MARK: The kernel's functions, which Foundation exports on Apple's systems
+
+public struct task_role_t: RawRepresentable, Hashable, Sendable {
+    public var rawValue: Int32
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+}
+
+public struct task_category_policy_data_t {
+    public var role = task_role_t(rawValue: 0)
+    public init() {}
+}
+
+public typealias integer_t = Int32
+public typealias boolean_t = Int32
+public typealias mach_msg_type_number_t = UInt32
+public typealias task_policy_flavor_t = UInt32
+
+public let TASK_FOREGROUND_APPLICATION = task_role_t(rawValue: 1)
+public let TASK_NONUI_APPLICATION = task_role_t(rawValue: 6)
+public let TASK_DARWINBG_APPLICATION = task_role_t(rawValue: 8)
+public let TASK_CATEGORY_POLICY: Int32 = 1
+public let KERN_SUCCESS: Int32 = 0
+public let mach_task_self_: UInt32 = 259
+
+/// A test sets this: the role of the process; nil for a failing call.
+// nonisolated(unsafe): the tests that use it run one after the other, on the main thread.
+nonisolated(unsafe) public var standInRole: task_role_t? = TASK_FOREGROUND_APPLICATION
+
+public func task_policy_get(
+    _ task: UInt32, _ flavor: task_policy_flavor_t, _ info: UnsafeMutablePointer<integer_t>,
+    _ count: UnsafeMutablePointer<mach_msg_type_number_t>, _ getDefault: UnsafeMutablePointer<boolean_t>
+) -> Int32 {
+    guard let role = standInRole, task == mach_task_self_, flavor == 1, count.pointee == 1, getDefault.pointee == 0
+    else { return 4 }
+    info.pointee = role.rawValue
+    return KERN_SUCCESS
+}

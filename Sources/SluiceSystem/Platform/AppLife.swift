@@ -1,0 +1,53 @@
+/// The life of the app, as far as signals have told. Decides which signals count.
+///
+/// A signal counts if it fits the phase that the app is in. The others are repeated or late.
+///
+/// | signal | no signal yet | launched | active | interrupted | background | terminated |
+/// |---|---|---|---|---|---|---|
+/// | `launched` | counts | | | | | |
+/// | `didBecomeActive` | counts | counts | | counts | counts | |
+/// | `willResignActive` | counts | counts | counts | | | |
+/// | `didEnterBackground` | counts | counts | counts | counts | | |
+/// | `willTerminate` | counts | counts | counts | counts | counts | |
+/// | `connectivity` | counts | counts | counts | counts | counts | counts |
+package struct AppLife: Sendable {
+    /// The last signal that counted, except for `connectivity`.
+    package enum Phase: Sendable, CaseIterable {
+        case unknown, launched, active, interrupted, background, terminated
+    }
+
+    package private(set) var phase = Phase.unknown
+    /// The number of signals that did not count.
+    package private(set) var ignored = 0
+
+    package init() {}
+
+    /// Takes over a signal.
+    ///
+    /// - Returns: Whether it counts.
+    package mutating func accept(_ signal: Signal) -> Bool {
+        guard let next = next(signal) else {
+            ignored += 1
+            return false
+        }
+        phase = next
+        return true
+    }
+
+    private func next(_ signal: Signal) -> Phase? {
+        switch (signal.kind, phase) {
+        case (.connectivity, _): phase
+        case (_, .terminated): nil
+        case (.launched, .unknown): .launched
+        case (.didBecomeActive, .unknown), (.didBecomeActive, .launched), (.didBecomeActive, .interrupted),
+            (.didBecomeActive, .background):
+            .active
+        case (.willResignActive, .unknown), (.willResignActive, .launched), (.willResignActive, .active): .interrupted
+        case (.didEnterBackground, .unknown), (.didEnterBackground, .launched), (.didEnterBackground, .active),
+            (.didEnterBackground, .interrupted):
+            .background
+        case (.willTerminate, _): .terminated
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Sluice
+import SluiceAutoProperties
+import SluiceDuration
+import SluiceIdentity
+import SluiceLifecycle
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// Verbs that a host calls before it builds the pipeline.
+@Suite struct EarlyVerbTests {
+    private let directory: TemporaryDirectory
+    private let store = RecordingStore()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private var place: Persistence { .file(directory.path) }
+
+    private func build(_ processors: any Processor...) throws -> Pipeline {
+        try Pipeline {
+            for processor in processors { processor }
+            store
+            NullTransport()
+        }
+    }
+
+    @Test("a timer that was started and ended early tracks its event with its duration")
+    func earlyTimerTracks() throws {
+        let timers = DurationTimer()
+        timers.start("Launch")
+        timers.end("Launch", ["is_cold": true])
+        timers.start("Running")
+        let pipeline = try build(timers)
+        timers.end("Running")
+        #expect(store.events.map(\.name) == ["Launch", "Running"])
+        #expect(store.events[0].properties["is_cold"] == true)
+        #expect(store.events.allSatisfy { $0.properties["$event_duration"]?.double != nil })
+        withExtendedLifetime(pipeline) {}
+    }
+
+    @Test("an early event of a plugin belongs to the session of its launch, and begins it")
+    func earlyEventHasSession() async throws {
+        let (sessions, timers) = (Sessions(), DurationTimer())
+        timers.end("Early")
+        let pipeline = try build(sessions, timers)
+        pipeline.track("Later")
+        #expect(store.events.map(\.name) == ["$SessionStart", "Early", "Later"])
+        #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
+    }
+
+    @Test("a screen that was entered early is viewed when the app becomes active, after $AppStart")
+    func earlyScreenIsViewed() throws {
+        let screens = Screens()
+        screens.enter("Gone")
+        screens.leave("Gone")
+        screens.enter("Home")
+        let pipeline = try build(LifecycleEvents(), screens)
+        pipeline.signal(.launched(.foreground))
+        #expect(store.events.isEmpty)
+        pipeline.signal(.didBecomeActive)
+        #expect(store.events.map(\.name) == ["$AppStart", "$AppViewScreen"])
+        #expect(store.events[1].properties["$screen_name"] == "Home")
+    }
+
+    @Test(
+        "a link that was opened early is tracked, and its campaign doesn't replace the first one of an earlier launch")
+    func earlyLinkIsTracked() async throws {
+        let former = Links(persistedIn: place)
+        former.opened("https://a.example/?utm_source=first")
+        await former.finish()
+        let links = Links(persistedIn: place)
+        links.opened("https://a.example/?utm_source=second")
+        let pipeline = try build(links)
+        #expect(store.events.map(\.name) == ["$DeepLinkOpened"])
+        #expect(store.events[0].properties["$first_utm_source"] == "first")
+        #expect(store.events[0].properties["$latest_utm_source"] == "second")
+        withExtendedLifetime(pipeline) {}
+    }
+
+    @Test("super properties that were registered early are on the events, and keep what an earlier launch registered")
+    func earlySuperPropertiesStay() async throws {
+        let former = AutoProperties(persistedIn: place)
+        former.register(["plan": "free", "region": "eu"])
+        await former.finish()
+        let auto = AutoProperties(persistedIn: place)
+        auto.register(["plan": "pro"])
+        auto.registerOnce(["region": "us"])
+        let pipeline = try build(auto)
+        pipeline.track("A")
+        #expect(store.events[0].properties["plan"] == "pro" && store.events[0].properties["region"] == "eu")
+    }
+
+    @Test("an early login and profile are tracked once each, with the user's ids")
+    func earlyLoginIsTracked() async throws {
+        let identity = Identity(persistedIn: place)
+        identity.profile.set(["plan": "pro"])
+        try identity.login("customer-42")
+        let pipeline = try build(identity)
+        pipeline.track("A")
+        pipeline.signal(.didBecomeActive)
+        #expect(store.events.map(\.name).sorted() == ["$ProfileSet", "$SignUp", "A"])
+        #expect(store.events.allSatisfy { $0.loginID == "customer-42" && $0.distinctID == "customer-42" })
+        #expect(await pipeline.shutdown().isBalanced)
+        // The next launch repeats nothing.
+        let next = Identity(persistedIn: place)
+        let later = RecordingStore()
+        let second = try Pipeline {
+            next
+            later
+            NullTransport()
+        }
+        #expect(later.events.isEmpty && next.loginID == "customer-42")
+        await second.shutdown()
+    }
+
+    @Test("a session that was started early stays, with the index after the last one", arguments: [true, false])
+    func earlySessionStays(isManual: Bool) async throws {
+        for launch in 1...3 {
+            let store = RecordingStore()
+            let sessions = Sessions(isManual ? .manual : .automatic, persistedIn: place)
+            sessions.start()
+            let id = try #require(sessions.id)
+            let pipeline = try Pipeline {
+                sessions
+                store
+                NullTransport()
+            }
+            pipeline.signal(.launched(.foreground))
+            pipeline.track("A")
+            await pipeline.shutdown()
+            #expect(store.events.map(\.name) == ["$SessionStart", "A", "$SessionEnd"])
+            for event in store.events {
+                #expect(event.properties["$session_id"] == .string(id))
+                #expect(event.properties["$session_index"] == .int(Int64(launch)))
+            }
+        }
+    }
+}
