@@ -117,9 +117,9 @@ struct MixpanelFormat: WireFormat {
                 $0[group.outerName(beside: names, in: event.properties)] = [group.value]
             }
             let own = withTraits(event.properties, of: verb)
-            for property in own where !isElsewhere(property.name, verb) {
-                let ownName = Self.ownNames[property.name].flatMap { event.properties[$0] == nil ? $0 : nil }
-                $0[ownName ?? property.outerName(beside: names, in: event.properties)] = property.value
+            for property in own where !isElsewhere(property.name, event, verb) {
+                let ownName = Self.ownNames[property.name].flatMap { own[$0] == nil ? $0 : nil }
+                $0[ownName ?? property.outerName(beside: names, in: own)] = property.value
             }
         }
     }
@@ -136,9 +136,10 @@ struct MixpanelFormat: WireFormat {
     private static let ownNames = ["$app_version": "$app_version_string", "$app_build": "$app_build_number"]
 
     /// Whether the property is sent under another name.
-    private func isElsewhere(_ name: String, _ verb: Verb) -> Bool {
+    private func isElsewhere(_ name: String, _ event: Event, _ verb: Verb) -> Bool {
         switch (name, verb) {
-        case ("$groups", _), ("$original_id", .signUp), ("$original_id", .switchUser), ("$switches_user", .switchUser),
+        case ("$groups", _): event.properties["$groups"] != nil
+        case ("$original_id", .signUp), ("$original_id", .switchUser), ("$switches_user", .switchUser),
             ("$alias", .alias):
             true
         default: false

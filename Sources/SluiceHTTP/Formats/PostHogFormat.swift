@@ -68,6 +68,7 @@ struct PostHogFormat: WireFormat {
             // An anonymous id stays with its first person.
             event.name = "$set"
             event.properties.removeAll { ["$original_id", "$switches_user"].contains($0.name) }
+            event.properties["$set"] = .object([:])
             concernsPerson = true
         case .alias(let id):
             event.name = "$create_alias"

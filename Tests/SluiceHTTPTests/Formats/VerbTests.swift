@@ -120,7 +120,7 @@ struct VerbTests {
             try identity.login("u-0")
             try identity.login("u-1")
         }
-        try Self.expect(event, at: "postHog", Self.postHog("$set", ""))
+        try Self.expect(event, at: "postHog", Self.postHog("$set", #""$set":{}"#))
         try Self.expect(event, at: "segment", Self.segment("identify", #""traits":{}"#))
         try Self.expect(event, at: "amplitude", Self.amplitude("$identify", #""user_properties":{}"#))
         try Self.expect(event, at: "mixpanel", Self.mixpanel("$identify", #","$identified_id":"u-1""#))

@@ -73,8 +73,8 @@ class Planted:
         if kind < 8:
             container[key] = self._other(old)
             error = f"{place}: {str(old)[:80]!r} became {str(container[key])[:80]!r}"
-        elif isinstance(container, dict) and (key in OPTIONAL or old == {}):
-            return None
+        elif isinstance(container, dict) and (key in OPTIONAL or old == {} or (self.name, key) == ("amplitude", "$lib")):
+            return None  # Amplitude's own `library` may take the place of `$lib`.
         elif kind == 8 and isinstance(container, dict):
             del container[key]
             error = f"{place} was removed"

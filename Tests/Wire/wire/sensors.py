@@ -8,8 +8,8 @@ from urllib.parse import unquote_plus
 from .lines import only, together
 from .source import Date, is_same, iso, parse
 
-TYPES = {"$SignUp": "track_signup", "$ProfileSet": "profile_set", "$ProfileSetOnce": "profile_set_once",
-         "$ProfileIncrement": "profile_increment", "$ProfileAppend": "profile_append",
+TYPES = {"$SignUp": "track_signup", "$Switch": "track_signup", "$ProfileSet": "profile_set",
+         "$ProfileSetOnce": "profile_set_once", "$ProfileIncrement": "profile_increment", "$ProfileAppend": "profile_append",
          "$ProfileUnset": "profile_unset", "$ProfileDelete": "profile_delete"}
 BINDINGS = {"$BindID": "track_id_bind", "$UnbindID": "track_id_unbind"}
 
@@ -71,8 +71,8 @@ def compare(findings, row, event):
             properties = {name: True for name in source["$unset"]}
         elif event.verb == "$ProfileDelete":
             properties = {}
-        elif event.verb == "$SignUp":
-            properties = event.rest("$original_id")
+        elif event.verb in ("$SignUp", "$Switch"):
+            properties = event.with_traits.rest("$original_id", "$switches_user")
         else:
             properties = dict(source)
     if not findings.expect(row.pop("type", None) == kind, f"the type of {event.name}", row):

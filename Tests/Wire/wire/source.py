@@ -85,7 +85,17 @@ class Event:
             "$ProfileDelete": True,
             "$AppViewScreen": isinstance(has("$screen_name"), str),
         }
-        return self.name if verbs.get(self.name) else "track"
+        if not verbs.get(self.name):
+            return "track"
+        return "$Switch" if self.name == "$SignUp" and has("$switches_user") is True else self.name
+
+    @property
+    def with_traits(self):
+        """The event of a login with its properties beside the others, for backends without a place for them."""
+        event = Event.__new__(Event)
+        event.__dict__.update(self.__dict__)
+        event.properties = self.properties.get("$set", {}) | self.rest("$set")
+        return event
 
     @property
     def person(self):

@@ -75,8 +75,8 @@ def split(properties, movable):
 
 
 def login_properties(event):
-    """The properties of a login, and those of plugins, which begin with $ and needn't be the person's."""
-    return split(event.rest("$original_id"), [name for name in event.properties if name.startswith("$")])
+    """The properties that were passed to a login: only they are the person's."""
+    return event.properties.get("$set", {})
 
 
 def expect_fields(findings, row, event, fields):
@@ -156,8 +156,8 @@ def segment_record(findings, row, event):
     findings.expect(len(json.dumps(row, ensure_ascii=False).encode()) <= 32_768, "more than 32 KB")
     findings.expect(row.get("timestamp") == iso(event.time), "the timestamp", (row.get("timestamp"), event.time))
     verb, properties = event.verb, event.properties
-    types = {"$SignUp": "identify", "$Alias": "alias", "$GroupIdentify": "group", "$ProfileSet": "identify",
-             "$AppViewScreen": "screen"}
+    types = {"$SignUp": "identify", "$Switch": "identify", "$Alias": "alias", "$GroupIdentify": "group",
+             "$ProfileSet": "identify", "$AppViewScreen": "screen"}
     kind = row.get("type")
     if verb in SEGMENT_DOCUMENTED and kind != "track":
         types[verb] = "identify"
@@ -186,8 +186,8 @@ def segment_record(findings, row, event):
     elif kind == "screen":
         findings.expect(row.get("name") == properties["$screen_name"], "the screen's name", row.get("name"))
         expect("properties", event.rest("$screen_name"), {"$screen_name": properties["$screen_name"]})
-    elif verb == "$SignUp":
-        expect("traits", *login_properties(event))
+    elif verb in ("$SignUp", "$Switch"):
+        expect("traits", login_properties(event))
     elif verb == "$GroupIdentify":
         findings.expect(row.get("groupId") == properties["$group_key"], "groupId", (row.get("groupId"), event.line))
         kind = {"$group_type": properties["$group_type"]}
@@ -258,7 +258,7 @@ def posthog_record(findings, row, event):
     findings.expect(row.get("timestamp") == iso(event.time), "the timestamp", (row.get("timestamp"), event.time))
     findings.expect(row.get("distinct_id") == (event.person or event.id), "distinct_id", (row, event.line))
     verb, source, found = event.verb, event.properties, dict(row.get("properties", {}))
-    names = {"$SignUp": "$identify", "$Alias": "$create_alias", "$GroupIdentify": "$groupidentify",
+    names = {"$SignUp": "$identify", "$Switch": "$set", "$Alias": "$create_alias", "$GroupIdentify": "$groupidentify",
              "$ProfileSet": "$set", "$ProfileSetOnce": "$set", "$ProfileUnset": "$set", "$AppViewScreen": "$screen"}
     name = names.get(verb, event.name)
     if not findings.expect(row.get("event") == name, f"the event's name of {verb}", row.get("event")):
@@ -300,10 +300,10 @@ def posthog_record(findings, row, event):
 
     if verb == "$SignUp":
         take("$anon_distinct_id", source["$original_id"])
-        own, others = login_properties(event)
-        traits = found.pop("$set", {})
-        findings.expect(is_merge(traits, (own, False), (others, True)), "$set of $SignUp", (traits, own))
-        expect({}, {"distinct_id": row.get("distinct_id")}, own, others)
+        take("$set", login_properties(event), is_optional=True)
+        expect(event.rest("$original_id", "$set"), {"distinct_id": row.get("distinct_id")})
+    elif verb == "$Switch":
+        expect(event.rest("$original_id", "$switches_user") | {"$set": {}})
     elif verb == "$Alias":
         take("alias", source["$alias"])
         expect({"distinct_id": row.get("distinct_id")}, event.rest("$alias"))
@@ -349,7 +349,7 @@ def amplitude(record, findings):
 def amplitude_record(findings, row, event):
     findings.expect(row.get("time") == event.time, "the time", (row.get("time"), event.time))
     verb, source = event.verb, event.properties
-    names = {verb: "$identify" for verb in (*AMPLITUDE_OPERATIONS, "$SignUp", "$ProfileUnset")}
+    names = {verb: "$identify" for verb in (*AMPLITUDE_OPERATIONS, "$SignUp", "$Switch", "$ProfileUnset")}
     names["$GroupIdentify"] = "$groupidentify"
     name = names.get(verb, event.name)
     if verb == "$ProfileDelete" and row.get("event_type") == "$identify":
@@ -390,10 +390,9 @@ def amplitude_record(findings, row, event):
     operations = row.get("user_properties", {})
     if name == "$identify":
         expect("event_properties", {}, source)
-        if verb == "$SignUp":
-            operations = {"$set": operations.get("$set", operations)}
-            own, others = login_properties(event)
-            findings.expect(is_merge(operations["$set"], (own, False), (others, True)), "user_properties of $SignUp",
+        if verb in ("$SignUp", "$Switch"):
+            own = login_properties(event)
+            findings.expect(is_same(operations.get("$set", operations), own), f"user_properties of {verb}",
                             (operations, own))
         elif verb == "$ProfileUnset":
             unset = operations.get("$unset", {})
@@ -473,7 +472,7 @@ def mixpanel_person(event):
 
 def mixpanel_event(findings, row, event):
     verb, found = event.verb, row.get("properties", {})
-    name = {"$SignUp": "$identify", "$Alias": "$create_alias"}.get(verb, event.name)
+    name = {"$SignUp": "$identify", "$Switch": "$identify", "$Alias": "$create_alias"}.get(verb, event.name)
     is_named = row.get("event") == name or verb == "$SignUp" and row.get("event") == event.name
     findings.expect(is_named, f"the event's name of {verb}", row.get("event"))
     own = {"time": event.time, "$insert_id": event.id}
@@ -487,8 +486,11 @@ def mixpanel_event(findings, row, event):
     for id in ("$device_id", "$user_id"):
         findings.expect(found.get(id) == own.get(id), id, (found.get(id), event.line))
     optional = {"token": "key", "$ip": 0, "ip": 0, "mp_lib": "Sluice"}
-    verbs, source = {}, event.outer(MIXPANEL_OWN)
-    if verb == "$SignUp":
+    verbs, source = {}, (event.with_traits if verb == "$SignUp" else event).outer(MIXPANEL_OWN)
+    if verb == "$Switch":
+        verbs = {"$identified_id": event.login}
+        del source["$original_id"], source["$switches_user"]
+    elif verb == "$SignUp":
         anonymous = source.pop("$original_id")
         verbs = {"$identified_id": event.login, "$original_id": anonymous}
         verbs |= {"$anon_distinct_id": "$device:" + anonymous}
@@ -524,9 +526,9 @@ def mixpanel_profiles(findings, rows, events):
                 break
             taken.append(rows.pop(0))
         if event.verb == "$SignUp":
-            own, others = login_properties(event)
+            own = login_properties(event)
             for row in taken:
-                operation(findings, row, event, "$set", lambda found: is_merge(found, (own, False), (others, True)))
+                operation(findings, row, event, "$set", lambda found: is_same(found, own))
         elif event.verb == "$ProfileAppend":
             appended(findings, taken, event)
         elif findings.expect(taken, f"no change of {event.verb}", event.line):
