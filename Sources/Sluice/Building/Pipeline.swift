@@ -35,6 +35,8 @@ public final class Pipeline: EventTracking {
     ///
     /// - Parameters:
     ///   - delivery: The policy of every route that doesn't have its own.
+    ///   - isDeliveryPaused: Whether the pipeline begins with the pause of ``pauseDelivery()``. Then it sends nothing until you
+    ///     call ``resumeDelivery()``, also no events of earlier processes. False by default.
     ///   - maximumEventBytes: The longest event to store, as a line of JSON: 1 MB by default. Longer events are dropped
     ///     and counted.
     ///   - environment: The sources of time and random numbers.
@@ -47,6 +49,7 @@ public final class Pipeline: EventTracking {
     ///   twice, or a stage can't be used; and errors of the block itself. Stores that were opened are closed.
     public init(
         delivery: DeliveryPolicy = .standard,
+        isDeliveryPaused: Bool = false,
         maximumEventBytes: Int = 1_000_000,
         environment: PipelineEnvironment = PipelineEnvironment(),
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in },
@@ -72,6 +75,7 @@ public final class Pipeline: EventTracking {
         // If any of this throws, deinit closes what was opened.
         for route in routes { try route.open() }
         for chain in chain.all { try chain.prepare() }
+        if isDeliveryPaused { pauseDelivery() }
         for route in routes { route.start() }
     }
 
@@ -184,7 +188,7 @@ public final class Pipeline: EventTracking {
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
     /// failed. It can also wait for events that are tracked during the flush: for at most one batch. While critical
-    /// events arrive faster than they are sent, it waits for a moment without them.
+    /// events arrive faster than they are sent, it waits for a moment without them. The result doesn't count later events.
     ///
     /// ```swift
     /// let report = await pipeline.flush(timeout: .seconds(3))
@@ -196,11 +200,9 @@ public final class Pipeline: EventTracking {
     /// - Returns: The results of all routes together.
     @discardableResult
     public func flush(timeout: Duration? = nil) async -> FlushReport {
-        if path.isInherited { return FlushReport(from: ledger, to: ledger) }
-        let before = await ledgerOnOwnThread()
+        if path.isInherited { return FlushReport() }
         let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
-        await routes.atOnce { await $0.flush(until: end) }
-        return FlushReport(from: before, to: await ledgerOnOwnThread())
+        return await routes.flush(until: end)
     }
 
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
@@ -247,9 +249,7 @@ public final class Pipeline: EventTracking {
     public func replayDeadLetters(
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool = { _ in true }
     ) async throws(SluiceError) -> Int {
-        var count = 0
-        for route in try routes.named(route) { count += try await DeadLetterAccess(route).replay(where: isMatch) }
-        return count
+        try await routes.sum(route) { letters throws(SluiceError) in try await letters.replay(where: isMatch) }
     }
 
     /// Deletes dead letters for good.
@@ -267,9 +267,7 @@ public final class Pipeline: EventTracking {
     public func discardDeadLetters(
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool
     ) async throws(SluiceError) -> Int {
-        var count = 0
-        for route in try routes.named(route) { count += try await DeadLetterAccess(route).discard(where: isMatch) }
-        return count
+        try await routes.sum(route) { letters throws(SluiceError) in try await letters.discard(where: isMatch) }
     }
 
     /// Changes the triggers of all routes at run time, and sends the waiting events.
@@ -340,36 +338,5 @@ public final class Pipeline: EventTracking {
 
     private func ledgerOnOwnThread() async -> Ledger {
         await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.ledger }
-    }
-}
-
-/// The result of ``Pipeline/flush(timeout:)``, of all routes together.
-///
-/// ```swift
-/// let result = await pipeline.flush()
-/// print("\(result.delivered) delivered, \(result.rejected) rejected, \(result.waiting) still wait")
-/// ```
-public struct FlushReport: Sendable, Hashable {
-    /// Events that receivers accepted during the flush.
-    public let delivered: Int
-    /// Events that became dead letters during the flush.
-    public let rejected: Int
-    /// Events that still wait at the end of the flush. Events in ``unreadBytes`` don't count.
-    public let waiting: Int
-    /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch
-    /// failed.
-    public let unreadBytes: Int
-
-    /// Whether nothing waits any more.
-    public var isComplete: Bool { waiting == 0 && unreadBytes == 0 }
-
-    init(from before: Ledger, to after: Ledger) {
-        func sum(_ count: (RouteLedger) -> Int, _ ledger: Ledger) -> Int {
-            ledger.routes.reduce(0) { $0 + count($1) }
-        }
-        delivered = sum(\.delivered, after) - sum(\.delivered, before)
-        rejected = sum(\.rejected, after) - sum(\.rejected, before)
-        waiting = sum(\.waiting, after)
-        unreadBytes = sum(\.unreadBytes, after)
     }
 }

@@ -218,7 +218,7 @@ extension DeliverySchedule {
     /// Records a result without events that was sent in the present epoch.
     mutating func record(_ effect: SendResult.Effect, at now: Duration, _ random: UInt64) {
         var result = SendResult(effect: effect)
-        result.accepted = effect == .progress ? 1 : 0
+        result.acceptedPlaces = effect == .progress ? [0] : []
         _ = record(&result, epoch: epoch, at: now) { random }
     }
 }
