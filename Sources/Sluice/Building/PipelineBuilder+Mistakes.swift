@@ -7,7 +7,7 @@
 extension PipelineBuilder {
     @available(
         *, unavailable,
-        message: "this value isn't a stage: its type lacks `: Processor`, `: Store` or `: Transport`; a closure needs Transform or Filter"
+        message: "not a stage: the type lacks `: Processor`, `: Store` or `: Transport`; a closure needs Transform"
     )
     @_disfavoredOverload
     public static func buildExpression<Value>(_ value: Value) -> ProcessorFragment { _Fragment() }

@@ -11,14 +11,15 @@ struct Flushes: Sendable {
         var critical: Int
         /// Critical events in the store that were tracked after the flush began.
         var laterCritical = 0
-        /// The flush's events in each batch that is out: its first `count` ones, of which `waiting` have no verdict.
+        /// The flush's events in each batch that is out: its first `count` ones. `waiting` of them have no verdict.
         var batches: [Batch.ID: (count: Int, waiting: Int)]
         var delivered = 0
         var rejected = 0
 
         mutating func took(_ batch: BatchProgress) {
             let isCritical = batch.critical > 0
-            let own = min(untaken, isCritical ? max(min(critical, batch.count), batch.count - laterCritical) : batch.count)
+            let oldest = isCritical ? max(min(critical, batch.count), batch.count - laterCritical) : batch.count
+            let own = min(untaken, oldest)
             untaken -= own
             if isCritical {
                 critical = max(0, critical - own)

@@ -87,11 +87,12 @@ struct Conditions: Sendable {
         return if case .due(let time) = networkNotice { time } else { nil }
     }
 
-    /// Returns true once: when the host must be told that events wait because the network is unknown.
+    /// Decides when the host is told that events wait because the network is unknown.
     ///
     /// - Parameters:
-    ///   - isAwaited: whether the host waits for the events, so that it must be told now.
+    ///   - isAwaited: whether the host waits for the events, and must be told now.
     ///   - now: the time.
+    /// - Returns: true once.
     mutating func takeNetworkNotice(isAwaited: Bool, at now: Duration) -> Bool {
         guard let time = networkNoticeTime(at: now), isAwaited || time <= now else { return false }
         networkNotice = .given

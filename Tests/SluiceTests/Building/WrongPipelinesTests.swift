@@ -21,7 +21,7 @@ import Testing
     static let storeBesideRoutes = "a store beside routes: put it and its transport into a Route"
 
     static let notAStage =
-        "this value isn't a stage: its type lacks `: Processor`, `: Store` or `: Transport`; a closure needs Transform or Filter"
+        "not a stage: the type lacks `: Processor`, `: Store` or `: Transport`; a closure needs Transform"
 
     static let mistakes: [Mistake] = [
         Mistake(name: "empty", block: "", message: "an empty block: write a store and, after it, a transport"),
@@ -84,16 +84,16 @@ import Testing
             message: notAStage),
         Mistake(
             name: "a type without Processor", block: "Untagged()\nMemoryStore()\nStdoutTransport()",
-            message: "its type lacks `: Processor`"),
+            message: "the type lacks `: Processor`"),
         Mistake(
             name: "an array of a type without Processor", block: "[Untagged()]\nMemoryStore()\nStdoutTransport()",
-            message: "its type lacks `: Processor`"),
+            message: "the type lacks `: Processor`"),
         Mistake(
             name: "an optional of a type without Processor",
-            block: "Optional(Untagged())\nMemoryStore()\nStdoutTransport()", message: "its type lacks `: Processor`"),
+            block: "Optional(Untagged())\nMemoryStore()\nStdoutTransport()", message: "the type lacks `: Processor`"),
         Mistake(
             name: "a function", block: "rename\nMemoryStore()\nStdoutTransport()",
-            message: "a closure needs Transform or Filter"),
+            message: "a closure needs Transform"),
         Mistake(
             name: "stores in an array", block: "[MemoryStore()]\nStdoutTransport()", message: notAStage),
         Mistake(
@@ -105,7 +105,8 @@ import Testing
         Mistake(
             name: "an optional route", block: "Optional(Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n})",
             message: "an optional route: unwrap it with `if let`"),
-        Mistake(name: "a store without a transport after an array", block: "[Tag()]\nMemoryStore()", message: noTransport),
+        Mistake(
+            name: "a store without a transport after an array", block: "[Tag()]\nMemoryStore()", message: noTransport),
         Mistake(name: "an optional processor without a store", block: "Optional(Tag())", message: noStore),
         Mistake(
             name: "an array after the store", block: "MemoryStore()\n[Tag()]\nStdoutTransport()",

@@ -85,7 +85,10 @@ import Testing
                 + [.answer(failed, at: 10)], .backingOff(until: .milliseconds(10_550))),
         Row(
             "a new network resets it",
-            [.answer(failed, at: 1), .answer(failed, at: 5), .networkChanged(isRegained: false), .answer(failed, at: 10)],
+            [
+                .answer(failed, at: 1), .answer(failed, at: 5), .networkChanged(isRegained: false),
+                .answer(failed, at: 10),
+            ],
             .backingOff(until: .milliseconds(10_550))),
         Row("a flush ends it", [.answer(failed, at: 10), .endWait], .ready),
         Row("a new network ends it", [.answer(failed, at: 10), .endBackOff], .ready),

@@ -1,5 +1,5 @@
-import Testing
 import TestSupport
+import Testing
 
 @testable import Sluice
 @testable import SluiceDelivery
@@ -51,10 +51,10 @@ import TestSupport
             guard let index = batches.indices.randomElement() else { return }
             if batches[index].isDeferred { batches[index].resume() }
             let part = batches[index].nextPart(BatchSize(events: .random(in: 1...6), bytes: .max))
-            let choices: [Verdict] = [.accepted, .accepted, .duplicate, .rejected(reason: "no"), .retry(after: .zero)]
-            let each = part.events.map { _ in
-                Bool.random() ? .accepted : Int.random(in: 0..<4) == 0 ? .retry(after: .seconds(1)) : choices.randomElement() ?? .accepted
-            }
+            let choices: [Verdict] = [
+                .duplicate, .rejected(reason: "no"), .retry(after: .zero), .retry(after: .seconds(1)),
+            ]
+            let each = part.events.map { _ in Bool.random() ? .accepted : choices.randomElement() ?? .accepted }
             let all: [Verdicts] = [.all(.accepted), .all(.retry(after: nil)), .all(.hold(reason: "no"))]
             let verdicts = Bool.random() ? .each(each) : all.randomElement() ?? .all(.accepted)
             let before = Set((batches[index].unresolved + batches[index].deferred).map(SteppedRoute.number))

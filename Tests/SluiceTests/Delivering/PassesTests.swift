@@ -130,7 +130,10 @@ import Testing
             [.append(at: 0), .take(1, critical: 1, at: 15), .take(0, at: 15)], at: 15, next: nil),
         Row(
             "nor do more than a batch of them",
-            [.together(25), .take(10, critical: 10, at: 0), .take(10, critical: 10, at: 0), .take(10, critical: 10, at: 0), .take(10, at: 0)],
+            [
+                .together(25), .take(10, critical: 10, at: 0), .take(10, critical: 10, at: 0),
+                .take(10, critical: 10, at: 0), .take(10, at: 0),
+            ],
             more: 0, at: 0, next: nil),
     ]
 

@@ -73,7 +73,10 @@ import Testing
             let before = bench.ledger.attempts.total
             bench.pipeline.signal(.connectivity(.unavailable))
             bench.pipeline.signal(.connectivity(.available))
-            guard flap <= 3 else { continue }
+            guard flap <= 3 else {
+                for _ in 0..<10 { await Task.yield() }
+                continue
+            }
             await bench.transport.waitForSends(before + 1)
             while bench.ledger.attempts.total == before { await Task.yield() }
         }

@@ -5,7 +5,8 @@ import Testing
 
 /// What a pipeline sends when it is built: events of an earlier process wait in its store.
 @Suite struct StartTests {
-    private static let unmetered = DeliveryPolicy(flushCount: 1, criticalInterval: .zero, sendsOverMeteredNetworks: false)
+    private static let unmetered = DeliveryPolicy(
+        flushCount: 1, criticalInterval: .zero, sendsOverMeteredNetworks: false)
 
     /// A store with events of an earlier process.
     private func backlog(_ count: Int = 5) throws -> MemoryStore {
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("a pipeline that begins with a pause sends nothing, not even events of an earlier process, until it is resumed")
+    @Test("a pipeline that begins with a pause sends nothing until it is resumed, not even earlier events")
     func pausedStartSendsNothing() async throws {
         try await expectSilence { store, transport in
             try Pipeline(delivery: DeliveryPolicy(flushCount: 1, criticalInterval: .zero), isDeliveryPaused: true) {
@@ -111,7 +112,7 @@ import Testing
         bench.diagnostics.count { $0.kind == .held && $0.message.contains("no report about the network") }
     }
 
-    @Test("without a report about the network, a diagnostic says so once when events have waited for 10 s")
+    @Test("without a report about the network, a diagnostic says so once, when events have waited for 10 s")
     func missingReportIsDiagnosed() async throws {
         let bench = try bench()
         bench.track(1)
@@ -126,7 +127,8 @@ import Testing
         #expect(bench.transport.batches.isEmpty)
     }
 
-    @Test("a flush and a shutdown without a report about the network say why nothing is sent", arguments: [true, false])
+    @Test(
+        "a flush and a shutdown without a report about the network say why nothing is sent", arguments: [true, false])
     func flushAndShutdownSayWhy(isFlush: Bool) async throws {
         let bench = try bench()
         bench.track(1)
