@@ -330,6 +330,22 @@ enum Guides {
     }
 }
 
+// MARK: WritingAProcessor.md
+
+enum ClosureStages {
+    static func build(isBeta: Bool, audit: String) throws {
+        let beta: (any Processor)? = isBeta ? Transform { $0.properties["build"] = "beta" } : nil
+        let pipeline = try Pipeline {
+            beta
+            Filter { $0.name != "Debug" }
+            Filter(droppingAs: .burst) { $0.properties["burst"] == nil }
+            ArrayStore()
+            AuditFile(at: audit)
+        }
+        pipeline.track("Purchase", ["price": 12.5])
+    }
+}
+
 // MARK: WritingAWireFormat.md
 
 struct SplitFormat: WireFormat {

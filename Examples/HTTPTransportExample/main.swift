@@ -2,12 +2,13 @@
 //
 //     swift run HTTPTransportExample http://127.0.0.1:8080/events
 
+import Foundation
 import SluiceHTTP
 import SluiceMemory
 
 guard CommandLine.arguments.count == 2 else {
     print("usage: HTTPTransportExample URL")
-    throw SluiceError(.invalidArgument, "pass the collector's URL")
+    exit(64)  // EX_USAGE
 }
 
 let pipeline = try Pipeline(onDiagnostic: { print($0) }) {

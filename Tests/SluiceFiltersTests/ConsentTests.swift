@@ -33,6 +33,14 @@ struct ConsentTests {
         #expect(test.pipeline.ledger.dropped == [.consentPending: 1, .consentDenied: 2])
     }
 
+    @Test("a pipeline can have a consent or none", arguments: [true, false])
+    func pipelineTakesOptionalConsent(asks: Bool) async throws {
+        let consent: Consent? = asks ? Consent(persistedIn: .memory) : nil
+        let test = try TestPipeline { consent }
+        test.pipeline.track("Event")
+        #expect(await test.events().count == (asks ? 0 : 1))
+    }
+
     @Test("with .keep, events pass until the user has denied")
     func keepPassesUntilDenial() async throws {
         let consent = Consent(persistedIn: .memory, whilePending: .keep)

@@ -39,6 +39,8 @@ public final class Pipeline: EventTracking {
     ///
     /// - Parameters:
     ///   - delivery: The policy of every route that doesn't have its own.
+    ///   - isDeliveryPaused: Whether the pipeline begins with the pause of ``pauseDelivery()``. Then it sends nothing until you
+    ///     call ``resumeDelivery()``, also no events of earlier processes. False by default.
     ///   - maximumEventBytes: The longest event to store, as a line of JSON: 1 MB by default. Longer events are dropped
     ///     and counted.
     ///   - environment: The sources of time and random numbers.
@@ -51,17 +53,15 @@ public final class Pipeline: EventTracking {
     ///   twice, or a stage can't be used; and errors of the block itself. Stores that were opened are closed.
     public init(
         delivery: DeliveryPolicy = .standard,
+        isDeliveryPaused: Bool = false,
         maximumEventBytes: Int = 1_000_000,
         environment: PipelineEnvironment = PipelineEnvironment(),
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in },
         onTrace: (@Sendable (EventTrace) -> Void)? = nil,
         @PipelineBuilder _ stages: () throws -> _PipelinePlan
     ) throws {
-        guard maximumEventBytes > 0 else {
-            throw SluiceError(.invalidArgument, "maximumEventBytes must be 1 or more, and is \(maximumEventBytes)")
-        }
         let plan = try stages()
-        try plan.validate()
+        try plan.validate(maximumEventBytes: maximumEventBytes)
         self.environment = environment
         let routes = try plan.routes.map { route in
             try route.runtime(defaultPolicy: delivery, environment: environment, onDiagnostic: onDiagnostic)
@@ -77,6 +77,7 @@ public final class Pipeline: EventTracking {
         for route in routes { try route.open() }
         try chain.prepare(states)
         for chain in chain.all { chain.open() }
+        if isDeliveryPaused { pauseDelivery() }
         for route in routes { route.start() }
     }
 
@@ -150,9 +151,7 @@ public final class Pipeline: EventTracking {
     }
 
     /// Counts events that were tracked before the pipeline was built, and are lost. For platform adapters.
-    package func drop(_ count: Int, _ reason: DropReason) {
-        path.dropUnentered(count, reason)
-    }
+    package func drop(_ count: Int, _ reason: DropReason) { path.dropUnentered(count, reason) }
 
     // MARK: The host's platform
 
@@ -163,20 +162,12 @@ public final class Pipeline: EventTracking {
     /// order of the lines, and then they track their events in that order. On leaving (all others), they first track their
     /// events in the reverse order, and then update their states.
     ///
-    /// A signal that doesn't fit is ignored, and a diagnostic reports it: any `launched` after another signal of the app's
-    /// life, such as a passive launch of an app that is active already; a second `didBecomeActive` without a
-    /// `willResignActive` or `didEnterBackground` in between, and the other way round; and all but `connectivity` after
-    /// `willTerminate`.
+    /// A repeated or late signal is ignored, and a diagnostic reports it: ``Signal`` has the rule.
     ///
     /// - Parameter signal: The change that the platform has reported.
     public func signal(_ signal: Signal) {
         guard path.isOpen else { return }
-        let (isAccepted, life) = life.withLock { ($0.accept(signal), $0) }
-        guard isAccepted else {
-            return path.report(
-                .note,
-                "the signal \(signal) is ignored, because the app is \(life.phase) (\(life.ignored) ignored so far)")
-        }
+        if let refusal = life.withLock({ $0.accept(signal) }) { return path.report(.note, refusal) }
         path.storingOneByOne { signal.deliver(to: chain.all.flatMap(\.processors)) }
         routes.each { $0.receive(signal) }
     }
@@ -186,9 +177,7 @@ public final class Pipeline: EventTracking {
     ///
     /// - Parameter time: The time that is left; nil if the process won't be suspended. Delivery then repeats cancelled
     ///   requests.
-    package func expectSuspension(in time: Duration?) {
-        routes.each { $0.expectSuspension(in: time) }
-    }
+    package func expectSuspension(in time: Duration?) { routes.each { $0.expectSuspension(in: time) } }
 
     /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent later. For
     /// platform adapters.
@@ -201,7 +190,7 @@ public final class Pipeline: EventTracking {
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
     /// failed. It can also wait for events that are tracked during the flush: for at most one batch. While critical
-    /// events arrive faster than they are sent, it waits for a moment without them.
+    /// events arrive faster than they are sent, it waits for a moment without them. The result doesn't count later events.
     ///
     /// ```swift
     /// let report = await pipeline.flush(timeout: .seconds(3))
@@ -213,11 +202,9 @@ public final class Pipeline: EventTracking {
     /// - Returns: The results of all routes together.
     @discardableResult
     public func flush(timeout: Duration? = nil) async -> FlushReport {
-        if path.isInherited { return FlushReport(from: ledger, to: ledger) }
-        let before = await ledgerOnOwnThread()
+        if path.isInherited { return FlushReport() }
         let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
-        await routes.atOnce { await $0.flush(until: end) }
-        return FlushReport(from: before, to: await ledgerOnOwnThread())
+        return await routes.flush(until: end)
     }
 
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
@@ -226,9 +213,7 @@ public final class Pipeline: EventTracking {
     /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a
     ///   store could not read or remove something, which the diagnostics report. Call it in the next launch then.
     @discardableResult
-    public func deleteWaitingEvents() async -> Bool {
-        await routes.deleteAll()
-    }
+    public func deleteWaitingEvents() async -> Bool { await routes.deleteAll() }
 
     /// Removes everything that this pipeline has collected: the state of its processors, waiting events, events that
     /// processors hold, and dead letters. Use it when a user asks for the removal of their data.
@@ -246,25 +231,7 @@ public final class Pipeline: EventTracking {
     /// - Returns: The counts of the removed things.
     @discardableResult
     public func eraseEverything() async -> ErasureReport {
-        guard path.isOpen else { return .nothing }
-        let before = await ledgerOnOwnThread()
-        let states = await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.forgetUser() }
-        let areEventsGone = await routes.deleteAll()
-        let areLettersGone = await routes.discardDeadLetters()
-        return ErasureReport(
-            from: before, to: await ledgerOnOwnThread(), states: states ?? 0,
-            isComplete: states != nil && areEventsGone && areLettersGone)
-    }
-
-    /// - Returns: The number of states that were stored; nil after a failure.
-    private func forgetUser() -> Int? {
-        defer { for processor in chain.all.flatMap(\.processors) { processor.forget() } }
-        do throws(SluiceError) {
-            return try states.remove(forgetting: true)
-        } catch {
-            path.report(.plugin, "the state of a plugin can't be erased: \(error)")
-            return nil
-        }
+        await Erasure(chain: chain, states: states, routes: routes, path: path).run()
     }
 
     // MARK: Dead letters
@@ -301,9 +268,7 @@ public final class Pipeline: EventTracking {
     public func replayDeadLetters(
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool = { _ in true }
     ) async throws(SluiceError) -> Int {
-        var count = 0
-        for route in try routes.named(route) { count += try await DeadLetterAccess(route).replay(where: isMatch) }
-        return count
+        try await routes.sum(route) { letters throws(SluiceError) in try await letters.replay(where: isMatch) }
     }
 
     /// Deletes dead letters for good.
@@ -321,9 +286,7 @@ public final class Pipeline: EventTracking {
     public func discardDeadLetters(
         route: String? = nil, where isMatch: @escaping @Sendable (DeadLetter) -> Bool
     ) async throws(SluiceError) -> Int {
-        var count = 0
-        for route in try routes.named(route) { count += try await DeadLetterAccess(route).discard(where: isMatch) }
-        return count
+        try await routes.sum(route) { letters throws(SluiceError) in try await letters.discard(where: isMatch) }
     }
 
     /// Changes the triggers of all routes at run time, and sends the waiting events.
@@ -341,14 +304,10 @@ public final class Pipeline: EventTracking {
     }
 
     /// Stops sending until you call ``resumeDelivery()``. Events are still stored.
-    public func pauseDelivery() {
-        routes.each { $0.setPaused(true) }
-    }
+    public func pauseDelivery() { routes.each { $0.setPaused(true) } }
 
     /// Ends the pause that began with ``pauseDelivery()``, and goes on sending.
-    public func resumeDelivery() {
-        routes.each { $0.setPaused(false) }
-    }
+    public func resumeDelivery() { routes.each { $0.setPaused(false) } }
 
     /// Ends the pipeline: lets the processors finish for at most half of the time, accepts no more events, makes the stored
     /// ones safe against a loss of power for at most half of the rest, sends them, and closes the stores. The next process
@@ -378,7 +337,7 @@ public final class Pipeline: EventTracking {
         path.close()
         await routes.atOnce { await $0.shutdown(until: end) }
         places.release()
-        return await ledgerOnOwnThread()
+        return await routes.ledgerOnOwnThread()
     }
 
     /// The counts of all events so far.
@@ -391,39 +350,4 @@ public final class Pipeline: EventTracking {
     ///
     /// It asks the stores, so it can wait for a disk that hangs.
     public var ledger: Ledger { routes.ledger }
-
-    private func ledgerOnOwnThread() async -> Ledger {
-        await Task.runningOnOwnThread(hasThreads: environment.hasThreads) { self.ledger }
-    }
-}
-
-/// The result of ``Pipeline/flush(timeout:)``, of all routes together.
-///
-/// ```swift
-/// let result = await pipeline.flush()
-/// print("\(result.delivered) delivered, \(result.rejected) rejected, \(result.waiting) still wait")
-/// ```
-public struct FlushReport: Sendable, Hashable {
-    /// Events that receivers accepted during the flush.
-    public let delivered: Int
-    /// Events that became dead letters during the flush.
-    public let rejected: Int
-    /// Events that still wait at the end of the flush. Events in ``unreadBytes`` don't count.
-    public let waiting: Int
-    /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch
-    /// failed.
-    public let unreadBytes: Int
-
-    /// Whether nothing waits any more.
-    public var isComplete: Bool { waiting == 0 && unreadBytes == 0 }
-
-    init(from before: Ledger, to after: Ledger) {
-        func sum(_ count: (RouteLedger) -> Int, _ ledger: Ledger) -> Int {
-            ledger.routes.reduce(0) { $0 + count($1) }
-        }
-        delivered = sum(\.delivered, after) - sum(\.delivered, before)
-        rejected = sum(\.rejected, after) - sum(\.rejected, before)
-        waiting = sum(\.waiting, after)
-        unreadBytes = sum(\.unreadBytes, after)
-    }
 }

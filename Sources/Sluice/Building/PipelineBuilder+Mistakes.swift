@@ -5,9 +5,21 @@
 
 @_documentation(visibility: internal)
 extension PipelineBuilder {
-    @available(*, unavailable, message: "this line isn't a stage: write processors, a store, a transport or routes")
+    @available(
+        *, unavailable,
+        message: "not a stage: the type lacks `: Processor`, `: Store` or `: Transport`; a closure needs Transform"
+    )
     @_disfavoredOverload
     public static func buildExpression<Value>(_ value: Value) -> ProcessorFragment { _Fragment() }
+
+    @available(*, unavailable, message: "an optional store: unwrap it, such as with `?? MemoryStore()`")
+    public static func buildExpression(_ store: (any Store)?) -> StoreFragment { _Fragment() }
+
+    @available(*, unavailable, message: "an optional transport: unwrap it, such as with `?? StdoutTransport()`")
+    public static func buildExpression(_ transport: (any Transport)?) -> TransportFragment { _Fragment() }
+
+    @available(*, unavailable, message: "an optional route: unwrap it with `if let`")
+    public static func buildExpression(_ route: Route?) -> RouteFragment { _Fragment() }
 
     @available(*, unavailable, message: "an empty block: write a store and, after it, a transport")
     public static func buildBlock() -> StoreAndTransportFragment { _Fragment() }

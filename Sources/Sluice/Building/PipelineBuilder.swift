@@ -15,6 +15,8 @@
 /// Write processors first, then either one store and one transport, or any number of ``Route``s. You can use
 /// `if`/`else`, `switch`, `for`, `#if`, `#available` and `try`, and call your own `@PipelineBuilder` functions: see
 /// ``ProcessorFragment``, ``StoreAndTransportFragment`` and ``RouteFragment``.
+///
+/// A line can also be an optional processor, which is left out if it is nil, or an array of processors.
 @resultBuilder
 public enum PipelineBuilder {}
 
@@ -22,8 +24,13 @@ public enum PipelineBuilder {}
 
 @_documentation(visibility: internal)
 extension PipelineBuilder {
-    public static func buildExpression(_ processor: any Processor) -> ProcessorFragment {
-        _Fragment(processors: [processor])
+    // An optional takes values too.
+    public static func buildExpression(_ processor: (any Processor)?) -> ProcessorFragment {
+        _Fragment(processors: processor.map { [$0] } ?? [])
+    }
+
+    public static func buildExpression(_ processors: [any Processor]) -> ProcessorFragment {
+        _Fragment(processors: processors)
     }
 
     public static func buildExpression(_ store: any Store) -> StoreFragment { _Fragment(store: store) }

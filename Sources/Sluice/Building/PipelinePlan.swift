@@ -5,7 +5,10 @@ public struct _PipelinePlan {
     let routes: [Route]
 
     /// Finds the mistakes that types can't show.
-    func validate() throws(SluiceError) {
+    func validate(maximumEventBytes: Int) throws(SluiceError) {
+        guard maximumEventBytes > 0 else {
+            throw SluiceError(.invalidArgument, "maximumEventBytes must be 1 or more, and is \(maximumEventBytes)")
+        }
         guard !routes.isEmpty else {
             throw SluiceError(.invalidPipeline, "the pipeline has no route: the conditions in its block left nothing")
         }

@@ -26,6 +26,15 @@ struct Routes: Sendable {
         return named
     }
 
+    /// Adds up a count of dead letters of the route with that name, or of all routes.
+    func sum(
+        _ name: String?, _ count: (DeadLetterAccess) async throws(SluiceError) -> Int
+    ) async throws(SluiceError) -> Int {
+        var sum = 0
+        for route in try named(name) { sum += try await count(DeadLetterAccess(route)) }
+        return sum
+    }
+
     func each<Failure: Error>(_ body: (RouteRuntime) throws(Failure) -> Void) throws(Failure) {
         for route in own { try body(route) }
     }
@@ -34,6 +43,14 @@ struct Routes: Sendable {
     func atOnce(_ body: @escaping @Sendable (RouteRuntime) async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             for route in own { group.addTask { await body(route) } }
+        }
+    }
+
+    /// Flushes all routes, and returns the sum of their reports.
+    func flush(until end: Duration?) async -> FlushReport {
+        await withTaskGroup(of: FlushReport.self) { group in
+            for route in own { group.addTask { await route.flush(until: end) } }
+            return await group.reduce(FlushReport(), +)
         }
     }
 
@@ -65,4 +82,8 @@ struct Routes: Sendable {
 
     /// Asks the stores, so it can wait for a disk that hangs.
     var ledger: Ledger { path.ledger(own.map(\.ledger)) }
+
+    func ledgerOnOwnThread() async -> Ledger {
+        await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { ledger }
+    }
 }

@@ -53,6 +53,10 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// Whether to send while the last ``Signal/connectivity(_:)`` was ``Signal/Connectivity-swift.enum/metered``: true by
     /// default. Otherwise events wait for another network, and a flush returns without sending.
     ///
+    /// If this is false, nothing is sent before the first report about the network. `AppSignals` makes reports; on other
+    /// platforms, call `Pipeline.signal(_:)`. Without a report, a diagnostic of the kind ``Diagnostic/Kind/held`` says so:
+    /// when events have waited for 10 s, at a flush, or at the shutdown.
+    ///
     /// ```swift
     /// let frugal = DeliveryPolicy(sendsOverMeteredNetworks: false)
     /// ```

@@ -32,7 +32,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public static let retrying = Kind(rawValue: "retrying")
         /// The receiver refused a request because of its size or of some of its events. Smaller parts follow.
         public static let splitting = Kind(rawValue: "splitting")
-        /// Delivery is on hold until a probe succeeds.
+        /// Delivery is on hold: until a probe succeeds, or until the network is known if the policy excludes metered ones.
         public static let held = Kind(rawValue: "held")
         /// Events became dead letters.
         public static let rejected = Kind(rawValue: "rejected")

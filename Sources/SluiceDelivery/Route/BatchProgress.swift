@@ -11,6 +11,9 @@ struct BatchProgress: Sendable {
     private(set) var unresolved: [EventLine]
     /// Events that the receiver deferred while it handled others.
     private(set) var deferred: [EventLine] = []
+    /// The places of ``unresolved`` and of ``deferred`` in the batch.
+    private var places: [Int]
+    private var deferredPlaces: [Int] = []
     /// The longest time that the receiver asked for, since ``deferred`` was empty.
     private(set) var deferral = Duration.zero
     /// How often the batch waited only for deferred events.
@@ -26,6 +29,7 @@ struct BatchProgress: Sendable {
         count = batch.events.count
         critical = batch.events.first?.priority == .critical ? count : 0
         unresolved = batch.events
+        places = Array(batch.events.indices)
     }
 
     /// Events without a final verdict.
@@ -61,48 +65,51 @@ struct BatchProgress: Sendable {
             let reason = "the transport returned \(list.count) verdicts for \(count) events"
             each = Array(repeating: .retry(after: nil, reason: reason), count: count)
         }
-        var kept: [EventLine] = []
+        var kept: [Int] = []
         var sendAgain = false
-        for (line, verdict) in zip(unresolved.prefix(count), each) {
-            let reason = verdict.reason
+        for (index, verdict) in each.enumerated() {
+            let (line, place, reason) = (unresolved[index], places[index], verdict.reason)
             switch verdict.kind {
-            case .accepted: result.accepted += 1  // mutant: take-retry-for-acceptance
+            case .accepted: result.acceptedPlaces.append(place)  // mutant: take-retry-for-acceptance
             case .duplicate:
-                result.accepted += 1
+                result.acceptedPlaces.append(place)
                 result.duplicates += 1
             case .rejected:
                 // mutant: offer-refused-event-again
-                result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
+                result.rejected.append(.init(line: line, place: place, reason: reason, isRefusal: true))
             case .unsendable:
-                result.rejected.append(.init(line: line, reason: reason, isRefusal: false))
+                result.rejected.append(.init(line: line, place: place, reason: reason, isRefusal: false))
             case .tooLarge where count == 1:
                 // It was this event that was too large, not the parts before it.
                 isSearching = true
                 result.rejected.append(
-                    .init(line: line, reason: "the event alone is too large for the receiver", isRefusal: true))
+                    .init(
+                        line: line, place: place, reason: "the event alone is too large for the receiver",
+                        isRefusal: true))
             case .tooLarge:
                 result.splitReason = result.splitReason ?? reason
                 isSearching = false
-                kept.append(line)
+                kept.append(index)
             case .split where count == 1:
                 isSearching = true
-                result.rejected.append(.init(line: line, reason: reason, isRefusal: true))
+                result.rejected.append(.init(line: line, place: place, reason: reason, isRefusal: true))
             case .split:
                 result.splitReason = result.splitReason ?? reason
                 isSearching = true
-                kept.append(line)
+                kept.append(index)
             case .hold:
                 (result.effect, result.reason) = (.hold, reason)
-                kept.append(line)
+                kept.append(index)
             case .retry(.zero?) where areNamed:
                 sendAgain = true
-                kept.append(line)
+                kept.append(index)
             case .retry(let after):
                 if areNamed {
                     deferred.append(line)
+                    deferredPlaces.append(place)
                     deferral = max(deferral, after ?? .zero)
                 } else {
-                    kept.append(line)
+                    kept.append(index)
                 }
                 if result.effect != .hold {
                     result.effect = areNamed ? .deferred : .retry(after: after)
@@ -110,7 +117,9 @@ struct BatchProgress: Sendable {
                 }
             }
         }
-        unresolved.replaceSubrange(0..<count, with: kept)  // mutant: forget-partial-delivery
+        let (lines, keptPlaces) = (kept.map { unresolved[$0] }, kept.map { places[$0] })
+        // mutant: forget-partial-delivery
+        (unresolved, places) = (lines + unresolved.dropFirst(count), keptPlaces + places.dropFirst(count))
         switch result.effect {
         // The receiver works, and others can go on.
         case .deferred where result.accepted > 0 || sendAgain: (result.effect, result.reason) = (.progress, nil)
@@ -136,7 +145,8 @@ struct BatchProgress: Sendable {
     /// Ends the deferral: the deferred events can be sent now.
     mutating func resume() {
         unresolved += deferred
-        deferred = []
+        places += deferredPlaces
+        (deferred, deferredPlaces) = ([], [])
         deferral = .zero
         deferrals += 1
         retries = deferrals

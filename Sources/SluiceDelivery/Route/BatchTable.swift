@@ -30,6 +30,7 @@ struct BatchTable: Sendable {
     private(set) var isTaking = false
     /// Events without a verdict in all batches.
     private(set) var waiting = 0
+    var flushes = Flushes()
 
     // MARK: Workers
 
@@ -43,6 +44,7 @@ struct BatchTable: Sendable {
     mutating func took(_ batch: BatchProgress) {
         isTaking = false
         batches[batch.id] = Entry(start: taken, waiting: batch.waiting)
+        flushes.took(batch)
         taken += batch.waiting
         waiting += batch.waiting
     }
@@ -54,10 +56,11 @@ struct BatchTable: Sendable {
     mutating func settle(_ id: Batch.ID) { batches[id]?.phase = .settling }
 
     /// Counts events of a batch that have a final verdict. Its worker can send the next part.
-    mutating func resolve(_ id: Batch.ID, _ count: Int) {
-        batches[id]?.waiting -= count
-        batches[id]?.resolved += count
-        waiting -= count
+    mutating func resolve(_ id: Batch.ID, _ result: SendResult) {
+        batches[id]?.waiting -= result.resolved
+        batches[id]?.resolved += result.resolved
+        waiting -= result.resolved
+        flushes.record(id, result)
         hold(id)
     }
 
@@ -67,8 +70,14 @@ struct BatchTable: Sendable {
     @discardableResult
     mutating func remove(_ id: Batch.ID) -> Int {
         guard let entry = batches.removeValue(forKey: id) else { return 0 }
+        flushes.removed(id)
         waiting -= entry.waiting
         return entry.waiting
+    }
+
+    /// Begins a flush of all events that wait; `untaken` of them are in the store. See ``Flushes/begin(untaken:batches:)``.
+    mutating func beginFlush(untaken: Int) -> Int {
+        flushes.begin(untaken: untaken, batches: batches.mapValues(\.waiting))
     }
 
     // MARK: Deferred batches

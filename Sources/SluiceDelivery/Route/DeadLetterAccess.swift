@@ -43,7 +43,11 @@ package struct DeadLetterAccess {
     /// Puts dead letters back. The caller is at the gate.
     private func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         let count = try route.store.replayDeadLetters(ids)
-        route.update { $0.replayed(count) }
+        guard count > 0 else { return 0 }
+        route.update { state in
+            state.journal.replayed(count)
+            state.change { $0.flushRequested() }
+        }
         return count
     }
 }

@@ -33,6 +33,14 @@ struct RouteJournal: Sendable {
         diagnostics.append(Diagnostic(kind: kind, route: ledger.name, message: message))
     }
 
+    /// Reports that a policy keeps events back which only a signal can release.
+    mutating func reportUnknownNetwork() {
+        report(
+            .held,
+            "sendsOverMeteredNetworks is false, and no report about the network has come: nothing is sent until AppSignals or "
+                + "pipeline.signal(.connectivity(…)) reports it")
+    }
+
     // MARK: Events
 
     /// Counts the events that a store has when it is opened, and hasn't reported.

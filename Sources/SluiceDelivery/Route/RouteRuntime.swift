@@ -193,8 +193,7 @@ package final class RouteRuntime: Sendable {
     private func change(_ body: (inout DeliverySchedule) -> Void) { update { $0.change(body) } }
 
     package func expectSuspension(in time: Duration?) {
-        let now = environment.time.continuousTime()
-        change { $0.expectSuspension(in: time, at: now) }
+        change { $0.expectSuspension(in: time, at: environment.time.continuousTime()) }
     }
 
     /// Cancels the requests in flight. Their batches stay in the store, and other workers resend them.
@@ -204,28 +203,26 @@ package final class RouteRuntime: Sendable {
     }
 
     /// Sends all waiting events, and returns when that is done, an attempt has failed, or `end` has passed.
-    package func flush(until end: Duration? = nil) async {
+    @discardableResult
+    package func flush(until end: Duration? = nil) async -> FlushReport {
         let alarm = Alarm(environment.time)
+        let flush = update { $0.beginFlush() }
         if let end { alarm.set(end) { self.update { $0.waiters.endFlushes(dueAt: end) } } }
         _ = await withCheckedContinuation { continuation in
             update { state in
-                let event = RouteState.Waiter.Event.flushed(upTo: state.flushTarget)
-                state.wait(for: .init(event: event, deadline: end) { continuation.resume(returning: $0) })
+                let waiter = Waiters.Waiter(event: .flushed(upTo: state.flushTarget), deadline: end) {
+                    continuation.resume(returning: $0)
+                }
+                state.wait(for: waiter)
                 state.change { $0.flushRequested() }
             }
         }
         alarm.set(nil)
+        return update { $0.endFlush(flush) }
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone.
-    package func deleteAll() async -> Bool {
-        await withCheckedContinuation { continuation in
-            update { state in
-                state.wait(for: .init(event: .deleted) { continuation.resume(returning: $0) })
-                state.waiters.changed()
-            }
-        }
-    }
+    package func deleteAll() async -> Bool { await wait(for: .deleted) }
 
     package var ledger: RouteLedger {
         // A store that is still in use after a shutdown may hang.
@@ -312,7 +309,7 @@ package final class RouteRuntime: Sendable {
         Task.onOwnThread(hasThreads: environment.hasThreads, body)
     }
 
-    func wait(for event: RouteState.Waiter.Event, inputs: Int? = nil) async -> Bool {
+    func wait(for event: Waiters.Waiter.Event, inputs: Int? = nil) async -> Bool {
         await withCheckedContinuation { continuation in
             update { $0.wait(for: .init(event: event) { continuation.resume(returning: $0) }, inputs: inputs) }
         }

@@ -5,8 +5,6 @@
 /// The route counts its waiting events itself, because everything that enters or leaves its store passes it. The store has
 /// an event a moment before the route counts it. Therefore the number can be too low for that moment, and never too high.
 struct RouteState: Sendable {
-    typealias Waiter = Waiters.Waiter
-
     var schedule: DeliverySchedule
     var journal: RouteJournal
     var gate = StoreGate()
@@ -39,6 +37,7 @@ struct RouteState: Sendable {
     mutating func appended(_ priority: Event.Priority, isLast: Bool = true, at now: () -> Duration) {
         journal.ledger.waiting += 1
         waiters.noted()
+        if priority == .critical { batches.flushes.appendedCritical() }
         // Events in unread files are older and are taken first. They would use up a pass for the counted events alone.
         let mayBegin = isLast && journal.ledger.unreadBytes == 0
         // mutant: sleep-through-appends
@@ -52,14 +51,9 @@ struct RouteState: Sendable {
     /// Counts a change that the store reports.
     mutating func reported(_ change: (inout RouteJournal) -> Void) {
         waiters.noted()
+        let before = journal.ledger.waiting
         change(&journal)
-    }
-
-    /// Counts dead letters that were put back, and sends them.
-    mutating func replayed(_ count: Int) {
-        guard count > 0 else { return }
-        journal.replayed(count)
-        change { $0.flushRequested() }
+        batches.flushes.changed(by: journal.ledger.waiting - before)
     }
 
     /// Changes the schedule, and wakes the workers. A flush also ends the deferrals for which the receiver named no time.
@@ -74,14 +68,20 @@ struct RouteState: Sendable {
 
     // MARK: Waiters
 
+    /// Begins a flush of all events that wait now; see ``Flushes/begin(untaken:batches:)``.
+    mutating func beginFlush() -> Int { batches.beginFlush(untaken: journal.ledger.waiting - batches.waiting) }
+
+    /// Ends a flush, and returns its result.
+    mutating func endFlush(_ number: Int) -> FlushReport {
+        batches.flushes.end(number, unreadBytes: journal.ledger.unreadBytes)
+    }
+
     /// Begins a wait; see ``Waiters/wait(_:inputs:_:)``.
-    mutating func wait(for waiter: Waiter, inputs seen: Int? = nil) { waiters.wait(waiter, inputs: seen, gate) }
+    mutating func wait(for waiter: Waiters.Waiter, inputs seen: Int? = nil) { waiters.wait(waiter, inputs: seen, gate) }
 
     /// The number of taken events that contains all events which wait now: a batch more than are counted, for events that
     /// are stored and not counted yet.
-    var flushTarget: Int {
-        batches.taken + max(0, takeable) + batchSize.events
-    }
+    var flushTarget: Int { batches.taken + max(0, takeable) + batchSize.events }
 
     // MARK: Stopping
 
@@ -171,6 +171,9 @@ struct RouteState: Sendable {
             waiting: takeable, isHolding: isHolding || hasReady,
             hasOther: batches.count > (isHolding ? 1 : 0), othersAreInFlight: inFlight > 0)
         let decision = schedule.decision(at: now, work)
+        if takeable > 0, schedule.takeNetworkNotice(isAwaited: decision == .stop || waiters.areFlushing, at: now) {
+            journal.reportUnknownNetwork()
+        }
         switch decision {
         case .stop: close()
         case .send: return inFlight < (schedule.isProbing ? 1 : maximumInFlight) ? .send : .wait(until: nil)
@@ -232,7 +235,7 @@ struct RouteState: Sendable {
         guard waiters.inputs == seen, !batches.isSettling else { return }
         let missing = journal.ledger.waiting + batches.resolved - backlog.events
         if missing > 0 {
-            journal.lost(missing, .vanished)
+            reported { $0.lost(missing, .vanished) }
         } else if missing == 0 {
             // The store has events that it can't return now. Ask later, not in a loop.
             storeFailed(at: now, random: random)
@@ -273,7 +276,7 @@ struct RouteState: Sendable {
     mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
         if work.isNeeded { gate.leave() }
         journal.record(work.result, work.rejected)
-        batches.resolve(batch.id, work.result.resolved)
+        batches.resolve(batch.id, work.result)
         if work.mustSettle {
             batches.remove(batch.id)
         } else if let deferral = work.deferral {

@@ -16,8 +16,8 @@ struct SendResult: Sendable {
     var reason: String?
     /// Why the batch is sent in smaller parts; nil if it isn't.
     var splitReason: String?
-    /// Events that the receiver has, including ``duplicates``.
-    var accepted = 0
+    /// The places in the batch of the events that the receiver has, including ``duplicates``.
+    var acceptedPlaces: [Int] = []
     var duplicates = 0
     /// See ``Verdicts/status``.
     var status: Int?
@@ -26,6 +26,8 @@ struct SendResult: Sendable {
     /// One event that becomes a dead letter.
     struct Rejection: Sendable {
         let line: EventLine
+        /// Its place in the batch.
+        let place: Int
         let reason: String
         /// Whether the receiver refused it. Otherwise the transport could not send it.
         let isRefusal: Bool
@@ -38,6 +40,9 @@ struct SendResult: Sendable {
         case .retry, .hold: true
         }
     }
+
+    /// Events that the receiver has.
+    var accepted: Int { acceptedPlaces.count }
 
     /// Events that need no further attempt.
     var resolved: Int { accepted + rejected.count }

@@ -43,6 +43,8 @@ struct Waiters: Sendable {
             case .closed: gate.isClosed
             }
         if isOver { ended.append((waiter, waiter.event != .deleted)) } else { waiting.append(waiter) }
+        // A worker deletes.
+        if waiter.event == .deleted { changed() }
     }
 
     // MARK: Workers
@@ -98,6 +100,9 @@ struct Waiters: Sendable {
     mutating func endFlushes(dueAt now: Duration) {
         ended += remove { $0.deadline.map { $0 <= now } ?? false }.map { ($0, false) }
     }
+
+    /// Whether the host waits for a flush.
+    var areFlushing: Bool { waiting.contains { if case .flushed = $0.event { true } else { false } } }
 
     /// Moves the ends of flushes, because critical events were taken. They can come after a flush and overtake its
     /// events.

@@ -21,6 +21,9 @@ struct BackOff: Sendable {
     private static let maximumHolds = 12
     /// The retry budget: a failure spends one, a success earns one back. When it is spent, every back-off is the longest.
     private static let maximumSpentRetries = 10
+    /// How many waits the network can end until the receiver handles a request. Without a limit, a failing receiver would get a
+    /// request each time that the network comes and goes.
+    private static let maximumNetworkRetries = 3
 
     private let policy: DeliveryPolicy
     private(set) var phase = Phase.ready
@@ -30,6 +33,8 @@ struct BackOff: Sendable {
     /// come back within a second.
     private var spentRetries = 0
     private var holds = 0
+    /// Waits that the network has ended since the last success.
+    private var networkRetries = 0
 
     init(_ policy: DeliveryPolicy) {
         self.policy = policy
@@ -40,7 +45,7 @@ struct BackOff: Sendable {
 
     // MARK: Inputs
 
-    /// Ends a back-off or a hold, because the host or the network asks for it.
+    /// Ends a back-off or a hold, because the host asks for it.
     mutating func endWait() {
         switch phase {
         case .backingOff, .held: phase = .ready
@@ -48,13 +53,23 @@ struct BackOff: Sendable {
         }
     }
 
-    /// Ends a back-off because the network has changed or the process was resumed. A hold goes on: its reason is the
-    /// receiver's.
+    /// Ends a back-off because the process was resumed. A hold goes on: its reason is the receiver's.
     mutating func endBackOff() {
         if case .backingOff = phase { phase = .ready }
     }
 
-    mutating func restoreBudget() { spentRetries = 0 }
+    /// Ends a back-off and restores the retry budget, because there is another network, at most ``maximumNetworkRetries``
+    /// times. A network after a missing one also ends a hold, which can be the fault of the former network.
+    ///
+    /// - Returns: whether the route can retry now.
+    mutating func networkChanged(isRegained: Bool) -> Bool {
+        guard phase != .ready || spentRetries > 0 else { return true }
+        guard networkRetries < BackOff.maximumNetworkRetries else { return false }
+        networkRetries += 1
+        spentRetries = 0
+        if isRegained { endWait() } else { endBackOff() }
+        return true
+    }
 
     /// Applies the effect of an attempt that began in `epoch`.
     mutating func record(_ effect: SendResult.Effect, epoch: Int, at now: Duration, random: () -> UInt64) {
@@ -93,7 +108,7 @@ struct BackOff: Sendable {
 
     private mutating func succeeded() {
         spentRetries = max(0, spentRetries - 1)
-        holds = 0
+        (holds, networkRetries) = (0, 0)
     }
 
     /// Waits after a failure of the receiver or the store.

@@ -7,7 +7,18 @@ struct Conditions: Sendable {
     /// A process that still runs this long after its background time has run out was resumed, or was never suspended.
     private static let suspensionGrace = Duration.seconds(10)
 
+    /// How long a route waits for the first report about the network before the host is told.
+    private static let networkGrace = Duration.seconds(10)
+
+    private enum NetworkNotice: Sendable {
+        case notNeeded
+        /// Events wait. The host is told at this time, or when it waits for them.
+        case due(Duration)
+        case given
+    }
+
     private let sendsOverMeteredNetworks: Bool
+    private var networkNotice = NetworkNotice.notNeeded
     private var isPaused = false
     private var connectivity: Signal.Connectivity?
     /// The time in which no batch is started, because the system is about to suspend the process.
@@ -60,9 +71,32 @@ struct Conditions: Sendable {
     var mustWait: Bool {
         switch connectivity {
         case .unavailable: true
-        case .metered: isPaused || !sendsOverMeteredNetworks
-        case .available, nil: isPaused
+        // It can be a metered one until it is known.
+        case .metered, nil: isPaused || !sendsOverMeteredNetworks
+        case .available: isPaused
         }
+    }
+
+    /// Whether events wait only because the network is unknown.
+    private var isNetworkUnknown: Bool { connectivity == nil && !sendsOverMeteredNetworks && !isPaused }
+
+    /// When to tell the host that events wait because the network is unknown; nil if that isn't needed.
+    mutating func networkNoticeTime(at now: Duration) -> Duration? {
+        guard isNetworkUnknown else { return nil }
+        if case .notNeeded = networkNotice { networkNotice = .due(now + Conditions.networkGrace) }
+        return if case .due(let time) = networkNotice { time } else { nil }
+    }
+
+    /// Decides when the host is told that events wait because the network is unknown.
+    ///
+    /// - Parameters:
+    ///   - isAwaited: whether the host waits for the events, and must be told now.
+    ///   - now: the time.
+    /// - Returns: true once.
+    mutating func takeNetworkNotice(isAwaited: Bool, at now: Duration) -> Bool {
+        guard let time = networkNoticeTime(at: now), isAwaited || time <= now else { return false }
+        networkNotice = .given
+        return true
     }
 
     /// The end of the suspension that is expected; nil if a batch can be started.

@@ -75,8 +75,10 @@ struct DeliverySchedule: Sendable {
     mutating func connectivityChanged(_ connectivity: Signal.Connectivity) {
         let change = conditions.connectivityChanged(connectivity)
         guard change != .lost else { return }
-        backOff.restoreBudget()
-        if change == .regained { flushRequested() } else { backOff.endBackOff() }
+        let canRetry = backOff.networkChanged(isRegained: change == .regained)
+        guard change == .regained else { return }
+        passes.flushRequested()
+        hasFlushed = canRetry || hasFlushed
     }
 
     /// Changes the triggers, and sends all waiting events now. Nil leaves one as it is.
@@ -157,6 +159,11 @@ struct DeliverySchedule: Sendable {
         refusals.isHolding ? BatchSize(events: 1, bytes: size.bytes) : size
     }
 
+    /// See ``Conditions/takeNetworkNotice(isAwaited:at:)``.
+    mutating func takeNetworkNotice(isAwaited: Bool, at now: Duration) -> Bool {
+        conditions.takeNetworkNotice(isAwaited: isAwaited, at: now)
+    }
+
     mutating func decision(at now: Duration, _ work: Work) -> Decision {
         let isWaiting = phase.deadline.map { now < $0 } ?? false
         let hasWork = work.isHolding || work.waiting > 0 || passes.isEmptying && !isWaiting
@@ -169,7 +176,7 @@ struct DeliverySchedule: Sendable {
             passes.nothingWaits(besideOthers: work.hasOther)
             return .wait(until: nil)
         }
-        if conditions.mustWait { return .wait(until: nil) }
+        if conditions.mustWait { return .wait(until: conditions.networkNoticeTime(at: now)) }
         if stopDeadline == nil, let end = conditions.suspensionEnd(at: now) { return .wait(until: end) }
         if isWaiting, let until = phase.deadline {
             // Waiting beyond the deadline of a shutdown is useless.

@@ -7,8 +7,8 @@ struct Passes: Sendable {
         /// Covers this many more events.
         case counted(Int)
         /// A flush: covers all that the store has, and at most this many more events. Some can be stored and not counted
-        /// yet, so only the store knows when it's empty.
-        case untilEmpty(atMost: Int)
+        /// yet, so only the store knows when it's empty. `overtaking` critical events were taken in this pass.
+        case untilEmpty(atMost: Int, overtaking: Int)
     }
 
     /// When a waiting worker must look at the route.
@@ -83,9 +83,11 @@ struct Passes: Sendable {
     mutating func took(_ events: Int, critical: Int) {
         switch pass {
         // A critical event can be taken before it is counted. The number of waiting events is too low until then.
-        case .counted(let rest) where critical > 0: pass = .untilEmpty(atMost: rest - (events - critical))
+        case .counted(let rest) where critical > 0:
+            pass = .untilEmpty(atMost: rest - (events - critical), overtaking: critical)
         case .counted(let rest): pass = .counted(rest - events)
-        case .untilEmpty(let rest): pass = .untilEmpty(atMost: rest - (events - critical))
+        case .untilEmpty(let rest, let overtaking):
+            pass = .untilEmpty(atMost: rest - (events - critical), overtaking: overtaking + critical)
         case nil: break
         }
     }
@@ -108,7 +110,7 @@ struct Passes: Sendable {
     /// Whether a flush asks the store, even if nothing seems to wait.
     var isEmptying: Bool {
         if mustBegin { return true }
-        if case .untilEmpty(let rest) = pass { return rest > 0 }
+        if case .untilEmpty(let rest, _) = pass { return rest > 0 }
         return false
     }
 
@@ -126,7 +128,8 @@ struct Passes: Sendable {
         // The pass can count more events than wait, because the store evicts some.
         switch pass {
         case .counted(let rest): pass = .counted(min(rest, waiting))
-        case .untilEmpty(let rest): pass = .untilEmpty(atMost: min(rest, limit(waiting)))
+        case .untilEmpty(let rest, let overtaking):
+            pass = .untilEmpty(atMost: min(rest, limit(waiting + overtaking)), overtaking: overtaking)
         case nil: break
         }
         if !mustBegin, pass != nil {
@@ -134,7 +137,7 @@ struct Passes: Sendable {
             pass = nil
         }
         if mustBegin {
-            begin(.untilEmpty(atMost: limit(waiting)))
+            begin(.untilEmpty(atMost: limit(waiting), overtaking: 0))
         } else if mustSend || waiting >= count || due.map({ now >= $0 }) ?? false {
             begin(.counted(waiting))
         } else {
@@ -148,7 +151,7 @@ struct Passes: Sendable {
     /// Events that the pass still covers.
     private var covered: Int {
         switch pass {
-        case .counted(let rest), .untilEmpty(let rest): max(0, rest)
+        case .counted(let rest), .untilEmpty(let rest, _): max(0, rest)
         case nil: 0
         }
     }

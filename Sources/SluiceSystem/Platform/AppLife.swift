@@ -24,14 +24,14 @@ package struct AppLife: Sendable {
 
     /// Takes over a signal.
     ///
-    /// - Returns: Whether it counts.
-    package mutating func accept(_ signal: Signal) -> Bool {
-        guard let next = next(signal) else {
-            ignored += 1
-            return false
+    /// - Returns: A message for the host if the signal doesn't count.
+    package mutating func accept(_ signal: Signal) -> String? {
+        if let next = next(signal) {
+            phase = next
+            return nil
         }
-        phase = next
-        return true
+        ignored += 1
+        return "the signal \(signal) is ignored, because the app is \(phase) (\(ignored) ignored so far)"
     }
 
     private func next(_ signal: Signal) -> Phase? {

@@ -8,6 +8,10 @@
 /// pipeline.signal(.connectivity(.unavailable))
 /// ```
 ///
+/// A repeated or late signal is ignored: any `launched` after another signal of the app's life, such as a passive launch
+/// of an app that is active already; a second `didBecomeActive` without a `willResignActive` or `didEnterBackground` in
+/// between, and the other way round; and all but `connectivity` after `willTerminate`.
+///
 /// A plugin compares signals, and ignores unknown ones. A minor version can add more:
 ///
 /// ```swift

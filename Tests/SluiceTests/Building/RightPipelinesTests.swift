@@ -179,6 +179,59 @@ import Testing
         #expect(try marks(of: pipeline, in: store) == ["ab"])
     }
 
+    @Test("an optional processor is a stage, or is left out", arguments: [true, false])
+    func optionalProcessorIsStageOrLeftOut(flag: Bool) throws {
+        let store = MemoryStore()
+        let concrete: Mark? = flag ? Mark("a") : nil
+        let existential: (any Processor)? = flag ? Mark("b") : nil
+        let pipeline = try Pipeline {
+            concrete
+            existential
+            flag ? Mark("c") : nil
+            Mark("d")
+            store
+            NullTransport()
+        }
+        #expect(try marks(of: pipeline, in: store) == [flag ? "abcd" : "d"])
+    }
+
+    @Test("arrays are stages, in the order of their elements")
+    func arraysAreStages() throws {
+        let store = MemoryStore()
+        let existentials: [any Processor] = [Mark("a"), Transform { $0.name = "Renamed" }]
+        let none: [any Processor] = []
+        let concrete = ["b", "c"].map { Mark($0) }
+        let pipeline = try Pipeline {
+            existentials
+            none
+            concrete
+            [Mark("d"), Mark("e")]
+            store
+            NullTransport()
+        }
+        #expect(try marks(of: pipeline, in: store) == ["abcde"])
+    }
+
+    @Test("optionals and arrays stand in fragments, in routes and after other lines")
+    func optionalsAndArraysStandEverywhere() throws {
+        @PipelineBuilder func stages(_ last: Mark?) -> ProcessorFragment {
+            [Mark("1"), Mark("2")]
+            last
+        }
+        let store = MemoryStore()
+        let pipeline = try Pipeline {
+            Mark("a")
+            stages(Mark("3"))
+            Route("only") {
+                [Mark("r")]
+                Mark?.none
+                store
+                NullTransport()
+            }
+        }
+        #expect(try marks(of: pipeline, in: store) == ["a123r"])
+    }
+
     @Test("routes beside each other have processors of their own", arguments: [true, false])
     func routesHaveOwnProcessors(
         flag: Bool

@@ -20,6 +20,9 @@ import Testing
     static let unlikeBranches = "the branches of an `if` or `switch` must end with the same kind of stage"
     static let storeBesideRoutes = "a store beside routes: put it and its transport into a Route"
 
+    static let notAStage =
+        "not a stage: the type lacks `: Processor`, `: Store` or `: Transport`; a closure needs Transform"
+
     static let mistakes: [Mistake] = [
         Mistake(name: "empty", block: "", message: "an empty block: write a store and, after it, a transport"),
         Mistake(name: "no store", block: "Tag()", message: noStore),
@@ -72,13 +75,42 @@ import Testing
             message: "a store or transport in a `for`: only processors and routes can be repeated"),
         Mistake(
             name: "a number", block: "Tag()\n42\nMemoryStore()\nStdoutTransport()",
-            message: "this line isn't a stage: write processors, a store, a transport or routes"),
+            message: notAStage),
         Mistake(
             name: "a call without result", block: "hello()\nMemoryStore()\nStdoutTransport()",
-            message: "this line isn't a stage"),
+            message: notAStage),
         Mistake(
             name: "a plugin's type instead of a plugin", block: "Tag.self\nMemoryStore()\nStdoutTransport()",
-            message: "this line isn't a stage"),
+            message: notAStage),
+        Mistake(
+            name: "a type without Processor", block: "Untagged()\nMemoryStore()\nStdoutTransport()",
+            message: "the type lacks `: Processor`"),
+        Mistake(
+            name: "an array of a type without Processor", block: "[Untagged()]\nMemoryStore()\nStdoutTransport()",
+            message: "the type lacks `: Processor`"),
+        Mistake(
+            name: "an optional of a type without Processor",
+            block: "Optional(Untagged())\nMemoryStore()\nStdoutTransport()", message: "the type lacks `: Processor`"),
+        Mistake(
+            name: "a function", block: "rename\nMemoryStore()\nStdoutTransport()",
+            message: "a closure needs Transform"),
+        Mistake(
+            name: "stores in an array", block: "[MemoryStore()]\nStdoutTransport()", message: notAStage),
+        Mistake(
+            name: "an optional store", block: "Optional(MemoryStore())\nStdoutTransport()",
+            message: "an optional store: unwrap it, such as with `?? MemoryStore()`"),
+        Mistake(
+            name: "an optional transport", block: "MemoryStore()\nOptional(StdoutTransport())",
+            message: "an optional transport: unwrap it, such as with `?? StdoutTransport()`"),
+        Mistake(
+            name: "an optional route", block: "Optional(Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n})",
+            message: "an optional route: unwrap it with `if let`"),
+        Mistake(
+            name: "a store without a transport after an array", block: "[Tag()]\nMemoryStore()", message: noTransport),
+        Mistake(name: "an optional processor without a store", block: "Optional(Tag())", message: noStore),
+        Mistake(
+            name: "an array after the store", block: "MemoryStore()\n[Tag()]\nStdoutTransport()",
+            message: lateProcessor),
         Mistake(
             name: "processor after a route",
             block: "Route(\"a\") {\nMemoryStore()\nStdoutTransport()\n}\nTag()",
@@ -111,7 +143,9 @@ import Testing
         import SluiceMemory
         import SluiceStdout
         struct Tag: Processor { func process(_ event: inout Event) -> Disposition { .keep } }
+        struct Untagged { func process(_ event: inout Event) -> Disposition { .keep } }
         func hello() {}
+        func rename(_ event: inout Event) { event.name = "Renamed" }
 
         """
 

@@ -24,7 +24,7 @@ import Testing
         case endWait
         /// A network that has changed.
         case endBackOff
-        case restoreBudget
+        case networkChanged(isRegained: Bool)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -48,7 +48,7 @@ import Testing
             case .storeFailed(let now): backOff.backOff(at: .seconds(now)) { half }
             case .endWait: backOff.endWait()
             case .endBackOff: backOff.endBackOff()
-            case .restoreBudget: backOff.restoreBudget()
+            case .networkChanged(let isRegained): _ = backOff.networkChanged(isRegained: isRegained)
             }
         }
         return backOff
@@ -85,7 +85,10 @@ import Testing
                 + [.answer(failed, at: 10)], .backingOff(until: .milliseconds(10_550))),
         Row(
             "a new network resets it",
-            [.answer(failed, at: 1), .answer(failed, at: 5), .restoreBudget, .answer(failed, at: 10)],
+            [
+                .answer(failed, at: 1), .answer(failed, at: 5), .networkChanged(isRegained: false),
+                .answer(failed, at: 10),
+            ],
             .backingOff(until: .milliseconds(10_550))),
         Row("a flush ends it", [.answer(failed, at: 10), .endWait], .ready),
         Row("a new network ends it", [.answer(failed, at: 10), .endBackOff], .ready),

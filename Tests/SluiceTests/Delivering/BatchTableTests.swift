@@ -42,6 +42,12 @@ import Testing
         BatchProgress(Batch(id: UInt64(id), events: (1...id).map { BatchProgressTests.line($0) }))
     }
 
+    private static func accepted(_ count: Int) -> SendResult {
+        var result = SendResult()
+        result.acceptedPlaces = Array(0..<count)
+        return result
+    }
+
     private static func deferredBatch(_ id: Int) -> BatchProgress {
         var batch = batch(id)
         _ = batch.apply(.each(Array(repeating: .retry(after: nil), count: id)), toFirst: id)
@@ -61,7 +67,7 @@ import Testing
             case .send(let id): table.send(UInt64(id))
             case .settle(let id): table.settle(UInt64(id))
             case .remove(let id): table.remove(UInt64(id))
-            case .resolve(let id, let count): table.resolve(UInt64(id), count)
+            case .resolve(let id, let count): table.resolve(UInt64(id), Self.accepted(count))
             case .deferred(let id, let until, let notBefore):
                 table.deferBatch(deferredBatch(id), (.seconds(notBefore), .seconds(until)))
             case .flush: table.flush()
@@ -149,7 +155,7 @@ import Testing
     func resumedBatchSendsItsEvents() {
         var table = BatchTableTests.table([.take(3), .deferred(3, until: 0)])
         #expect(table.takeReady(at: .zero)?.unresolved.count == 3)
-        table.resolve(3, 1)
+        table.resolve(3, Self.accepted(1))
         let left = table.remove(3)
         #expect(left == 2)
     }

@@ -26,6 +26,7 @@ import Testing
             Network(connectivity: .metered, mustWait: false),
             Network(connectivity: .metered, sendsOverMeteredNetworks: false, mustWait: true),
             Network(connectivity: .available, sendsOverMeteredNetworks: false, mustWait: false),
+            Network(connectivity: nil, sendsOverMeteredNetworks: false, mustWait: true),
             Network(connectivity: .unavailable, mustWait: true),
             Network(isPaused: true, connectivity: nil, mustWait: true),
             Network(isPaused: true, connectivity: .available, mustWait: true),

@@ -91,6 +91,18 @@ import Testing
         Row("a flush ends a back-off", [.answer(failed, at: 10), .flush], at: 10, .send),
         Row("the network ends a back-off", [.flush, .answer(failed, at: 10), .connectivity], at: 10, .send),
         Row(
+            "the network ends three back-offs",
+            [.flush] + Array(repeating: [.answer(failed, at: 10), .connectivity], count: 3).flatMap(\.self), at: 10,
+            .send),
+        Row(
+            "and not the fourth one",
+            [.flush] + Array(repeating: [.answer(failed, at: 10), .connectivity], count: 4).flatMap(\.self), at: 10,
+            .wait(until: .milliseconds(10_550))),
+        Row(
+            "unless the receiver has accepted something",
+            [.flush] + Array(repeating: [.answer(failed, at: 10), .connectivity], count: 3).flatMap(\.self)
+                + [.answer(.progress, at: 10), .answer(failed, at: 10), .connectivity], at: 10, .send),
+        Row(
             "the network resets the back-off",
             [.flush, .answer(failed, at: 1), .answer(failed, at: 5), .connectivity, .answer(failed, at: 10)], at: 10,
             .wait(until: .milliseconds(10_550))),
@@ -218,7 +230,7 @@ extension DeliverySchedule {
     /// Records a result without events that was sent in the present epoch.
     mutating func record(_ effect: SendResult.Effect, at now: Duration, _ random: UInt64) {
         var result = SendResult(effect: effect)
-        result.accepted = effect == .progress ? 1 : 0
+        result.acceptedPlaces = effect == .progress ? [0] : []
         _ = record(&result, epoch: epoch, at: now) { random }
     }
 }

@@ -36,8 +36,9 @@ import Testing
         bench.track(critical, priority: .critical)
         bench.transport.release(.all(.accepted))
         let report = await flushed.value
-        #expect(report.delivered == 11 + critical)
+        #expect(report.delivered == 11)
         #expect(report.waiting == 0)
+        #expect(bench.ledger.delivered == 11 + critical)
     }
 
     @Test("a flush returns when a send has failed")
@@ -65,7 +66,8 @@ import Testing
         bench.transport.release(.all(.accepted))
         // The third send hangs.
         let report = await flushed.value
-        #expect(report.delivered == 11)
+        #expect(report.delivered == 1)
+        #expect(bench.ledger.delivered == 11)
     }
 
     /// The delivered half of the batch is still in the store, and must not count for a second flush.
@@ -80,7 +82,90 @@ import Testing
         bench.track(20)
         bench.transport.release(.all(.accepted))
         let report = await flushed.value
-        #expect(report.delivered == 11)
+        #expect(report.delivered == 1)
+        #expect(bench.ledger.delivered == 12)
+    }
+
+    // MARK: The report
+
+    @Test("a report counts exactly the events that waited, although others are delivered or rejected in the same batch")
+    func reportCountsWaitingEvents() async throws {
+        let second: [Verdict] = [
+            .accepted, .rejected(reason: "bad"), .rejected(reason: "bad"), .accepted, .retry(after: .seconds(600)),
+        ]
+        let bench = try Bench(ScriptedTransport([Self.retry, .hang, .answer(.each(second))]))
+        bench.track(2)
+        await bench.pipeline.flush()
+        // The batch of two is out, and two events wait behind it.
+        bench.track(2)
+        let flushed = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(2)
+        bench.track(3)
+        bench.transport.release(.each([.accepted, .rejected(reason: "bad")]))
+        let report = await flushed.value
+        #expect(report.delivered == 2)
+        #expect(report.rejected == 2)
+        #expect(report.waiting == 0)
+        #expect(report.isComplete)
+        #expect(bench.ledger.delivered == 3)
+        #expect(bench.ledger.rejected == 3)
+    }
+
+    @Test("a report of a failed flush doesn't count critical events that overtook it")
+    func reportExcludesOvertakingEvents() async throws {
+        var policy = Bench.policy
+        policy.flushCount = 1_000
+        let bench = try Bench(ScriptedTransport([.hang, .answer(.all(.accepted))], then: Self.retry), delivery: policy)
+        bench.track(15)
+        let flushed = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(1)
+        bench.track(4, priority: .critical)
+        bench.transport.release(.all(.accepted))
+        let report = await flushed.value
+        // The first ten, then the critical ones, and then a failure.
+        #expect(bench.ledger.delivered == 14)
+        #expect(report.delivered == 10)
+        #expect(report.waiting == 5)
+        #expect(!report.isComplete)
+    }
+
+    @Test("events that the store evicts during a flush are neither delivered nor waiting in its report")
+    func reportExcludesEvictedEvents() async throws {
+        let size = try EventLine(Event(name: "Event 0")).bytes.count
+        var policy = Bench.policy
+        policy.flushCount = 1_000
+        let store = MemoryStore(capacity: (size + 64) * 20)
+        let bench = try Bench(ScriptedTransport([.hang]), store: store, delivery: policy)
+        bench.track(15)
+        #expect(bench.ledger.waiting == 15)
+        let flushed = Task { await bench.pipeline.flush() }
+        await bench.transport.waitForSends(1)
+        bench.track(100)
+        let evicted = bench.ledger.dropped[.evicted] ?? 0
+        #expect(evicted > 50)
+        bench.transport.release(.all(.accepted))
+        let report = await flushed.value
+        // The events behind the batch in flight were evicted.
+        #expect(report.delivered == 10)
+        #expect(report.rejected + report.waiting == 0)
+    }
+
+    @Test("a report is the sum of all routes")
+    func reportIsSumOfRoutes() async throws {
+        let pipeline = try Pipeline {
+            Route("good") {
+                MemoryStore()
+                ScriptedTransport()
+            }
+            Route("bad") {
+                MemoryStore()
+                ScriptedTransport(then: Self.retry)
+            }
+        }
+        pipeline.track("Event")
+        let report = await pipeline.flush()
+        #expect(report.delivered == 1)
+        #expect(report.waiting == 1)
     }
 
     /// The system keeps a cancelled sleep in memory until its time.

@@ -128,6 +128,13 @@ import Testing
         Row(
             "nor does one that is taken before it is counted",
             [.append(at: 0), .take(1, critical: 1, at: 15), .take(0, at: 15)], at: 15, next: nil),
+        Row(
+            "nor do more than a batch of them",
+            [
+                .together(25), .take(10, critical: 10, at: 0), .take(10, critical: 10, at: 0),
+                .take(10, critical: 10, at: 0), .take(10, at: 0),
+            ],
+            more: 0, at: 0, next: nil),
     ]
 
     static let flushes: [Row] = [
@@ -138,6 +145,12 @@ import Testing
         Row(
             "it covers at most a batch more than is counted",
             [.append(at: 0), .flush, .take(1, at: 0), .together(12), .take(5, at: 0), .take(5, at: 0)], at: 0, next: 15),
+        Row(
+            "it covers all events behind critical ones that aren't counted yet",
+            [
+                .together(25), .flush, .take(10, critical: 10, at: 0), .take(10, critical: 10, at: 0),
+                .take(10, critical: 10, at: 0), .take(10, at: 0),
+            ], at: 0, next: nil),
         Row(
             "a flush during a pass begins another one",
             [.together(3), .take(2, at: 0), .flush, .append(at: 0), .take(1, at: 0)], at: 0, next: nil),

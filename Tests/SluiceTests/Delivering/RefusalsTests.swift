@@ -12,13 +12,13 @@ import Testing
 
     private static func refused(_ numbers: Range<Int>, isRefusal: Bool = true) -> SendResult {
         var result = SendResult()
-        result.rejected = numbers.map { .init(line: line($0), reason: "no", isRefusal: isRefusal) }
+        result.rejected = numbers.map { .init(line: line($0), place: $0, reason: "no", isRefusal: isRefusal) }
         return result
     }
 
     private static var accepted: SendResult {
         var result = SendResult()
-        result.accepted = 1
+        result.acceptedPlaces = [0]
         return result
     }
 
@@ -64,7 +64,7 @@ import Testing
         var refusals = Refusals()
         _ = refusals.record(Self.refused(0..<19))
         var mixed = Self.refused(19..<30)
-        mixed.accepted = 1
+        mixed.acceptedPlaces = [0]
         #expect(record(mixed, &refusals).rejected.allSatisfy { $0.refusalsInARow == 0 })
         #expect(refusals.inARow == 0)
     }

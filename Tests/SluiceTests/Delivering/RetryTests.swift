@@ -61,6 +61,54 @@ import Testing
         #expect(bench.ledger.delivered == 11)
     }
 
+    /// Each report ends a wait in App Center's SDK. Without a limit, this server gets 101 requests.
+    @Test("a network that comes and goes ends three waits for a failing server", arguments: [true, false])
+    func flappingNetworkEndsThreeWaits(isHold: Bool) async throws {
+        let answer = isHold ? Verdicts.all(.hold(reason: "HTTP 403")) : .all(.retry(after: nil, reason: "HTTP 503"))
+        let bench = try Bench(ScriptedTransport(then: .answer(answer)))
+        bench.track(1)
+        await bench.sleeps(until: 15)
+        await bench.pipeline.flush()
+        for flap in 1...100 {
+            let before = bench.ledger.attempts.total
+            bench.pipeline.signal(.connectivity(.unavailable))
+            bench.pipeline.signal(.connectivity(.available))
+            guard flap <= 3 else {
+                for _ in 0..<10 { await Task.yield() }
+                continue
+            }
+            await bench.transport.waitForSends(before + 1)
+            while bench.ledger.attempts.total == before { await Task.yield() }
+        }
+        // The alarm of the interval stays, because the hold lasts longer.
+        await bench.sleeps(until: isHold ? 15 : 1)
+        #expect(bench.transport.batches.count == 4)
+        #expect(bench.time.continuousTime() == .zero)
+    }
+
+    @Test("a success lets the network end three waits once more")
+    func successLetsNetworkEndWaits() async throws {
+        var answers = Array(repeating: Self.retry, count: 4)
+        answers += [.answer(.all(.accepted)), Self.retry]
+        let bench = try Bench(ScriptedTransport(answers))
+        bench.track(1)
+        await bench.pipeline.flush()
+        for sends in 2...4 {
+            bench.pipeline.signal(.connectivity(.available))
+            await bench.transport.waitForSends(sends)
+            while bench.ledger.attempts.total < sends { await Task.yield() }
+        }
+        // The fourth wait takes its time.
+        bench.pipeline.signal(.connectivity(.available))
+        await bench.sends(at: 1)
+        await bench.drained()
+        bench.track(1)
+        await bench.pipeline.flush()
+        bench.pipeline.signal(.connectivity(.available))
+        await bench.transport.waitForSends(7)
+        #expect(bench.time.continuousTime() < .seconds(1.1))
+    }
+
     @Test("a Retry-After in the past still waits for the back-off")
     func pastRetryAfterStillWaits() async throws {
         let bench = try Bench(ScriptedTransport([.answer(.all(.retry(after: .seconds(-1_000))))]))

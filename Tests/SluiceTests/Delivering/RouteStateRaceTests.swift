@@ -58,6 +58,19 @@ import Testing
         #expect(route.fault == nil)
     }
 
+    @Test("a flush sends its events behind many critical ones that aren't counted yet")
+    func flushSendsEventsBehindUncountedOnes() {
+        var route = route(batch: 10)
+        route.track(lines(1...25))
+        route.append(lines(101...130, .critical))
+        let isOver = flush(&route)
+        for _ in 0..<100 { for worker in 0...1 { route.step(worker) } }
+        #expect(isOver.withLock { $0 })
+        #expect(route.resolved.isSuperset(of: 1...25))
+        route.count(30)
+        #expect(route.fault == nil)
+    }
+
     @Test("a flush waits for its own events, not for as many of others")
     func flushWaitsForItsOwnEvents() {
         var route = route(batch: 1)
@@ -128,7 +141,10 @@ import Testing
     func replayedEventsAreInThePass() {
         var route = route()
         for line in lines(1...150) { route.store.append(line) }
-        route.change { $0.replayed(150) }
+        route.change { state in
+            state.journal.replayed(150)
+            state.change { $0.flushRequested() }
+        }
         route.run(0, until: \.isSending)
         route.run(1, until: \.isSending)
         #expect(route.workers[0].batch?.count == 100)

@@ -31,7 +31,7 @@ import Testing
             guard length < 6 else { return }
             for signal in Self.alphabet {
                 var next = life
-                let isAccepted = next.accept(signal)
+                let isAccepted = next.accept(signal) == nil
                 let isExpected = counts(signal, after: counted)
                 if isAccepted != isExpected { Issue.record("\(signal) after \(counted): \(isAccepted)") }
                 if next.ignored != ignored + (isExpected ? 0 : 1) { Issue.record("\(next.ignored) after \(counted)") }

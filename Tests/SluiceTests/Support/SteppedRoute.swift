@@ -111,7 +111,6 @@ struct SteppedRoute {
 
     mutating func delete(_ onEnd: @escaping @Sendable (Bool) -> Void = { _ in }) {
         state.wait(for: .init(event: .deleted, resume: onEnd))
-        state.waiters.changed()
         endStep()
     }
 

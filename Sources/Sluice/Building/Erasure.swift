@@ -31,3 +31,33 @@ public struct ErasureReport: Sendable, Hashable {
         self.isComplete = isComplete
     }
 }
+
+/// Removes everything that a pipeline has collected.
+struct Erasure: Sendable {
+    let chain: Chain
+    let states: StateGate
+    let routes: Routes
+    let path: EventPath
+
+    func run() async -> ErasureReport {
+        guard path.isOpen else { return .nothing }
+        let before = await routes.ledgerOnOwnThread()
+        let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { forgetUser() }
+        let areEventsGone = await routes.deleteAll()
+        let areLettersGone = await routes.discardDeadLetters()
+        return ErasureReport(
+            from: before, to: await routes.ledgerOnOwnThread(), states: count ?? 0,
+            isComplete: count != nil && areEventsGone && areLettersGone)
+    }
+
+    /// - Returns: The number of states that were stored; nil after a failure.
+    private func forgetUser() -> Int? {
+        defer { for processor in chain.all.flatMap(\.processors) { processor.forget() } }
+        do throws(SluiceError) {
+            return try states.remove(forgetting: true)
+        } catch {
+            path.report(.plugin, "the state of a plugin can't be erased: \(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// The result of a flush, of all routes together.
+///
+/// It counts the events that waited when the flush began, and no later ones. Each of them is delivered, rejected, waiting, or
+/// was lost during the flush, which the ledger counts.
+///
+/// ```swift
+/// let result = await pipeline.flush()
+/// print("\(result.delivered) delivered, \(result.rejected) rejected, \(result.waiting) still wait")
+/// ```
+public struct FlushReport: Sendable, Hashable {
+    /// Events that receivers accepted during the flush.
+    public package(set) var delivered = 0
+    /// Events that became dead letters during the flush.
+    public package(set) var rejected = 0
+    /// Events that waited when the flush began, and still wait. Events in ``unreadBytes`` don't count.
+    public package(set) var waiting = 0
+    /// The size of waiting events of earlier processes that the stores have not read yet, because an earlier batch
+    /// failed.
+    public package(set) var unreadBytes = 0
+
+    /// Whether no event waits any more that waited when the flush began.
+    public var isComplete: Bool { waiting == 0 && unreadBytes == 0 }
+
+    package init() {}
+
+    /// Returns the sum of the reports of two routes.
+    package static func + (left: FlushReport, right: FlushReport) -> FlushReport {
+        var sum = left
+        sum.delivered += right.delivered
+        sum.rejected += right.rejected
+        sum.waiting += right.waiting
+        sum.unreadBytes += right.unreadBytes
+        return sum
+    }
+}
