@@ -81,6 +81,7 @@ public import Sluice
 /// Its clocks and random numbers are the ones of the pipeline that opens it. Without a pipeline, pass an environment:
 ///
 /// ```swift
+/// let repeatable = JSONLStore(at: stateDirectory)
 /// try repeatable.open(in: PipelineEnvironment(random: { 7 }))
 /// ```
 public final class JSONLStore: Store {

@@ -1,7 +1,7 @@
 /// The pairs of ``Properties``: keeps names unique and values sanitized, finds names, and shares a block with other lists.
 @usableFromInline
 struct PropertyStorage: Sendable {
-    // Pairs instead of Property, so that the array of a dictionary literal is used without a copy.
+    // Tuples rather than Property: the array of a dictionary literal can then be used without a copy.
     @usableFromInline typealias Pair = (String, PropertyValue)
 
     /// All pairs except the pairs of ``block``.
