@@ -23,7 +23,9 @@ struct DeadLetterAccess: Sendable {
 
     func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         var replayed = 0
-        for group in try letters(ids) {
+        let groups = try letters(ids)
+        try synchronizeRemovals()
+        for group in groups {
             let lines = try group.letters.map { letter throws(SluiceError) in
                 (letter.id, try StoredLine(letter.line.bytes, encryption), Lane(letter.line.priority))
             }
@@ -53,7 +55,9 @@ struct DeadLetterAccess: Sendable {
 
     func discard(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         var count = 0
-        for group in try letters(ids) {
+        let groups = try letters(ids)
+        try synchronizeRemovals()
+        for group in groups {
             let ids = Set(group.letters.map(\.id))
             count += try access.perform { $0.stored.removeLetters(ids, from: group.segment) }
         }
@@ -62,6 +66,15 @@ struct DeadLetterAccess: Sendable {
             throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
         }
         return count
+    }
+
+    /// Makes the removal of settled batches survive a loss of power. A file that came back would deliver the events of
+    /// letters that are gone.
+    private func synchronizeRemovals() throws(SluiceError) {
+        guard access.configuration.survivesPowerLoss else { return }
+        access.use { $0.stored.directories.addAllEntries() }
+        guard let failure = try synchronizer.run(while: { true }) else { return }
+        throw SluiceError(.inputOutput, "the directory of the dead letters can't be synchronized", cause: failure)
     }
 
     /// Encodes and writes pending dead letters, and removes the lines of removed ones. Failures are reported once.

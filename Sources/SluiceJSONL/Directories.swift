@@ -191,6 +191,11 @@ struct Directories {
         throw .exists
     }
 
+    /// Adds all directories in which this process may have removed files.
+    mutating func addAllEntries() {
+        for path in [root.path] + claimed.keys.sorted() { synchronization.addEntries(of: path) }
+    }
+
     /// Synchronizes the directories with new entries.
     mutating func synchronizeEntries() throws(FileError) {
         try synchronization.synchronizeEntries(in: files)

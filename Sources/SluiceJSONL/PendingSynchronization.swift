@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// Written files, and directories with new entries, that a loss of power could still take. It keeps no file open.
+/// Written files, and directories with changed entries, that a loss of power could still take. It keeps no file open.
 ///
 /// The open segments are not among them: their writers know it.
 struct PendingSynchronization {
@@ -34,7 +34,7 @@ struct PendingSynchronization {
     /// Adds a file that was written and closed.
     mutating func add(_ path: String) { add(path, isDirectory: false) }
 
-    /// Adds a directory in which an entry was created.
+    /// Adds a directory in which an entry was created or removed.
     mutating func addEntries(of path: String) { add(path, isDirectory: true) }
 
     private mutating func add(_ path: String, isDirectory: Bool) {
