@@ -78,7 +78,11 @@ public final class Identity: Processor {
         let renewed: @Sendable () -> UserIDs = { [context] in UserIDs(anonymousID: Identity.newID(context)) }
         ids = IdentityState(
             in: persistence, report: context.report,
-            initial: { sources.lazy.compactMap(\.id).first.map { UserIDs(anonymousID: $0) } ?? renewed() },
+            initial: {
+                // Not lazy.compactMap, which asks the source with an id twice.
+                for case let id? in sources.lazy.map(\.id) { return UserIDs(anonymousID: id) }
+                return renewed()
+            },
             renewed: renewed)
         signUps = SignUps(of: ids, context)
     }
