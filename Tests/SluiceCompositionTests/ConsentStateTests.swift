@@ -235,7 +235,7 @@ struct ConsentStateTests {
             }
         }
         #expect(names == [])
-        _ = await test.pipeline.shutdown()
+        _ = await test.pipeline.shutdown(timeout: .seconds(600))
         #expect(names == [])
     }
 
@@ -314,7 +314,7 @@ struct ConsentStateTests {
         try answer.deny()
         #expect(directory.names == [])
         #expect(shared.names == ["links.json"] && other.names == ["identity.json", "identity.json.lock"])
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("a consent that all routes share concerns the plugins of the routes too: their states and their events")
@@ -339,7 +339,7 @@ struct ConsentStateTests {
         #expect((before.routes.first?.dropped[.consentPending] ?? 0) >= 2)
         try answer.grant()
         #expect(directory.names.contains("identity.json"))
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         let signUps = try transport.accepted().filter { $0.name == "$SignUp" }
         #expect(signUps.map(\.loginID) == ["a"])
     }

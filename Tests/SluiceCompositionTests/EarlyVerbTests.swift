@@ -102,7 +102,7 @@ import Testing
         pipeline.signal(.didBecomeActive)
         #expect(store.events.map(\.name).sorted() == ["$ProfileSet", "$SignUp", "A"])
         #expect(store.events.allSatisfy { $0.loginID == "customer-42" && $0.distinctID == "customer-42" })
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         // The next launch repeats nothing.
         let next = Identity(persistedIn: place)
         let later = RecordingStore()
@@ -112,7 +112,7 @@ import Testing
             NullTransport()
         }
         #expect(later.events.isEmpty && next.loginID == "customer-42")
-        await second.shutdown()
+        await second.shutdown(timeout: .seconds(600))
     }
 
     @Test("a session that was started early stays, with the index after the last one", arguments: [true, false])
@@ -129,7 +129,7 @@ import Testing
             }
             pipeline.signal(.launched(.foreground))
             pipeline.track("A")
-            await pipeline.shutdown()
+            await pipeline.shutdown(timeout: .seconds(600))
             #expect(store.events.map(\.name) == ["$SessionStart", "A", "$SessionEnd"])
             for event in store.events {
                 #expect(event.properties["$session_id"] == .string(id))

@@ -107,7 +107,7 @@ import Testing
         #expect(recovered.map(\.name) == ["$AppEnd", "$SessionEnd"])
         #expect(recovered.allSatisfy { $0.properties["$session_index"] == 1 })
         #expect(store.events.first?.name == "$AppEnd")
-        await next.shutdown()
+        await next.shutdown(timeout: .seconds(600))
     }
 
     @Test("persisted limits are right in 100 of 100 restarts", arguments: [true, false])
@@ -142,7 +142,7 @@ import Testing
             let next = try build(store, sessions, lifecycle)
             next.signal(.didBecomeActive)
             next.track("A")
-            await next.shutdown()
+            await next.shutdown(timeout: .seconds(600))
             #expect(store.events.map(\.name) == ["$SessionStart", "$AppStart", "A", "$AppEnd", "$SessionEnd"])
             #expect(store.events.allSatisfy { $0.properties["$session_index"] == .int(Int64(pipeline)) })
         }

@@ -59,7 +59,7 @@ struct ErasureTests {
         // Nothing of the user comes back with a later change.
         auto.register(["theme": "dark"])
         #expect(auto.registered == ["theme": "dark"] && auto.processed()?.properties["plan"] == nil)
-        let ledger = await pipeline.shutdown()
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.isBalanced && ledger.routes.first?.waiting == 0)
         let text = try String(decoding: directory.read("identity.json"), as: UTF8.self)
         #expect(!text.contains("customer-42"))
@@ -108,7 +108,7 @@ struct ErasureTests {
         _ = await flush
         #expect(report.isComplete && report.deadLetters == 1)
         #expect(try await pipeline.deadLetters().isEmpty)
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("after a shutdown nothing is removed, and the report says so")

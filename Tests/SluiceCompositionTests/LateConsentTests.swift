@@ -43,7 +43,7 @@ import Testing
 
         /// Ends the launch; returns the sign-ups of both routes.
         func end() async throws -> (free: [Event], crm: [Event]) {
-            #expect(await pipeline.shutdown().isBalanced)
+            #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
             func signUps(_ transport: ScriptedTransport) throws -> [Event] {
                 try transport.accepted().filter { $0.name == "$SignUp" }
             }
@@ -152,7 +152,7 @@ import Testing
         try identity.login("customer-42")
         try consent.grant()
         pipeline.track("Event")
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         #expect(try crm.accepted().map(\.name) == ["Event"])
     }
 }

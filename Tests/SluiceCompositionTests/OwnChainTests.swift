@@ -36,7 +36,7 @@ import Testing
         try identity.login("customer-42")
         identity.profile.set(["plan": "pro"])
         #expect(names == [["$SignUp", "$ProfileSet"], []])
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("lifecycle events in each of two routes give each backend one $AppStart")
@@ -44,7 +44,7 @@ import Testing
         let pipeline = try build([LifecycleEvents()], [LifecycleEvents()])
         pipeline.signal(.didBecomeActive)
         #expect(names == [["$AppStart"], ["$AppStart"]])
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("sessions in one route give the other one nothing")
@@ -52,7 +52,7 @@ import Testing
         let pipeline = try build([Sessions()], [])
         pipeline.signal(.launched(.foreground))
         pipeline.track("A")
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         #expect(names == [["$SessionStart", "A", "$SessionEnd"], ["A"]])
         #expect(stores[1].events[0].properties.isEmpty)
     }
@@ -75,7 +75,7 @@ import Testing
         pipeline.track("Purchase")
         #expect(names == [["$SessionStart", "Entered", "Sale", "Purchase"], ["Purchase"]])
         #expect(stores[0].events[1].properties["$session_index"] == 1)
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("an inserted event with the properties of its cause has the session, the version and the device")
@@ -88,6 +88,6 @@ import Testing
         #expect(sale.properties == purchase.properties + ["is_first": true])
         #expect(sale.properties["$session_index"] == 1 && sale.properties["$app_version"] == "2.4.1")
         #expect(sale.properties["$os"] != nil && sale.id != purchase.id)
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 }

@@ -22,7 +22,7 @@ import Testing
             for _ in 0..<3 { pipeline.track("Before") }
             try identity.login("user \(number)")
             for _ in 0..<3 { pipeline.track("After") }
-            await pipeline.shutdown()
+            await pipeline.shutdown(timeout: .seconds(600))
             let names = try transport.accepted().map(\.name)
             #expect(names == [] || names == ["Before", "Before", "Before", "$SignUp", "After", "After", "After"])
             if !names.isEmpty { complete += 1 }

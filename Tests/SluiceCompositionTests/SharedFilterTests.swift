@@ -52,7 +52,7 @@ import Testing
         let (one, two) = (ScriptedTransport(), ScriptedTransport())
         let pipeline = try pipeline(filter.make(), filter.make(), to: one, two)
         for _ in 0..<2 { pipeline.track("Tap") }
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         #expect(try one.accepted().count == filter.passing)
         #expect(try two.accepted().count == filter.passing)
     }

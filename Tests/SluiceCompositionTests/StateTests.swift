@@ -111,7 +111,7 @@ import Testing
         let first = subject.make(place.persistence)
         let pipeline = try Self.pipeline(first.0)
         try first.change(pipeline)
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(place.items.withLock { $0[subject.item] } != nil)
         place.hasReturned.signal()
         let next = subject.make(place.persistence)

@@ -186,7 +186,7 @@ import Testing
             NullTransport()
         }
         pipeline.signal(.didBecomeActive)
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(said.withLock { !$0.isEmpty && $0.allSatisfy { $0.kind == .plugin } })
         #expect(pipeline.ledger.tracked == 2)
     }

@@ -368,7 +368,7 @@ import Testing
         }
         pipeline.signal(.launched(.foreground))
         pipeline.signal(.didBecomeActive)
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(pipeline.ledger.isBalanced)
     }
 

@@ -53,7 +53,7 @@ package struct TestPipeline {
 
     /// Ends the pipeline; returns all events, also those of plugins that have finished.
     package func eventsWithEnd() async -> [Event] {
-        let ledger = await pipeline.shutdown()
+        let ledger = await pipeline.shutdown(timeout: .seconds(600))
         #expect(ledger.isBalanced)
         return recorder.events.withLock { $0 }
     }

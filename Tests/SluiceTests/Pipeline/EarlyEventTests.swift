@@ -87,7 +87,7 @@ import Testing
             said.withLock { $0 } == [
                 "dropped: events from before the pipeline was built are dropped: 3 (beforePipeline)"
             ])
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("early events of a plugin in a route stay there, and are counted there")
@@ -107,7 +107,7 @@ import Testing
         }
         #expect(stores.map(\.events.count) == [1_000, 0])
         #expect(pipeline.ledger.routes.map(\.dropped) == [[.beforePipeline: 1], [:]])
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("a build that fails keeps early events for the next one")
@@ -187,6 +187,6 @@ import Testing
         #expect(store.events.filter { $0.name == "Echo" }.count == 16)
         #expect(pipeline.ledger.dropped == [.recursion: 2])
         #expect(said.withLock { $0 } == ["dropped: events are dropped: recursion (reported once)"])
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 }
