@@ -15,9 +15,6 @@ public struct ErasureReport: Sendable, Hashable {
     /// which the diagnostics report.
     public let isComplete: Bool
 
-    /// The report of a pipeline that is shut down.
-    static let nothing = ErasureReport(from: Ledger(), to: Ledger(), states: 0, isComplete: false)
-
     init(from before: Ledger, to after: Ledger, states: Int, isComplete: Bool) {
         func sum(_ ledger: Ledger) -> Int {
             ledger.routes.reduce(ledger.dropped[.deleted] ?? 0) { $0 + ($1.dropped[.deleted] ?? 0) }
@@ -40,7 +37,7 @@ struct Erasure: Sendable {
     let path: EventPath
 
     func run() async -> ErasureReport {
-        guard path.isOpen else { return .nothing }
+        if !path.isOpen { return ErasureReport(from: Ledger(), to: Ledger(), states: 0, isComplete: false) }
         let before = await routes.ledgerOnOwnThread()
         let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { forgetUser() }
         let areEventsGone = await routes.deleteAll()

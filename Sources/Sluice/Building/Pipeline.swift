@@ -11,14 +11,6 @@
 /// pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"])
 /// ```
 ///
-/// You can stop sending for a while, for example during a call. The pipeline still stores events:
-///
-/// ```swift
-/// pipeline.pauseDelivery()
-/// pipeline.track("CallStarted", priority: .critical)
-/// pipeline.resumeDelivery()
-/// ```
-///
 /// There are no singletons: you can have any number of pipelines. A pipeline stops delivering when you release it, after
 /// plugins have stored the state that they are writing, for which it waits a second at most. Call
 /// ``shutdown(timeout:)`` before the process ends, to send as much as possible. The next process delivers the events
@@ -303,7 +295,7 @@ public final class Pipeline: EventTracking {
         routes.each { $0.setFlush(count: count, interval: interval) }
     }
 
-    /// Stops sending until you call ``resumeDelivery()``. Events are still stored.
+    /// Stops sending until you call ``resumeDelivery()``, for example during a call. Events are still stored.
     public func pauseDelivery() { routes.each { $0.setPaused(true) } }
 
     /// Ends the pause that began with ``pauseDelivery()``, and goes on sending.

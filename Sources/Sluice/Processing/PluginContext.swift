@@ -28,9 +28,7 @@ public final class PluginContext: Sendable {
         /// Whether the pipeline is built.
         let isOpen: Bool
 
-        init(
-            _ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment, isOpen: Bool = false
-        ) {
+        init(_ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment, isOpen: Bool) {
             self.chain = chain
             self.index = index
             self.plugin = plugin
@@ -55,7 +53,7 @@ public final class PluginContext: Sendable {
     /// How many calls of ``track(_:_:priority:configure:)-(_,Properties,_,_)`` the current one is nested in.
     @TaskLocal private static var depth = 0
 
-    private let place = Published(Place(nil, 0, "", PipelineEnvironment()))
+    private let place = Published(Place(nil, 0, "", PipelineEnvironment(), isOpen: false))
     /// Nil when the pipeline is built.
     private let early = Locked<Early?>(Early())
 
@@ -67,7 +65,7 @@ public final class PluginContext: Sendable {
     public init() {}
 
     func bind(to chain: Chain, _ index: Int, named plugin: String) {
-        place.replace(with: Place(chain, index, plugin, chain.environment))
+        place.replace(with: Place(chain, index, plugin, chain.environment, isOpen: false))
         let messages = early.withLock { early in
             // Nil after an earlier pipeline.
             if early == nil { early = Early() }
@@ -80,8 +78,7 @@ public final class PluginContext: Sendable {
     /// Ends the time before the pipeline, whose processors are prepared.
     func open() -> Early {
         let place = place.value
-        self.place.replace(
-            with: Place(place.chain, place.index, place.plugin, place.environment, isOpen: true))
+        self.place.replace(with: Place(place.chain, place.index, place.plugin, place.environment, isOpen: true))
         let known = early.withLock { early in
             defer { early = nil }
             return early ?? Early()
