@@ -68,7 +68,7 @@ struct BatchProgress: Sendable {
         var kept: [Int] = []
         var sendAgain = false
         for (index, verdict) in each.enumerated() {
-            let (line, place, reason) = (unresolved[index], places[index], verdict.reason)
+            let (place, reason) = (places[index], verdict.reason)
             switch verdict.kind {
             case .accepted: result.acceptedPlaces.append(place)  // mutant: take-retry-for-acceptance
             case .duplicate:
@@ -76,15 +76,15 @@ struct BatchProgress: Sendable {
                 result.duplicates += 1
             case .rejected:
                 // mutant: offer-refused-event-again
-                result.rejected.append(.init(line: line, place: place, reason: reason, isRefusal: true))
+                result.rejected.append(.init(line: unresolved[index], place: place, reason: reason, isRefusal: true))
             case .unsendable:
-                result.rejected.append(.init(line: line, place: place, reason: reason, isRefusal: false))
+                result.rejected.append(.init(line: unresolved[index], place: place, reason: reason, isRefusal: false))
             case .tooLarge where count == 1:
                 // It was this event that was too large, not the parts before it.
                 isSearching = true
                 result.rejected.append(
                     .init(
-                        line: line, place: place, reason: "the event alone is too large for the receiver",
+                        line: unresolved[index], place: place, reason: "the event alone is too large for the receiver",
                         isRefusal: true))
             case .tooLarge:
                 result.splitReason = result.splitReason ?? reason
@@ -92,7 +92,7 @@ struct BatchProgress: Sendable {
                 kept.append(index)
             case .split where count == 1:
                 isSearching = true
-                result.rejected.append(.init(line: line, place: place, reason: reason, isRefusal: true))
+                result.rejected.append(.init(line: unresolved[index], place: place, reason: reason, isRefusal: true))
             case .split:
                 result.splitReason = result.splitReason ?? reason
                 isSearching = true
@@ -105,7 +105,7 @@ struct BatchProgress: Sendable {
                 kept.append(index)
             case .retry(let after):
                 if areNamed {
-                    deferred.append(line)
+                    deferred.append(unresolved[index])
                     deferredPlaces.append(place)
                     deferral = max(deferral, after ?? .zero)
                 } else {
@@ -117,9 +117,8 @@ struct BatchProgress: Sendable {
                 }
             }
         }
-        let (lines, keptPlaces) = (kept.map { unresolved[$0] }, kept.map { places[$0] })
-        // mutant: forget-partial-delivery
-        (unresolved, places) = (lines + unresolved.dropFirst(count), keptPlaces + places.dropFirst(count))
+        places.replaceSubrange(0..<count, with: kept.map { places[$0] })
+        unresolved.replaceSubrange(0..<count, with: kept.map { unresolved[$0] })  // mutant: forget-partial-delivery
         switch result.effect {
         // The receiver works, and others can go on.
         case .deferred where result.accepted > 0 || sendAgain: (result.effect, result.reason) = (.progress, nil)
