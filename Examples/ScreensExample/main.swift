@@ -29,6 +29,7 @@ let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
     MemoryStore()
     PrintScreens()
 }
+pipeline.signal(.didBecomeActive)  // Before that, the user sees nothing. In an app, AppSignals reports it.
 
 print("one screen at a time:")
 screens.show("Home")
