@@ -1,3 +1,5 @@
+public import Sluice
+
 /// The wire format of a backend, for ``HTTPTransport``.
 ///
 /// ```swift
@@ -20,6 +22,22 @@ public struct HTTPFormat: Sendable {
     }
 }
 
+/// Each member is the one of the format inside.
+extension HTTPFormat: WireFormat {
+    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        try wire.encode(batch, into: &request)
+    }
+    public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        wire.verdicts(for: batch, from: response)
+    }
+    public func endpoints(for line: EventLine) throws -> [String] { try wire.endpoints(for: line) }
+    public func validate() throws(SluiceError) { try wire.validate() }
+    public var maximumBatchSize: BatchSize { wire.maximumBatchSize }
+    public var maximumBodyBytes: Int { wire.maximumBodyBytes }
+    public var maximumEventBytes: Int { wire.maximumEventBytes }
+    public var acceptsGzip: Bool { wire.acceptsGzip }
+}
+
 extension HTTPFormat: CustomStringConvertible, CustomReflectable {
     /// The name of the format's type.
     public var description: String { "HTTPFormat(\(type(of: wire)))" }
@@ -40,7 +58,10 @@ extension HTTPFormat {
     /// ```
     public static var fluentBit: HTTPFormat { HTTPFormat(JSONArrayFormat(acceptsGzip: true)) }
 
-    /// One JSON object per line, uncompressed.
+    /// One JSON object per line, uncompressed, as `application/x-ndjson`.
+    ///
+    /// Servers behind the core rule set of OWASP refuse this content type with 403, unless their rules are changed. Use
+    /// ``jsonArray`` there, or the transport's `headers`.
     public static var ndjson: HTTPFormat { HTTPFormat(NDJSONFormat(acceptsGzip: false)) }
 
     /// One JSON object per line, compressed, for Vector's `http_server` source and other receivers of gzip.
@@ -63,8 +84,8 @@ extension HTTPFormat {
     ///     format: .clickHouse(table: "events", user: "shop", password: secret))
     /// ```
     ///
-    /// The columns are the keys of the stored line: `id`, `event`, `time` (milliseconds, for `DateTime64(3)`),
-    /// `distinct_id`, `properties` and so on. Keys without a column are skipped. A deduplication token identifies
+    /// The columns are the keys of the stored line: `id`, `event`, `time` (for `DateTime64(3)`), `distinct_id`,
+    /// `properties` and so on. Keys without a column are skipped. A deduplication token identifies
     /// retries. You can add settings, such as `async_insert`, to the URL's query.
     ///
     /// - Parameters:
@@ -188,13 +209,15 @@ extension HTTPFormat {
         HTTPFormat(SegmentFormat(writeKey: writeKey, isRudderStack: true))
     }
 
-    /// Events for PostHog. The URL is `https://us.i.posthog.com`, the one of the EU, or your own server.
+    /// Events for PostHog, by version 1 of its capture API. The URL is `https://us.i.posthog.com`, the one of the EU, or
+    /// your own server.
     ///
     /// ```swift
     /// let transport = HTTPTransport(to: "https://eu.i.posthog.com", format: .postHog(apiKey: secret))
     /// ```
     ///
-    /// While the project's quota is used up, PostHog drops events with status 200. The route then goes on hold instead.
+    /// PostHog returns a result for each event. An event that it drops, also because a quota is used up, becomes a dead
+    /// letter. Servers that respond with 404 need ``postHogBatch(apiKey:isHistoricalMigration:locatesUsers:)``.
     ///
     /// - Parameters:
     ///   - apiKey: The project's key.
@@ -208,7 +231,24 @@ extension HTTPFormat {
         HTTPFormat(
             PostHogFormat(
                 apiKey: apiKey, isHistoricalMigration: isHistoricalMigration,
-                locatesUsers: locatesUsers ?? runsOnDevice))
+                records: PostHogRecords(locatesUsers: locatesUsers ?? runsOnDevice)))
+    }
+
+    /// Events for PostHog servers of your own from before November 2026, by `/batch`.
+    ///
+    /// ```swift
+    /// let transport = HTTPTransport(to: "https://posthog.example", format: .postHogBatch(apiKey: secret))
+    /// ```
+    ///
+    /// While the project's quota is used up, PostHog drops events with status 200. The route then goes on hold instead.
+    /// The parameters are those of ``postHog(apiKey:isHistoricalMigration:locatesUsers:)``.
+    public static func postHogBatch(
+        apiKey: String, isHistoricalMigration: Bool = false, locatesUsers: Bool? = nil
+    ) -> HTTPFormat {
+        HTTPFormat(
+            PostHogBatchFormat(
+                apiKey: apiKey, isHistoricalMigration: isHistoricalMigration,
+                records: PostHogRecords(locatesUsers: locatesUsers ?? runsOnDevice)))
     }
 
     /// Events for Mixpanel, by `/import` with the project's token. The URL is `https://api.mixpanel.com`, or the one of
@@ -282,7 +322,7 @@ extension HTTPFormat {
     public static func sensors(token: String? = nil) -> HTTPFormat { HTTPFormat(SensorsFormat(token: token)) }
 
     /// Whether requests come from the user's own device.
-    private static var runsOnDevice: Bool {
+    static var runsOnDevice: Bool {
         #if os(Linux) || os(Windows)
             false
         #else

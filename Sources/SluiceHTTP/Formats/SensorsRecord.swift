@@ -5,6 +5,7 @@ struct SensorsRecord {
     var type = "track"
     /// Records about profiles and items have no name.
     var hasName = true
+    var name: String
     var originalID: String?
     var item: (type: String, id: String)?
     /// Further ids of the user, which Sensors expects beside the properties.
@@ -12,6 +13,7 @@ struct SensorsRecord {
     var properties: Properties
 
     init(_ event: Event) {
+        name = event.name
         properties = event.properties
         if let bound = properties["$identities"]?.object {
             identities = bound
@@ -39,8 +41,11 @@ struct SensorsRecord {
             case "$UnbindID": becomeBinding("track_id_unbind", beside: [:])
             default: break
             }
+        // Sensors has no type for revenue, and names of one's own don't begin with a dollar sign.
+        case .revenue: becomeRevenue()
         case .alias, .group, .screen: break
         }
+        useVendorsNames(event)
         if type != "track_id_unbind" { addOwnIdentities(of: event) }
         // Otherwise Sensors would treat the distinct id as anonymous.
         if item == nil, event.loginID == nil, event.userID != nil { properties["$is_login_id"] = true }
@@ -53,6 +58,26 @@ struct SensorsRecord {
         guard identities != nil else { return }
         if let id = event.userID { identities?["$identity_login_id"] = .string(id) }
         if let id = event.anonymousID { identities?["$identity_anonymous_id"] = .string(id) }
+    }
+
+    private mutating func becomeRevenue() {
+        name.removeFirst()
+        for property in properties where ["$amount", "$currency", "$product_id", "$quantity"].contains(property.name) {
+            properties[property.name] = nil
+            properties.addDefaults([String(property.name.dropFirst()): property.value])
+        }
+    }
+
+    /// Sensors' SDKs write durations in seconds, and minutes west of UTC.
+    private mutating func useVendorsNames(_ event: Event) {
+        func rename(_ name: String, _ other: String, _ value: PropertyValue?) {
+            guard properties[name] != nil, let value, properties[other] == nil else { return }
+            properties[name] = nil
+            properties[other] = value
+        }
+        rename("$event_duration", "event_duration", event.durationInSeconds)
+        rename("$utc_offset", "$timezone_offset", event.properties["$utc_offset"]?.asInt.map { .int(Int64(-$0)) })
+        rename("$session_id", "$event_session_id", event.properties["$session_id"])
     }
 
     private mutating func become(_ type: String, _ properties: Properties) {

@@ -233,10 +233,10 @@ struct RequestIdentityTests {
     func identityDependsOnEvents() throws {
         let batch = try Batch.numbered(4)
         let events = batch.events
-        #expect(Batch(id: 9, events: events, retryCount: 3).identity == batch.identity)
+        #expect(Batch(id: 9, events: events, retryCount: 3).deduplicationToken == batch.deduplicationToken)
         let others = [Array(events.dropLast()), Array(events.dropFirst()), events.reversed(), []]
-        #expect(Set(others.map { Batch(id: 3, events: $0).identity } + [batch.identity]).count == 5)
-        #expect(batch.identity.utf8.count <= 64)
+        #expect(Set(others.map { Batch(id: 3, events: $0).deduplicationToken } + [batch.deduplicationToken]).count == 5)
+        #expect(batch.deduplicationToken.utf8.count <= 64)
     }
 
     @Test("the ledger has the last response's status")
