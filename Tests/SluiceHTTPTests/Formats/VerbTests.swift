@@ -327,6 +327,42 @@ struct VerbTests {
         try Self.expect(event, at: "mixpanel", Self.mixpanel("$AppViewScreen", "," + properties))
     }
 
+    @Test("revenue")
+    func revenue() async throws {
+        let event = try await Self.loggedIn { _, pipeline in
+            pipeline.track(Revenue(25, currency: "EUR", productID: "A-7", quantity: 2, ["coupon": "X"]))
+        }
+        let order = #"""
+            "order_id":"\#(Self.id)","revenue":25.0,"currency":"EUR","coupon":"X",\#
+            "products":[{"product_id":"A-7","price":12.5,"quantity":2}]
+            """#
+        try Self.expect(event, at: "postHog", Self.postHog("Order Completed", order))
+        try Self.expect(event, at: "segment", Self.segment("track", #""event":"Order Completed","properties":{\#(order)}"#))
+        try Self.expect(
+            event, at: "amplitude",
+            Self.amplitude(
+                "revenue_amount",
+                #"""
+                "revenue":25.0,"price":12.5,"quantity":2,"productId":"A-7","currency":"EUR",\#
+                "event_properties":{"coupon":"X"}
+                """#))
+        try Self.expect(
+            event, at: "mixpanel", Self.mixpanel("Order Completed", "," + order),
+            Self.engage(#""$append":{"$transactions":{"$amount":25.0,"$time":"2026-01-01T00:00:00"}}"#))
+    }
+
+    @Test("revenue without a person is no part of a profile, and a host's own names take precedence")
+    func revenueOfNobody() throws {
+        var event = Event.bare
+        event.name = "$Revenue"
+        event.properties = ["$amount": 3, "$quantity": 0, "order_id": "own", "revenue": 4]
+        let records = try Self.records(event, .mixpanel(token: "k", locatesUsers: true)).array
+        #expect(records?.count == 1)
+        let properties = records?.first?.object?["properties"]?.object
+        #expect(properties?["order_id"] == "own" && properties?["revenue"] == 4)
+        #expect(properties?["products"] == [["quantity": 0]])
+    }
+
     @Test("items and bound ids, which only Sensors Analytics has, are events and properties")
     func itemsAndBoundIDs() async throws {
         let item = try await Self.loggedIn { identity, _ in try identity.setItem("book", "b-7", ["price": 9]) }
@@ -363,7 +399,7 @@ struct VerbTests {
     @Test("each test that the table of verbs names exists")
     func tableNamesTests() throws {
         let page = try Repository.text("Docs/WireFormats.md")
-        for (mark, name, count) in [("verbs", "VerbTests", 56), ("sensors", "SensorsRecordTests", 14)] {
+        for (mark, name, count) in [("verbs", "VerbTests", 60), ("sensors", "SensorsRecordTests", 15)] {
             let path = "Tests/SluiceHTTPTests/Formats/\(name).swift"
             let source = try Repository.text(path)
             #expect(page.contains("[\(mark)]: ../\(path)"))
