@@ -131,8 +131,9 @@ struct AmplitudeFormat: WireFormat {
         var event: Event
         var type: String
         var id: String
-        /// The members that a record about a person or a group has instead of `event_properties`.
-        var members: Properties?
+        var groups: Properties?
+        /// The member that a record about a person or a group has instead of `event_properties`, and its operation.
+        var change: (member: String, operation: Properties)?
         var revenue: Revenue?
     }
 
@@ -143,16 +144,15 @@ struct AmplitudeFormat: WireFormat {
         var record = Record(event: named, type: named.name, id: event.id.description)
         switch verb {
         case .group(let type, let id, let set):
-            let groups = PropertyValue.object([type: .string(id)])
+            let groups: Properties = [type: .string(id)]
             record.type = "$groupidentify"
-            record.members = [
-                "groups": groups, "group_properties": .object(set.isEmpty ? [:] : ["$set": .object(set)]),
-            ]
+            record.groups = groups
+            record.change = ("group_properties", set.isEmpty ? [:] : ["$set": .object(set)])
             // Amplitude's SDKs send this when a person joins a group.
             var joining = record
             joining.type = "$identify"
             joining.id += "-join"
-            joining.members = ["groups": groups, "user_properties": ["$set": groups]]
+            joining.change = ("user_properties", ["$set": .object(groups)])
             return [record, joining]
         case .screen:
             record.type = "[Amplitude] Screen Viewed"
@@ -165,7 +165,7 @@ struct AmplitudeFormat: WireFormat {
         default:
             if let operation = operation(of: verb, event) {
                 record.type = "$identify"
-                record.members = ["user_properties": .object(operation)]
+                record.change = ("user_properties", operation)
             }
         }
         return [record]
@@ -190,8 +190,9 @@ struct AmplitudeFormat: WireFormat {
         }
         json["library"] = "\(LibraryVersion.name)/\(LibraryVersion.current)"
         if let revenue = record.revenue { write(revenue, to: &json) }
-        if let members = record.members {
-            for member in members { json[member.name] = member.value }
+        if let change = record.change {
+            if let groups = record.groups { json.object("groups", groups) }
+            json.object(change.member, change.operation)
         } else {
             if !event.groups.isEmpty { json.object("groups", event.groups) }
             json.object("event_properties", event.properties(without: Self.ownProperties))

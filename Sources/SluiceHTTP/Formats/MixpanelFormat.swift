@@ -156,7 +156,7 @@ struct MixpanelFormat: WireFormat {
             if token == nil { own.addDefaults(event.traits) }
         default: break
         }
-        if let seconds = event.durationInSeconds, own["$duration"] == nil {
+        if let seconds = own.durationInSeconds, own["$duration"] == nil {
             own["$event_duration"] = nil
             own["$duration"] = seconds
         }

@@ -146,7 +146,7 @@ private enum SegmentContext {
             of: properties, to: &json)
         if event.anonymousID != nil || properties["$manufacturer"] != nil || properties["$model"] != nil {
             json.object("device") {
-                $0["id"] = properties["$device_id"] ?? event.anonymousID.map { .string($0) }
+                $0["id"] = properties["$device_id"]?.string ?? event.anonymousID
                 $0["manufacturer"] = properties["$manufacturer"]
                 $0["model"] = properties["$model"]
                 $0["type"] = properties["$os"]?.string?.lowercased()

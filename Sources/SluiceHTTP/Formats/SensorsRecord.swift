@@ -19,6 +19,7 @@ struct SensorsRecord {
             identities = bound
             properties["$identities"] = nil
         }
+        useVendorsNames()
         switch Verb(event) {
         // Sensors' SDKs send this record at each login with another id than the present one.
         case .signUp(let anonymousID), .switchUser(let anonymousID):
@@ -45,12 +46,14 @@ struct SensorsRecord {
         case .revenue: becomeRevenue()
         case .alias, .group, .screen: break
         }
-        useVendorsNames(event)
         if type != "track_id_unbind" { addOwnIdentities(of: event) }
         // Otherwise Sensors would treat the distinct id as anonymous.
         if item == nil, event.loginID == nil, event.userID != nil { properties["$is_login_id"] = true }
-        let offset = event.properties["$utc_offset"]?.asInt ?? 0
-        properties = properties.flattened.withSensorsDates(minutesEast: offset)
+        var minutesEast = 0
+        if case .int(let minutes) = event.properties["$utc_offset"], (-1_440...1_440).contains(minutes) {
+            minutesEast = Int(minutes)
+        }
+        properties = properties.flattened.withSensorsDates(minutesEast: minutesEast)
     }
 
     /// Sensors joins the ids that one record lists.
@@ -69,15 +72,17 @@ struct SensorsRecord {
     }
 
     /// Sensors' SDKs write durations in seconds, and minutes west of UTC.
-    private mutating func useVendorsNames(_ event: Event) {
+    private mutating func useVendorsNames() {
         func rename(_ name: String, _ other: String, _ value: PropertyValue?) {
-            guard properties[name] != nil, let value, properties[other] == nil else { return }
+            guard let value, properties[other] == nil else { return }
             properties[name] = nil
             properties[other] = value
         }
-        rename("$event_duration", "event_duration", event.durationInSeconds)
-        rename("$utc_offset", "$timezone_offset", event.properties["$utc_offset"]?.asInt.map { .int(Int64(-$0)) })
-        rename("$session_id", "$event_session_id", event.properties["$session_id"])
+        rename("$event_duration", "event_duration", properties.durationInSeconds)
+        if case .int(let minutes) = properties["$utc_offset"], minutes > .min {
+            rename("$utc_offset", "$timezone_offset", .int(-minutes))
+        }
+        rename("$session_id", "$event_session_id", properties["$session_id"])
     }
 
     private mutating func become(_ type: String, _ properties: Properties) {

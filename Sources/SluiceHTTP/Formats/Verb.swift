@@ -106,15 +106,17 @@ extension Event {
         return properties
     }
 
+    /// The time of the session's start, from the id that `Sessions` creates.
+    var sessionStart: Timestamp? { properties["$session_id"]?.string.flatMap { EventID($0)?.time } }
+}
+
+extension Properties {
     /// `$event_duration` in seconds, with three decimals. Nil if it isn't a number.
     var durationInSeconds: PropertyValue? {
-        switch properties["$event_duration"] {
+        switch self["$event_duration"] {
         case .int(let milliseconds): .double(Double(milliseconds) / 1_000)
         case .double(let milliseconds): .double(milliseconds.rounded() / 1_000)
         default: nil
         }
     }
-
-    /// The time of the session's start, from the id that `Sessions` creates.
-    var sessionStart: Timestamp? { properties["$session_id"]?.string.flatMap { EventID($0)?.time } }
 }
