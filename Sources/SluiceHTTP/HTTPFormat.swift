@@ -22,19 +22,26 @@ public struct HTTPFormat: Sendable {
     }
 }
 
-/// Each member is the one of the format inside.
 extension HTTPFormat: WireFormat {
+    /// Writes the format's request.
     public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         try wire.encode(batch, into: &request)
     }
+    /// The format's verdicts.
     public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         wire.verdicts(for: batch, from: response)
     }
+    /// The format's endpoints.
     public func endpoints(for line: EventLine) throws -> [String] { try wire.endpoints(for: line) }
+    /// Checks the format's arguments.
     public func validate() throws(SluiceError) { try wire.validate() }
+    /// The format's size.
     public var maximumBatchSize: BatchSize { wire.maximumBatchSize }
+    /// The format's limit.
     public var maximumBodyBytes: Int { wire.maximumBodyBytes }
+    /// The format's limit.
     public var maximumEventBytes: Int { wire.maximumEventBytes }
+    /// Whether the format's backend accepts gzip.
     public var acceptsGzip: Bool { wire.acceptsGzip }
 }
 

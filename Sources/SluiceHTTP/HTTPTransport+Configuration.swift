@@ -51,9 +51,12 @@ extension HTTPTransport {
         /// ``HTTPRequest/wasUnauthorized``. If that changes the request, the request is sent immediately, once:
         ///
         /// ```swift
-        /// let tokens = TokenSource()
+        /// actor Tokens {
+        ///     func current(isRefused: Bool) -> String { secret }
+        /// }
+        /// let tokens = Tokens()
         /// let configuration = HTTPTransport.Configuration(sign: { request in
-        ///     let token = await tokens.token(isRefused: request.wasUnauthorized)
+        ///     let token = await tokens.current(isRefused: request.wasUnauthorized)
         ///     request.setHeader("Authorization", "Bearer \(token)")
         /// })
         /// ```

@@ -16,7 +16,8 @@ enum ArgumentCheck {
         let bytes = Array(value.utf8)
         guard let first = bytes.first, let last = bytes.last else { throw invalid(name, "is empty: pass a value") }
         if last == 0x0A || last == 0x0D { throw invalid(name, "ends with a newline, such as one from a file: trim it") }
-        if bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) { throw invalid(name, "contains a control character: remove it") }
+        let hasControl = bytes.contains { $0 < 0x20 || $0 == 0x7F }
+        if hasControl { throw invalid(name, "contains a control character: remove it") }
         if first == 0x20 || last == 0x20 { throw invalid(name, "begins or ends with a space: trim it") }
     }
 

@@ -91,7 +91,8 @@ struct ClickHouseFormat: WireFormat {
             .split(reason: "ClickHouse could not read a row (code \(code))")
         // The table, columns, functions, database, statement, settings, disk or rights are wrong.
         case 10, 16, 36, 43, 44, 46, 47, 48, 60, 62, 73, 81, 115, 164, 192, 193, 194, 195, 243, 291, 497, 516:
-            .hold(reason: "ClickHouse refuses every insert (code \(code)); check the table, the settings and the rights")
+            .hold(
+                reason: "ClickHouse refuses every insert (code \(code)); check the table, the settings and the rights")
         // The same code means too many parts, which the server merges after some time.
         case 252 where hasTooManyPartitions(response): .tooLarge()
         // Overload, timeouts, memory, network, replicas, and unknown codes.

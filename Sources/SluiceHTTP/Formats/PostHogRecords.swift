@@ -5,14 +5,15 @@ struct PostHogRecords {
     /// 1 MB, plus the envelope.
     static let maximumEventBytes = 1_048_576 + 1_024
 
-    /// The paths of all endpoints for events, of which a host may have configured any.
+    /// The paths of all endpoints for events. A host may have configured any of them.
     static let otherPaths = [
         "i/v1/analytics/events", "i/v0/e", "batch", "capture", "track", "engage", "e",
     ]
 
     let locatesUsers: Bool
 
-    /// - Parameter isNested: Whether identities and the library are among the properties too, as in `/batch`.
+    /// The event under PostHog's names. With `isNested`, identities and the library are among the properties too, as in
+    /// `/batch`.
     func event(_ source: Event, isNested: Bool) -> Event {
         var event = source
         VendorNames.application.apply(to: &event)

@@ -79,7 +79,7 @@ public enum Verb: Sendable, Hashable {
     }
 }
 
-/// What wire formats read of an event.
+/// The parts of an event that record types have fields for.
 extension Event {
     /// The id of a known person: the login id, or a distinct id that isn't the anonymous one, as a server sets it. Nil
     /// before a login.

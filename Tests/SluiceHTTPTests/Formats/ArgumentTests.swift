@@ -19,7 +19,8 @@ struct ArgumentTests {
     }
 
     static let keys: [Case] = [
-        Case("postHog", "apiKey") { .postHog(apiKey: $0) }, Case("postHogBatch", "apiKey") { .postHogBatch(apiKey: $0) },
+        Case("postHog", "apiKey") { .postHog(apiKey: $0) },
+        Case("postHogBatch", "apiKey") { .postHogBatch(apiKey: $0) },
         Case("segment", "writeKey") { .segment(writeKey: $0) },
         Case("rudderStack", "writeKey") { .rudderStack(writeKey: $0) },
         Case("amplitude", "apiKey") { .amplitude(apiKey: $0) }, Case("mixpanel", "token") { .mixpanel(token: $0) },
@@ -62,7 +63,9 @@ struct ArgumentTests {
         "a newline from a file, a control character, a space at an end and an empty text are errors that name the argument",
         arguments: keys + names)
     func wrongTextIsError(row: Case) {
-        for value in ["phc_x\n", "phc_x\r\n", "\nphc_x", "phc\u{0}_x", "phc_x\t", "phc_x ", " phc_x", "", "phc_x\u{7F}"] {
+        for value in [
+            "phc_x\n", "phc_x\r\n", "\nphc_x", "phc\u{0}_x", "phc_x\t", "phc_x ", " phc_x", "", "phc_x\u{7F}",
+        ] {
             expectError(row, value)
         }
     }

@@ -197,7 +197,9 @@ struct BodyTests {
 
     @Test(
         "an unreadable line throws the error by which the transport finds it",
-        arguments: ["elasticsearch", "otlp", "sensors", "segment", "postHog", "postHogBatch", "loki", "kafka", "kafkaV3"]
+        arguments: [
+            "elasticsearch", "otlp", "sensors", "segment", "postHog", "postHogBatch", "loki", "kafka", "kafkaV3",
+        ]
             + ["clickHouse", "mixpanel", "mixpanelAccount", "amplitude", "datadog"])
     func unreadableLineThrows(name: String) throws {
         let sample = try FormatSample.named(name)

@@ -77,7 +77,8 @@ enum ExpectedBodies {
         {"n":1,\#(personal(false, "a2"))},"timestamp":"2026-01-01T00:00:01.000Z"}]}
         """#
 
-    private static func root(_ event: String, _ index: Int, _ person: String, _ time: String, isPerson: Bool) -> String {
+    private static func root(_ event: String, _ index: Int, _ person: String, _ time: String, isPerson: Bool) -> String
+    {
         #"""
         "event":"\#(event)","uuid":"\#(ids[index])","distinct_id":"\#(person)","timestamp":"2026-01-01T00:00:\#(time)Z",\#
         "options":{"process_person_profile":\#(isPerson)}

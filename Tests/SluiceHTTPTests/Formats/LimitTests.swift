@@ -9,7 +9,8 @@ struct LimitTests {
     /// The documented limits: events, and bytes of a body.
     static let limits: [(name: String, events: Int, bytes: Int)] = [
         ("elasticsearch", 500, 100_000_000), ("otlp", .max, 20 * 1_048_576), ("sensors", 100, .max),
-        ("segment", 2_500, 500_000), ("postHog", .max, 20_000_000), ("postHogBatch", .max, 20_000_000), ("loki", .max, 4_000_000),
+        ("segment", 2_500, 500_000), ("postHog", .max, 20_000_000), ("postHogBatch", .max, 20_000_000),
+        ("loki", .max, 4_000_000),
         ("mixpanel", 2_000, 10_000_000), ("amplitude", 1_999, 1_000_000), ("datadog", 1_000, 5_000_000),
         ("clickHouse", 1_048_449, .max),
     ]

@@ -23,7 +23,8 @@ struct LineTests {
     @Test(
         "a date ends with a plain Z, which databases read",
         arguments: [
-            "jsonArray", "ndjson", "fluentBit", "vector", "clickHouse", "clickHouseLegacy", "elasticsearch", "loki", "kafka",
+            "jsonArray", "ndjson", "fluentBit", "vector", "clickHouse", "clickHouseLegacy", "elasticsearch", "loki",
+            "kafka",
             "kafkaV3",
         ])
     func datesArePlain(name: String) throws {
@@ -31,7 +32,8 @@ struct LineTests {
         #expect(String(decoding: line.bytes, as: UTF8.self).contains(#"00.123\u005a""#))
         let quote = name == "loki" ? #"\""# : "\""
         let body = try Self.body(name, line)
-        #expect(body.components(separatedBy: "2026-01-01T00:00:00.123Z" + quote).count == 4 + (name == "elasticsearch" ? 1 : 0))
+        let count = body.components(separatedBy: "2026-01-01T00:00:00.123Z" + quote).count - 1
+        #expect(count == (name == "elasticsearch" ? 4 : 3))
     }
 
     @Test("a text that looks like the store's mark for dates stays as it is")

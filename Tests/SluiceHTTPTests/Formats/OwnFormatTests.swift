@@ -77,9 +77,8 @@ private struct CRMFormat: WireFormat {
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         do {
-            guard case .object(let answer) = try PropertyValue(json: response.body), answer["of"] == .string(response.endpoint)
-            else { return .all(.retry()) }
-            return .all(.accepted)
+            let answer = try PropertyValue(json: response.body)
+            return .all(answer == ["of": .string(response.endpoint)] ? .accepted : .retry())
         } catch {
             return .all(response.verdict)
         }
@@ -127,7 +126,9 @@ struct OwnFormatTests {
 
     @Test(
         "a wrapper has the limits, endpoints and arguments of its base",
-        arguments: [HTTPFormat.segment(writeKey: "k"), .mixpanel(token: "t"), .postHog(apiKey: "k"), .clickHouse(table: "t")])
+        arguments: [
+            HTTPFormat.segment(writeKey: "k"), .mixpanel(token: "t"), .postHog(apiKey: "k"), .clickHouse(table: "t"),
+        ])
     func wrapperHasLimits(base: HTTPFormat) throws {
         let wrapper = HTTPFormat(GatewayFormat(base: base, statuses: Statuses()))
         #expect(wrapper.maximumBatchSize == base.maximumBatchSize && wrapper.maximumBodyBytes == base.maximumBodyBytes)
@@ -156,8 +157,10 @@ struct OwnFormatTests {
             events: try [
                 Self.line("Bought", ["at": .date(Timestamp(milliseconds: 0))]),
                 Self.line("$SignUp", ["$original_id": "a-1", "$set": ["plan": "pro"]]),
-                Self.line("$ProfileSet", ["$set": ["name": "Ada"]]), Self.line("$AppViewScreen", ["$screen_name": "Home"]),
-                Self.line("$Revenue", ["$amount": 12.5]), Self.line("$GroupIdentify", ["$group_type": "t", "$group_key": "g"]),
+                Self.line("$ProfileSet", ["$set": ["name": "Ada"]]),
+                Self.line("$AppViewScreen", ["$screen_name": "Home"]),
+                Self.line("$Revenue", ["$amount": 12.5]),
+                Self.line("$GroupIdentify", ["$group_type": "t", "$group_key": "g"]),
             ])
         #expect(try await transport.send(batch) == .all(.accepted, status: 200))
         #expect(client.requests.map(\.url) == ["https://crm/a%2520b/events", "https://crm/a%2520b/persons"])
@@ -182,7 +185,8 @@ struct OwnFormatTests {
         ] {
             let client = FakeServer {
                 $0.endpoint == refusing
-                    ? HTTPResponse(status: 503) : HTTPResponse(status: 200, body: Array(#"{"of":"\#($0.endpoint)"}"#.utf8))
+                    ? HTTPResponse(status: 503)
+                    : HTTPResponse(status: 200, body: Array(#"{"of":"\#($0.endpoint)"}"#.utf8))
             }
             let transport = HTTPTransport(
                 to: "https://crm", format: HTTPFormat(CRMFormat(user: "u")), configuration: .init(client: client))

@@ -3,7 +3,8 @@
 /// The responses that the backends document.
 enum ResponseTables {
     static let all: [ResponseRow] =
-        lines + clickHouse + clickHouseLegacy + elasticsearch + otlp + sensors + segment + postHog + postHogBatch + loki + mixpanel
+        lines + clickHouse + clickHouseLegacy + elasticsearch + otlp + sensors + segment + postHog + postHogBatch + loki
+        + mixpanel
         + amplitude + kafka
         + kafkaV3 + datadog
 
@@ -48,7 +49,9 @@ enum ResponseTables {
         + [25, 26, 27, 53, 117, 128, 130, 131, 321, 407, 441, 467, 469, 691].map {
             ResponseRow("clickHouse", 400, headers: exception($0), .refused)
         }
-        + [10, 16, 36, 43, 44, 46, 47, 48, 60, 62, 73, 81, 115, 195, 243, 291, 516].map { ResponseRow("clickHouse", 404, headers: exception($0), .hold) }
+        + [10, 16, 36, 43, 44, 46, 47, 48, 60, 62, 73, 81, 115, 195, 243, 291, 516].map {
+            ResponseRow("clickHouse", 404, headers: exception($0), .hold)
+        }
         + [159, 202, 209, 210, 241, 242, 252, 999].map {
             ResponseRow("clickHouse", 500, headers: exception($0), .retry)
         }

@@ -34,7 +34,8 @@ struct VendorNameTests {
         ])
     func lifecycleHasSpecifiedNames(name: String, expected: String) throws {
         for format in [
-            HTTPFormat.segment(writeKey: "k"), .rudderStack(writeKey: "k"), .postHog(apiKey: "k"), .postHogBatch(apiKey: "k"),
+            HTTPFormat.segment(writeKey: "k"), .rudderStack(writeKey: "k"), .postHog(apiKey: "k"),
+            .postHogBatch(apiKey: "k"),
         ] {
             let record = try Self.record(Self.event(name, Self.version), format)
             #expect(record["event"] == .string(expected))
@@ -83,7 +84,9 @@ struct VendorNameTests {
         "Sensors Analytics gets durations in seconds",
         arguments: ["WatchVideo", "$AppEnd", "$AppPageLeave", "$SessionEnd"])
     func sensorsDurations(name: String) {
-        for (milliseconds, seconds) in [(1_234.567, 1.235), (61_000, 61), (0, 0), (5, 0.005)] as [(PropertyValue, Double)] {
+        for (milliseconds, seconds) in [(1_234.567, 1.235), (61_000, 61), (0, 0), (5, 0.005)]
+            as [(PropertyValue, Double)]
+        {
             let record = SensorsRecord(Self.event(name, ["$event_duration": milliseconds]))
             #expect(record.properties == ["event_duration": .double(seconds)])
         }
@@ -148,7 +151,8 @@ struct VendorNameTests {
     @Test("OTLP describes the app, the system and the device as a resource, one for all equal events in a row")
     func otlpResources() throws {
         let device: Properties = [
-            "$app_version": "2.4", "$app_build": "7", "$os_name": "Debian", "$os_version": "12", "$manufacturer": "Acme",
+            "$app_version": "2.4", "$app_build": "7", "$os_name": "Debian", "$os_version": "12",
+            "$manufacturer": "Acme",
             "$model": "M1", "n": 1,
         ]
         var newer = device
@@ -157,7 +161,8 @@ struct VendorNameTests {
         var request = HTTPRequest(url: "https://h")
         try OTLPFormat(service: "shop").encode(Batch(id: 1, events: events), into: &request)
         let resources = try #require(
-            try PropertyValue(json: request.body).object?["resourceLogs"]?.array).map { $0.object ?? [:] }
+            try PropertyValue(json: request.body).object?["resourceLogs"]?.array
+        ).map { $0.object ?? [:] }
         let attributes = resources.map { resource in
             let pairs = resource["resource"]?.object?["attributes"]?.array ?? []
             return pairs.reduce(into: [String: PropertyValue]()) { result, pair in

@@ -337,7 +337,8 @@ struct VerbTests {
             "products":[{"product_id":"A-7","price":12.5,"quantity":2}]
             """#
         try Self.expect(event, at: "postHog", Self.postHog("Order Completed", order))
-        try Self.expect(event, at: "segment", Self.segment("track", #""event":"Order Completed","properties":{\#(order)}"#))
+        try Self.expect(
+            event, at: "segment", Self.segment("track", #""event":"Order Completed","properties":{\#(order)}"#))
         try Self.expect(
             event, at: "amplitude",
             Self.amplitude(

@@ -54,7 +54,8 @@ struct RandomValues {
         "time", "distinct_id", "anonymous_id", "login_id", "event.id", "event_id", "id", "event", "$insert_id",
         "$device_id", "$user_id", "token", "$token", "$set", "type", "userId", "properties", "@timestamp",
         "properties.time", "properties.event.id", "a.b", "alias", "$process_person_profile", "$cookieless_mode",
-        "$session_id", "$window_id", "$product_tour_id", "$event_duration", "event_duration", "$duration", "$utc_offset",
+        "$session_id", "$window_id", "$product_tour_id", "$event_duration", "event_duration", "$duration",
+        "$utc_offset",
         "order_id", "revenue", "version", "$amount", "$device_id",
     ]
 
@@ -81,7 +82,8 @@ struct RandomValues {
 
     mutating func revenue() -> Revenue {
         Revenue(
-            Double(int(in: -100_000...100_000)) / 100, currency: element([nil, "EUR"]), productID: element([nil, "A-7", id()]),
+            Double(int(in: -100_000...100_000)) / 100, currency: element([nil, "EUR"]),
+            productID: element([nil, "A-7", id()]),
             quantity: int(in: 0...3), .init(properties()))
     }
 
