@@ -108,7 +108,11 @@ extension Batch {
     /// most 64 characters of printable ASCII.
     ///
     /// ```swift
-    /// request.setHeader("Idempotency-Key", batch.deduplicationToken)
+    /// struct IdempotentFormat: WireFormat {
+    ///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    ///         request.setHeader("Idempotency-Key", batch.deduplicationToken)
+    ///     }
+    /// }
     /// ```
     ///
     /// - Complexity: O(number of events).

@@ -43,7 +43,8 @@ extension EventLine {
     /// some databases don't read as a part of a date.
     ///
     /// ```swift
-    /// request.body += line.json + Array("\n".utf8)
+    /// let stored = try EventLine(Event(name: "Purchase", properties: ["at": .date(.now)]))
+    /// let body = Array(stored.json) + Array("\n".utf8)
     /// ```
     ///
     /// - Complexity: O(number of bytes). Without a date, nothing is copied.

@@ -3,9 +3,10 @@ public import Sluice
 /// The meaning of an event, for backends that have record types of their own.
 ///
 /// ```swift
-/// switch Verb(try line.event()) {
-/// case .set(let properties): body.object("profile", properties)
-/// case .screen(let name): body.object { $0["page"] = name }
+/// let event = Event(name: "$AppViewScreen", properties: ["$screen_name": "Home"])
+/// switch Verb(event) {
+/// case .screen(let name): log("viewed \(name)")
+/// case .set(let properties): log("has \(properties.count) properties")
 /// default: break
 /// }
 /// ```
