@@ -61,7 +61,7 @@ struct SigningTests {
         let server = TokenServer(accepting: "b")
         let tokens = Tokens("a", "b")
         #expect(try await Self.send(server, tokens) == [.accepted])
-        #expect(server.requests.map { $0.header("X-Token") } == ["a", "b"])
+        try #require(server.requests.map { $0.header("X-Token") } == ["a", "b"])
         #expect(server.requests[0].body == server.requests[1].body)
         #expect(await tokens.refusals == [false, true])
     }

@@ -177,7 +177,7 @@ struct VendorNameTests {
             "service.version": "2.4", "app.build_id": "7", "os.name": "Debian", "os.version": "12",
             "device.manufacturer": "Acme", "device.model.identifier": "M1",
         ]
-        #expect(attributes.count == 3)
+        try #require(attributes.count == 3)
         #expect(attributes[0] == sdk.merging(app) { $1 })
         #expect(attributes[1]["service.version"] == "2.5" && attributes[2] == sdk)
         let records = resources.map { $0["scopeLogs"]?.array?.first?.object?["logRecords"]?.array ?? [] }
