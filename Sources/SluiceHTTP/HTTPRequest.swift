@@ -30,7 +30,7 @@ public struct HTTPRequest: Sendable {
     /// that remain after a partial answer. After a restart of the process, a batch has a new one.
     ///
     /// Don't use it as an idempotency key, because parts with other events share it. Use
-    /// ``Sluice/Batch/deduplicationToken``.
+    /// `Batch.deduplicationToken`.
     public var id: String
     /// The endpoint that the events belong to, one of those that ``WireFormat/endpoints(for:)`` returns for each of them.
     public var endpoint: String

@@ -17,7 +17,7 @@ public import Sluice
 public enum Verb: Sendable, Hashable {
     /// An ordinary event.
     case track
-    /// The first login of an anonymous person. ``Sluice/Event/traits`` are the properties of the person.
+    /// The first login of an anonymous person. `Event.traits` are the properties of the person.
     case signUp(anonymousID: String)
     /// The login of another person under an anonymous id that has signed up.
     case switchUser(anonymousID: String)
@@ -87,7 +87,7 @@ extension Event {
     public var userID: String? { loginID ?? (distinctID == anonymousID ? nil : distinctID) }
 
     /// The anonymous id. An event without any id of a person has its own, for receivers that require one. Nil for an
-    /// event that has only a ``userID``.
+    /// event that has only a `userID`.
     public var deviceID: String? { anonymousID ?? (userID == nil ? id.description : nil) }
 
     /// The properties that the host passed to a login. Super properties and others of the event aren't traits.
