@@ -349,14 +349,59 @@ enum ClosureStages {
 // MARK: WritingAWireFormat.md
 
 struct SplitFormat: WireFormat {
-    func endpoint(for line: EventLine) throws -> String {
-        try line.event().name == "Error" ? "errors" : "events"
+    func endpoints(for line: EventLine) throws -> [String] {
+        try line.event().name == "Error" ? ["errors", "events"] : ["events"]
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        request.appendPath(try endpoint(for: batch.events[0]))
+        request.appendPath(request.endpoint)
         var body = JSONWriter()
-        body.array(batch.events) { $0.raw($1.bytes) }
+        body.array(batch.events) { $0.raw($1.json) }
         request.body = body.bytes
+    }
+}
+
+/// Persons and events for a customer database.
+struct CustomerFormat: WireFormat {
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        var body = JSONWriter()
+        try body.array(batch.events) { json, line in
+            let event = try line.event()
+            json.object {
+                $0["user"] = event.userID
+                $0["device"] = event.deviceID
+                switch Verb(event) {
+                case .signUp, .switchUser: $0.object("person", event.traits)
+                case .set(let properties): $0.object("person", properties)
+                case .group(let type, let id, _): $0.object("member", [type: .string(id)])
+                case .screen(let name): $0["screen"] = name
+                case .revenue(let revenue): $0["amount"] = .double(revenue.amount)
+                default: $0.object(event.name, event.properties)
+                }
+            }
+        }
+        request.setHeader("Content-Type", "application/json")
+        request.body = body.bytes
+    }
+}
+
+/// Segment's format without email addresses, with a header for a gateway.
+struct GatewayFormat: FormatWrapper {
+    let base: HTTPFormat
+    let onResponse: @Sendable (Int) -> Void
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        let events = try batch.events.map { line in
+            var event = try line.event()
+            event.properties["email"] = nil
+            return try EventLine(event)
+        }
+        try base.encode(Batch(id: batch.id, events: events, retryCount: batch.retryCount), into: &request)
+        request.setHeader("X-Team", "checkout")
+    }
+
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        onResponse(response.status)
+        return base.verdicts(for: batch, from: response)
     }
 }

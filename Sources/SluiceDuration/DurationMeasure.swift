@@ -1,8 +1,7 @@
 public import Sluice
 
-/// The clock and the unit of durations, and the longest plausible one.
+/// The clock of durations, and the longest plausible one.
 struct DurationMeasure: Sendable {
-    let inSeconds: Bool
     let countsSleep: Bool
     let limit: Duration
 
@@ -15,7 +14,7 @@ struct DurationMeasure: Sendable {
     func write(_ duration: Duration, to event: inout Event) {
         guard event.properties["$event_duration"] == nil else { return }
         guard duration <= limit else { return event.report(.overlongDuration) }
-        event.properties["$event_duration"] = .double(inSeconds ? duration.inSeconds : duration.inMilliseconds)
+        event.properties["$event_duration"] = .double(duration.inMilliseconds)
     }
 }
 
@@ -50,13 +49,4 @@ extension Sanitization {
     /// A duration was left out, because it is longer than the limit of `DurationTimer` or `Screens`, or because its
     /// timer was older than the maximum age.
     public static let overlongDuration = Sanitization(rawValue: "overlongDuration")
-}
-
-extension Duration {
-    /// The duration in seconds, rounded to three decimals. A negative duration is 0.
-    fileprivate var inSeconds: Double {
-        guard self > .zero else { return 0 }
-        let (seconds, attoseconds) = components
-        return (Double(seconds) * 1_000 + Double((attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000)) / 1_000
-    }
 }

@@ -50,23 +50,19 @@ public final class DurationTimer: Processor {
     /// Creates a set of timers.
     ///
     /// ```swift
-    /// let timers = DurationTimer(inSeconds: true, maximumAge: .seconds(3_600))
+    /// let timers = DurationTimer(countsSleep: true, maximumAge: .seconds(3_600))
     /// ```
     ///
     /// - Parameters:
-    ///   - inSeconds: Whether durations are in seconds. By default they are in milliseconds; both have three decimals.
     ///   - countsSleep: Whether the sleep of the machine counts. Setting the wall clock never does.
     ///   - limit: The longest plausible duration. A longer one is left out of its event, and counted as
     ///     ``Sluice/Sanitization/overlongDuration``.
     ///   - maximumAge: The longest time from `start` to `end`, pauses included, by the same clock; nil for no limit.
     ///     The duration of an older timer is left out and counted in the same way, because its start belongs to
     ///     something else, such as an earlier attempt.
-    public init(
-        inSeconds: Bool = false, countsSleep: Bool = false, limit: Duration = .seconds(86_400),
-        maximumAge: Duration? = nil
-    ) {
+    public init(countsSleep: Bool = false, limit: Duration = .seconds(86_400), maximumAge: Duration? = nil) {
         self.maximumAge = maximumAge
-        measure = DurationMeasure(inSeconds: inSeconds, countsSleep: countsSleep, limit: limit)
+        measure = DurationMeasure(countsSleep: countsSleep, limit: limit)
     }
 
     // MARK: Verbs

@@ -39,12 +39,11 @@ public final class Screens: Processor {
     /// Creates a set of screens.
     ///
     /// - Parameters:
-    ///   - inSeconds: Whether durations are in seconds. By default they are in milliseconds; both have three decimals.
     ///   - countsSleep: Whether the sleep of the machine counts. Setting the wall clock never does.
     ///   - limit: The longest plausible duration. A longer one is left out of its event, and counted as
     ///     ``Sluice/Sanitization/overlongDuration``.
-    public init(inSeconds: Bool = false, countsSleep: Bool = false, limit: Duration = .seconds(86_400)) {
-        measure = DurationMeasure(inSeconds: inSeconds, countsSleep: countsSleep, limit: limit)
+    public init(countsSleep: Bool = false, limit: Duration = .seconds(86_400)) {
+        measure = DurationMeasure(countsSleep: countsSleep, limit: limit)
     }
 
     // MARK: Verbs

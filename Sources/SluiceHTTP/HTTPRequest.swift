@@ -26,16 +26,25 @@ public struct HTTPRequest: Sendable {
     public var sendTime: Timestamp
     /// The number of earlier attempts to send the same events without a result. 0 for the first attempt.
     public var retryCount: Int
-    /// Identifies the events of the request. It is the same for every attempt to send the same events, and different
-    /// for other events. At most 64 characters of printable ASCII.
+    /// A UUID of the batch. Every attempt to send it has the same one, and so has each of its parts, such as the events
+    /// that remain after a partial answer. After a restart of the process, a batch has a new one.
+    ///
+    /// Don't use it as an idempotency key, because parts with other events share it. Use
+    /// `Batch.deduplicationToken`.
     public var id: String
+    /// The endpoint that the events belong to, one of those that ``WireFormat/endpoints(for:)`` returns for each of them.
+    public var endpoint: String
+    /// Whether the receiver has answered 401 to this request. ``HTTPTransport/Configuration/sign`` is then called once
+    /// more, and can get a new token.
+    public var wasUnauthorized = false
     /// Whether the transport may compress the body, for a format with one endpoint that doesn't accept gzip.
     var isCompressible = true
 
     /// Creates a request. Every parameter sets the property of the same name.
     public init(
         url: String, method: String = "POST", headers: [(name: String, value: String)] = [], body: [UInt8] = [],
-        sendTime: Timestamp = PipelineEnvironment.systemTime.wallTime(), retryCount: Int = 0, id: String = ""
+        sendTime: Timestamp = PipelineEnvironment.systemTime.wallTime(), retryCount: Int = 0, id: String = "",
+        endpoint: String = ""
     ) {
         self.url = url
         self.method = method
@@ -44,6 +53,7 @@ public struct HTTPRequest: Sendable {
         self.sendTime = sendTime
         self.retryCount = retryCount
         self.id = id
+        self.endpoint = endpoint
     }
 
     /// Returns the first value of a header, regardless of the case of its name, or nil if the request doesn't have it.
@@ -74,7 +84,9 @@ public struct HTTPRequest: Sendable {
     ///     assert(request.url == "https://host/v1/batch")
     /// }
     /// ```
-    public mutating func appendPath(_ segments: String...) {
+    public mutating func appendPath(_ segments: String...) { appendPath(segments) }
+
+    private mutating func appendPath(_ segments: [String]) {
         let segments = segments.map { "/" + $0.percentEncoded }
         let path = self.path
         // The longest beginning of the segments at which the path ends.
@@ -83,10 +95,25 @@ public struct HTTPRequest: Sendable {
         self.path = path + segments.dropFirst(present).joined()
     }
 
-    /// Appends `name=value` to the URL's query, percent-encoded.
+    /// Appends `name=value` to the URL's query, percent-encoded. If the URL has a parameter of that name, it is left as
+    /// it is.
     public mutating func appendQuery(_ name: String, _ value: String) {
+        let query = url.firstIndex(of: "?").map { url[$0...].dropFirst() } ?? ""
+        let name = name.percentEncoded
+        if query.split(separator: "&").contains(where: { $0 == name || $0.hasPrefix(name + "=") }) { return }
         url += url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
-        url += name.percentEncoded + "=" + value.percentEncoded
+        url += name + "=" + value.percentEncoded
+    }
+}
+
+extension HTTPRequest {
+    /// Sets the header `Authorization` for Basic authentication (RFC 7617).
+    ///
+    /// ```swift
+    /// request.setBasicAuthorization(user: "shop", password: secret)
+    /// ```
+    public mutating func setBasicAuthorization(user: String, password: String) {
+        setHeader("Authorization", "Basic " + HTTPEncoding.base64("\(user):\(password)".utf8))
     }
 }
 
@@ -115,18 +142,15 @@ extension HTTPRequest {
         return (url[host..<max(host, end)].firstIndex(of: "/") ?? end)..<end
     }
 
-    /// Whether the path's last segment is this one.
-    func hasPath(endingWith segment: String) -> Bool { path.hasSuffix("/" + segment) }
+    /// Whether the path ends with these segments.
+    func hasPath(endingWith segments: String) -> Bool { path.hasSuffix("/" + segments) }
 
-    /// Appends a segment to the path, or replaces the last one if it is one of `others`.
-    mutating func appendPath(_ segment: String, replacing others: [String]) {
-        if hasPath(endingWith: segment) { return }
+    /// Appends segments, instead of the end of the path if it is one of `others`: the paths of the backend's other
+    /// endpoints, the longest first.
+    mutating func appendPath(_ segments: String..., replacing others: [String]) {
+        if hasPath(endingWith: segments.map(\.percentEncoded).joined(separator: "/")) { return }
         if let other = others.first(where: { hasPath(endingWith: $0) }) { path.removeLast(other.count + 1) }
-        appendPath(segment)
-    }
-
-    mutating func setBasicAuthorization(user: String, password: String) {
-        setHeader("Authorization", "Basic " + "\(user):\(password)".base64)
+        appendPath(segments)
     }
 
     /// Rejects requests that a client would send differently.

@@ -46,7 +46,21 @@ extension HTTPTransport {
         ///     request.setHeader("X-Signature", try signature(of: request.body))
         /// })
         /// ```
-        public var sign: (@Sendable (inout HTTPRequest) throws -> Void)?
+        ///
+        /// It can wait for a token. If the receiver answers 401, it is called once more, with
+        /// ``HTTPRequest/wasUnauthorized``. If that changes the request, the request is sent immediately, once:
+        ///
+        /// ```swift
+        /// actor Tokens {
+        ///     func current(isRefused: Bool) -> String { secret }
+        /// }
+        /// let tokens = Tokens()
+        /// let configuration = HTTPTransport.Configuration(sign: { request in
+        ///     let token = await tokens.current(isRefused: request.wasUnauthorized)
+        ///     request.setHeader("Authorization", "Bearer \(token)")
+        /// })
+        /// ```
+        public var sign: (@Sendable (inout HTTPRequest) async throws -> Void)?
 
         var deflater: Deflater? = .system
 
@@ -57,7 +71,7 @@ extension HTTPTransport {
             totalTimeout: Duration = .seconds(30),
             client: (any HTTPClient)? = nil,
             clockCorrection: ClockCorrection = .off,
-            sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
+            sign: (@Sendable (inout HTTPRequest) async throws -> Void)? = nil
         ) {
             self.gzip = gzip
             self.connectTimeout = connectTimeout

@@ -29,6 +29,7 @@ public final class HTTPTransport: Transport {
     private let compresses: Bool
     /// The clocks of the pipeline that has opened the transport.
     private let time = Locked<any TimeSource>(PipelineEnvironment.systemTime)
+    private let requestIDs = Locked(RequestIDs(random: PipelineEnvironment.systemRandom))
     let clock: ClockCorrection?
 
     /// Creates a transport. The arguments are validated when you build the pipeline.
@@ -64,14 +65,17 @@ public final class HTTPTransport: Transport {
     ///   - observer: Gets a message if bodies should be compressed but the system has no zlib, and if the skew is damaged or
     ///     can't be kept.
     ///   - environment: The clocks for ``HTTPRequest/sendTime`` and the clock correction. Timeouts are the client's.
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header or a timeout is invalid, and
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header, a timeout or an argument of the format
+    ///   is invalid, and
     ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
     ///   kept.
     public func open(
         _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
         time.withLock { $0 = environment.time }
+        requestIDs.withLock { $0 = RequestIDs(random: environment.random) }
         try HTTPURL.check(url)
+        try format.validate()
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
         }
@@ -95,21 +99,23 @@ public final class HTTPTransport: Transport {
         let wall = time.withLock(\.self).wallTime()
         var blank = HTTPRequest(
             url: url, sendTime: Timestamp(milliseconds: wall.milliseconds &+ skew), retryCount: batch.retryCount)
+        blank.id = requestIDs.withLock { $0.id(of: batch.id, at: blank.sendTime) }.description
         blank.setHeader("X-Sent-At", blank.sendTime.description)
         let requests = format.requests(of: batch)
-        guard requests.count > 1 else { return try await send(batch, blank) }
         var results: [(events: [Int], verdicts: Verdicts)] = []
-        for events in requests {
+        for request in requests {
+            blank.endpoint = request.endpoint
+            if requests.count == 1 { return try await send(batch, blank) }
             do {
-                results.append((events, try await send(Batch(batch, events), blank)))
+                results.append((request.events, try await send(Batch(batch, request.events), blank)))
             } catch {
                 guard !results.isEmpty else { throw error }
-                let rest = requests[results.count...].flatMap(\.self)
+                let rest = requests[results.count...].flatMap(\.events)
                 results.append((rest, .all(.retry(after: nil, reason: error.reason))))
                 break
             }
         }
-        return .merging(results)
+        return .merging(results, of: batch.events.count)
     }
 
     /// Sends events of one endpoint.
@@ -137,7 +143,6 @@ public final class HTTPTransport: Transport {
     private func encode(_ batch: Batch, into blank: HTTPRequest) -> HTTPRequest? {
         guard !batch.events.isEmpty else { return nil }
         var request = blank
-        request.id = batch.identity
         do {
             try format.encode(batch, into: &request)
         } catch {
@@ -154,12 +159,43 @@ public final class HTTPTransport: Transport {
         }
         if request.header("User-Agent") == nil { request.setHeader("User-Agent", "Sluice") }
         if compresses, let deflater = configuration.deflater { request.gzip(by: deflater) }
-        try configuration.sign?(&request)
-        try request.check()
-        let begin = clock?.now
-        let response = try await client.send(request)
-        if let begin { clock?.note(response, since: begin) }
+        let unsigned = request
+        try await configuration.sign?(&request)
+        do {
+            try request.check()
+        } catch {
+            // No retry can mend it.
+            return .all(.hold(reason: error.message))
+        }
+        var response = try await respond(to: request)
+        if response.status == 401, let other = try await otherSigned(unsigned, than: request) {
+            response = try await respond(to: other)
+        }
         return format.verdicts(for: batch, from: response).explained(by: response)
+    }
+
+    private func respond(to request: HTTPRequest) async throws -> HTTPResponse {
+        let begin = clock?.now
+        var response = try await client.send(request)
+        if let begin { clock?.note(response, since: begin) }
+        (response.endpoint, response.url) = (request.endpoint, request.url)
+        return response
+    }
+
+    /// Signs the request once more, because the receiver has refused its signature.
+    ///
+    /// - Returns: Nil if the signature is the same.
+    private func otherSigned(_ unsigned: HTTPRequest, than refused: HTTPRequest) async throws -> HTTPRequest? {
+        guard let sign = configuration.sign else { return nil }
+        var request = unsigned
+        request.wasUnauthorized = true
+        try await sign(&request)
+        let isSame =
+            request.url == refused.url && request.body == refused.body
+            && request.headers.elementsEqual(refused.headers, by: ==)
+        if isSame { return nil }
+        try request.check()
+        return request
     }
 }
 

@@ -1,23 +1,25 @@
-import Sluice
+public import Sluice
 
 extension WireFormat {
-    /// The indices of the events of each request, in the order of their first events.
-    func requests(of batch: Batch) -> [[Int]] {
-        var requests: [(endpoint: String?, events: [Int])] = []
+    /// The endpoint of each request and the indices of its events, in the order of their first events.
+    func requests(of batch: Batch) -> [(endpoint: String, events: [Int])] {
+        var requests: [(endpoint: String, events: [Int])] = []
         for (index, line) in batch.events.enumerated() {
-            var endpoint: String?
+            var endpoints: [String] = []
             do {
-                endpoint = try self.endpoint(for: line)
+                endpoints = try self.endpoints(for: line)
             } catch {
-                // An event of its own, which the format can't encode either.
+                // The format can't encode such a line either.
             }
-            if let position = requests.firstIndex(where: { $0.endpoint == endpoint }) {
-                requests[position].events.append(index)
-            } else {
-                requests.append((endpoint, [index]))
+            for endpoint in endpoints.isEmpty ? [""] : endpoints {
+                if let position = requests.firstIndex(where: { $0.endpoint == endpoint }) {
+                    requests[position].events.append(index)
+                } else {
+                    requests.append((endpoint, [index]))
+                }
             }
         }
-        return requests.map(\.events)
+        return requests
     }
 }
 
@@ -26,21 +28,23 @@ extension Verdicts {
     ///
     /// If all requests failed in the same way, the result is one verdict for the whole batch, and the route pauses.
     /// Otherwise each event gets the verdict of its request. Events to be retried are deferred. A hold beside
-    /// acceptances becomes a rejection, because a missing endpoint would otherwise block the other events.
+    /// acceptances becomes a rejection, because a missing endpoint would otherwise block the other events. An event of
+    /// several requests is accepted if all of them accept it, and is sent again if one of them has to be repeated.
     ///
-    /// - Parameter results: The indices of the events of each request, and the verdicts on them. Together they have
-    ///   every index below their count once.
+    /// - Parameters:
+    ///   - results: The indices of the events of each request, and the verdicts on them. Together they have every index.
+    ///   - count: The number of events of the batch.
     /// - Returns: The verdicts on the whole batch.
-    static func merging(_ results: [(events: [Int], verdicts: Verdicts)]) -> Verdicts {
+    static func merging(_ results: [(events: [Int], verdicts: Verdicts)], of count: Int) -> Verdicts {
         let wholes = results.compactMap { result in
             if case .all(let verdict) = result.verdicts.kind { verdict } else { nil }
         }
         let status = results.compactMap(\.verdicts.status).last
         if wholes.count == results.count, let whole = Verdict(common: wholes) { return .all(whole, status: status) }
-        let count = results.reduce(0) { $0 + $1.events.count }
-        var each = [Verdict](repeating: .retry(after: nil), count: count)
+        var each = [Verdict](repeating: .accepted, count: count)
         for result in results {
-            for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count)) {
+            for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count))
+            where verdict.rank > each[index].rank {
                 each[index] = verdict
             }
         }
@@ -64,6 +68,18 @@ extension Verdicts {
 }
 
 extension Verdict {
+    /// Which of two verdicts on one event counts: the higher one.
+    fileprivate var rank: Int {
+        switch kind {
+        case .accepted: 0
+        case .duplicate: 1
+        case .rejected, .unsendable: 2
+        case .tooLarge, .split: 3
+        case .hold: 4
+        case .retry: 5
+        }
+    }
+
     /// The verdict that represents all of `verdicts`: the only one, or the longest of several retries.
     fileprivate init?(common verdicts: [Verdict]) {
         guard let first = verdicts.first else { return nil }
@@ -87,8 +103,20 @@ extension Batch {
         self.init(id: batch.id, events: indices.map { batch.events[$0] }, retryCount: batch.retryCount)
     }
 
-    /// The value of ``HTTPRequest/id``: the first event's id and a hash of all ids.
-    var identity: String {
+    /// Identifies the events of the batch and their order, for backends that drop a request that they have already. It is
+    /// the same for every attempt to send the same events, also by another process, and different for any other events. At
+    /// most 64 characters of printable ASCII.
+    ///
+    /// ```swift
+    /// struct IdempotentFormat: WireFormat {
+    ///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+    ///         request.setHeader("Idempotency-Key", batch.deduplicationToken)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// - Complexity: O(number of events).
+    public var deduplicationToken: String {
         var hash = FNV1a()
         for line in events {
             if let id = line.id {

@@ -48,31 +48,52 @@ public protocol WireFormat: Sendable {
     /// - Returns: One verdict for all events, or one for each event in the order of the batch.
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts
 
-    /// Returns the name of the request that an event belongs to, for a backend with several endpoints.
+    /// Returns the names of the requests that an event belongs to, for a backend with several endpoints.
     ///
     /// ```swift
     /// struct TwoEndpoints: WireFormat {
-    ///     func endpoint(for line: EventLine) throws -> String {
-    ///         try line.event().name == "$SignUp" ? "users" : "events"
+    ///     func endpoints(for line: EventLine) throws -> [String] {
+    ///         try line.event().name == "$SignUp" ? ["users", "events"] : ["events"]
     ///     }
     ///
     ///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-    ///         if let line = batch.events.first { request.appendPath(try endpoint(for: line)) }
-    ///         request.body = Array("[".utf8) + batch.events.map(\.bytes).joined(separator: Array(",".utf8)) + Array("]".utf8)
+    ///         request.appendPath(request.endpoint)
+    ///         var body = JSONWriter()
+    ///         body.array(batch.events) { $0.raw($1.json) }
+    ///         request.body = body.bytes
     ///     }
     /// }
     /// ```
     ///
     /// Events with the same name are sent together in one request, in their order. The batches that ``encode(_:into:)``
-    /// and ``verdicts(for:from:)`` receive contain one name only. The requests of a batch are sent one after another,
-    /// in the order of their first events, whether or not the previous request succeeded. An event can therefore arrive
-    /// before an earlier one with another name. By default, all events have the same name.
+    /// and ``verdicts(for:from:)`` receive belong to one name, which is in ``HTTPRequest/endpoint`` and
+    /// ``HTTPResponse/endpoint``. The requests of a batch are sent one after another, in the order of their first events,
+    /// whether or not the previous request succeeded. An event can therefore arrive before an earlier one with another
+    /// name. An event with several names is accepted if each of its requests is. By default, all events have the same
+    /// name, which is empty.
     ///
-    /// - Parameter line: An event. The name must depend on nothing else.
-    /// - Returns: The name of the endpoint, such as the last segment of its path.
+    /// - Parameter line: An event. The names must depend on nothing else.
+    /// - Returns: At least one name of an endpoint, such as the last segment of its path.
     /// - Throws: Any error if the line can't be read. The event becomes a dead letter if ``encode(_:into:)`` throws
     ///   too.
-    func endpoint(for line: EventLine) throws -> String
+    func endpoints(for line: EventLine) throws -> [String]
+
+    /// Checks the arguments of the format, such as its keys, when the pipeline is built. Does nothing by default.
+    ///
+    /// ```swift
+    /// struct KeyFormat: WireFormat {
+    ///     let key: String
+    ///
+    ///     func validate() throws(SluiceError) {
+    ///         if key.isEmpty { throw SluiceError(.invalidArgument, "the key is empty: pass the key of your project") }
+    ///     }
+    ///
+    ///     func encode(_ batch: Batch, into request: inout HTTPRequest) { request.setHeader("X-Key", key) }
+    /// }
+    /// ```
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` with a text that names the argument but doesn't contain it.
+    func validate() throws(SluiceError)
 
     /// The largest batch that the backend accepts. By default 1,000,000 bytes of events, because many servers accept
     /// bodies of up to 1 MiB.
@@ -94,7 +115,9 @@ extension WireFormat {
     /// ``HTTPResponse/verdict`` for every event.
     public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts { .all(response.verdict) }
     /// The same name for all events.
-    public func endpoint(for line: EventLine) -> String { "" }
+    public func endpoints(for line: EventLine) -> [String] { [""] }
+    /// Does nothing.
+    public func validate() throws(SluiceError) {}
     /// 1,000,000 bytes of events.
     public var maximumBatchSize: BatchSize { BatchSize(events: .max, bytes: 1_000_000) }
     /// No limit.
@@ -103,4 +126,56 @@ extension WireFormat {
     public var maximumEventBytes: Int { .max }
     /// False.
     public var acceptsGzip: Bool { false }
+}
+
+/// A format that changes another one, such as a shipped one.
+///
+/// Implement only what you change. All else is the ``base``:
+///
+/// ```swift
+/// /// Segment's format, without the property `email`, and with a header for a gateway.
+/// struct GatewayFormat: FormatWrapper {
+///     let base: HTTPFormat
+///
+///     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+///         let events = try batch.events.map { line in
+///             var event = try line.event()
+///             event.properties["email"] = nil
+///             return try EventLine(event)
+///         }
+///         try base.encode(Batch(id: batch.id, events: events, retryCount: batch.retryCount), into: &request)
+///         request.setHeader("X-Team", "checkout")
+///     }
+/// }
+///
+/// let format = HTTPFormat(GatewayFormat(base: .segment(writeKey: secret)))
+/// ```
+///
+/// Keep the number and the order of the events, because the verdicts are in that order.
+public protocol FormatWrapper: WireFormat {
+    /// The format that is changed.
+    var base: HTTPFormat { get }
+}
+
+extension FormatWrapper {
+    /// The base's request.
+    public func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        try base.encode(batch, into: &request)
+    }
+    /// The base's verdicts.
+    public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        base.verdicts(for: batch, from: response)
+    }
+    /// The base's endpoints.
+    public func endpoints(for line: EventLine) throws -> [String] { try base.endpoints(for: line) }
+    /// Checks the base's arguments.
+    public func validate() throws(SluiceError) { try base.validate() }
+    /// The base's size.
+    public var maximumBatchSize: BatchSize { base.maximumBatchSize }
+    /// The base's limit.
+    public var maximumBodyBytes: Int { base.maximumBodyBytes }
+    /// The base's limit.
+    public var maximumEventBytes: Int { base.maximumEventBytes }
+    /// Whether the base's backend accepts gzip.
+    public var acceptsGzip: Bool { base.acceptsGzip }
 }

@@ -4,7 +4,7 @@ import SluiceTesting
 import TestSupport
 import Testing
 
-/// The options of a duration: unit, clock and limit.
+/// The options of a duration: clock and limit.
 @Suite struct DurationMeasureTests {
     private let time = VirtualTime()
 
@@ -14,17 +14,6 @@ import Testing
         pass(time)
         timers.end("Watch")
         return try await test.event().properties["$event_duration"]
-    }
-
-    @Test(
-        "seconds have three decimals",
-        arguments: [
-            (.microseconds(1_234_499), 1.234), (.microseconds(1_234_500), 1.235), (.zero, 0.0),
-            (.seconds(86_400), 86_400.0),
-        ] as [(Duration, Double)])
-    func secondsHaveThreeDecimals(passed: Duration, seconds: Double) async throws {
-        let timers = DurationTimer(inSeconds: true)
-        #expect(try await duration(timers) { $0.advance(by: passed) } == .double(seconds))
     }
 
     @Test("by the continuous clock the machine's sleep counts, and setting the clock doesn't")

@@ -77,26 +77,41 @@ struct ValidationTests {
         #expect(error?.message.contains("header") == true)
     }
 
-    @Test("an invalid header of a signature throws before the request is sent", arguments: wrongHeaders)
-    func invalidHeaderOfSignatureThrows(name: String, value: String) async throws {
+    @Test("an invalid header of a signature holds the route before the request is sent", arguments: wrongHeaders)
+    func invalidHeaderOfSignatureHolds(name: String, value: String) async throws {
         let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url) { $0.headers.append((name, value)) }
-        let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
-        #expect(error?.code == .invalidArgument)
+        #expect(try await transport.send(.small).fates(of: 1) == [.hold])
         #expect(server.connectionCount == 0)
     }
 
+    @Test("a request that no retry can mend is reported as an error, not as a retry")
+    func invalidRequestIsError() async throws {
+        let told = Locked<[Diagnostic]>([])
+        let client = KeepingClient()
+        let pipeline = try Pipeline(onDiagnostic: { diagnostic in told.withLock { $0.append(diagnostic) } }) {
+            MemoryStore()
+            HTTPTransport(
+                to: "https://host", configuration: .init(client: client, sign: { $0.setHeader("X-Token", "t\n") }))
+        }
+        pipeline.track("Event")
+        await pipeline.flush()
+        #expect(told.withLock(\.self).map(\.kind) == [.held])
+        #expect(told.withLock(\.self).map(\.severity) == [.error])
+        #expect(pipeline.ledger.routes[0].waiting == 1 && client.requests.withLock(\.isEmpty))
+        await pipeline.shutdown(timeout: .zero)
+    }
+
     @Test(
-        "an invalid URL or method of a signature throws before the request is sent",
+        "an invalid URL or method of a signature holds the route before the request is sent",
         arguments: ["", "GET /", "POST\r\nX: 1", "P\u{0}ST", "PÖST"])
-    func invalidMethodOfSignatureThrows(method: String) async throws {
+    func invalidMethodOfSignatureHolds(method: String) async throws {
         let server = try Server(responding: HTTPResponse.ok)
         for sign: @Sendable (inout HTTPRequest) -> Void in [
             { $0.method = method }, { $0.url += "\r\nX-Injected: \(method)" },
         ] {
             let transport = try openTransport(to: server.url, sign: sign)
-            let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
-            #expect(error?.code == .invalidArgument)
+            #expect(try await transport.send(.small).fates(of: 1) == [.hold])
         }
         #expect(server.connectionCount == 0)
     }

@@ -94,7 +94,9 @@ def click_house(case, text, events):
     assert query["query"] == ["INSERT INTO {database:Identifier}.{table:Identifier} FORMAT JSONEachRow"]
     assert query["param_database"] == ["my db"] and query["param_table"] == ["events"]
     assert query["insert_deduplication_token"][0].startswith(events[0]["id"] + "-")
-    lines(case, text, events)
+    # A plain number would be seconds to the newest versions.
+    assert all(row["time"].isdigit() for row in map(strict, text[:-1].split("\n")))
+    lines(case, text, [event | {"time": str(event["time"])} for event in events])
 
 
 def click_house_legacy(case, text, events):
@@ -146,7 +148,7 @@ def otlp(case, text, events):
         "timeUnixNano": nanoseconds, "observedTimeUnixNano": nanoseconds, "severityNumber": 9, "eventName": str,
         "body": any_value, "attributes": attributes,
     }
-    logs = {"scope": {"name": "Sluice"}, "logRecords": [record]}
+    logs = {"scope": {"name": "Sluice", "version": VERSION}, "logRecords": [record]}
     body = strict(text)
     check(body, {"resourceLogs": [{"resource": {"attributes": attributes}, "scopeLogs": [logs]}]})
     for log, event in together(body["resourceLogs"][0]["scopeLogs"][0]["logRecords"], events):
@@ -185,7 +187,8 @@ def sensors(case, text, events):
 def segment(case, text, events):
     item = {
         "type": "track", "messageId": UUID, "anonymousId?": str, "userId?": str, "event": str, "properties": dict,
-        "context": {"library": {"name": "Sluice", "version": VERSION}}, "timestamp": ISO,
+        "context": {"library": {"name": "Sluice", "version": VERSION}, "device?": {"id": str}, "instanceId": UUID},
+        "timestamp": ISO,
     }
     body = strict(text)
     check(body, {"batch": [item], "sentAt": ISO})
@@ -197,6 +200,24 @@ def segment(case, text, events):
 
 
 def post_hog(case, text, events):
+    item = {"event": str, "uuid": UUID, "distinct_id": str, "timestamp": ISO, "options": dict, "properties": dict}
+    body = strict(text)
+    check(body, {"created_at": ISO, "batch": [item]})
+    headers = case["headers"]
+    assert headers["Authorization"] == "Bearer s3cr3t-key" and headers["PostHog-Attempt"] == "1"
+    check(headers["PostHog-Request-Id"], UUID)
+    check(headers["PostHog-Request-Timestamp"], ISO)
+    for row, event in together(body["batch"], events):
+        expected = {
+            "event": event["event"], "uuid": event["id"], "distinct_id": any_id(event),
+            "timestamp": iso(event["time"]), "options": {"process_person_profile": user(event) is not None},
+            "properties": event["properties"] | {"$is_identified": user(event) is not None, "$geoip_disable": True}
+            | ({"$device_id": event["anonymous_id"]} if "anonymous_id" in event else {}),
+        }
+        same(row, expected)
+
+
+def post_hog_batch(case, text, events):
     item = {"event": str, "distinct_id": str, "uuid": UUID, "properties": dict, "timestamp": ISO}
     body = strict(text)
     check(body, {"api_key": "s3cr3t-key", "historical_migration": False, "sent_at": ISO, "batch": [item]})
@@ -277,6 +298,7 @@ READERS = {
     "jsonArray": array, "fluentBit": array, "ndjson": lines, "vector": lines, "clickHouse": click_house,
     "clickHouseLegacy": click_house_legacy,
     "elasticsearch": elasticsearch, "otlp": otlp, "sensors": sensors, "segment": segment, "postHog": post_hog,
+    "postHogBatch": post_hog_batch,
     "loki": loki, "kafka": kafka, "kafkaV3": kafka_v3, "mixpanel": mixpanel, "mixpanelAccount": mixpanel,
     "amplitude": amplitude, "datadog": datadog,
 }

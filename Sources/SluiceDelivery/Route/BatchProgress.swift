@@ -18,8 +18,9 @@ struct BatchProgress: Sendable {
     private(set) var deferral = Duration.zero
     /// How often the batch waited only for deferred events.
     private(set) var deferrals = 0
-    /// How often the next events were sent without a result.
+    /// How often the next events were sent without a result, and how often the deferred ones were.
     private var retries = 0
+    private var deferredRetries = 0
     private var partEvents = Int.max
     /// Whether parts are small in search of a refused event. After it is found, they may grow.
     private var isSearching = false
@@ -127,6 +128,7 @@ struct BatchProgress: Sendable {
             (result.effect, result.reason) = (.retry(after: nil), "")
         case .progress, .deferred, .retry, .hold: break
         }
+        if !deferred.isEmpty { deferredRetries = max(deferredRetries, retries + 1) }
         // A smaller part is another request.
         retries = result.resolved == 0 && !sendAgain && result.splitReason == nil ? retries + 1 : 0
         if result.reason?.isEmpty ?? false { result.reason = "the receiver asked for a retry" }
@@ -148,6 +150,6 @@ struct BatchProgress: Sendable {
         (deferred, deferredPlaces) = ([], [])
         deferral = .zero
         deferrals += 1
-        retries = deferrals
+        (retries, deferredRetries) = (deferredRetries, 0)
     }
 }

@@ -6,6 +6,12 @@ extension EventLine {
     /// - Throws: ``SluiceError/Code/malformedLine`` if the line doesn't begin as a canonical line does. The rest of the line
     ///   isn't checked.
     package func field(_ name: StaticString) throws(SluiceError) -> PropertyValue? {
+        guard let text = try fieldText(name) else { return nil }
+        return try JSONReader.value(of: text)
+    }
+
+    /// The JSON of one of these fields, a part of ``bytes``.
+    package func fieldText(_ name: StaticString) throws(SluiceError) -> ArraySlice<UInt8>? {
         guard id != nil else { throw EventLine.malformed("no id") }
         var position = bytes.startIndex
         repeat {
@@ -17,7 +23,7 @@ extension EventLine {
             if key.isEqual(to: "properties") { return nil }
             position += 1
             let value = try scalar(at: &position)
-            if key.isEqual(to: name) { return try JSONReader.value(of: value) }
+            if key.isEqual(to: name) { return value }
         } while position < bytes.endIndex && bytes[position] == UInt8(ascii: ",")
         return nil
     }

@@ -12,7 +12,7 @@ final class SharedProperties: Sendable {
     init(_ pairs: [(String, PropertyValue)], _ bounds: PropertyBounds) {
         self.pairs = pairs
         self.bounds = bounds
-        var writer = JSONWriter()
+        var writer = JSONWriter(marksDates: true)
         writer.members(pairs)
         json = writer.bytes
     }

@@ -251,3 +251,16 @@ extension PropertyValue {
         return string.utf8.count <= PropertyValue.maximumStringBytes
     }
 }
+
+extension PropertyValue {
+    /// Reads a JSON document (RFC 8259), such as the body of a response.
+    ///
+    /// ```swift
+    /// let value = try PropertyValue(json: Array(#"{"status":"ok"}"#.utf8))
+    /// ```
+    ///
+    /// - Parameter bytes: UTF-8.
+    /// - Throws: ``SluiceError/Code/malformedLine`` if the bytes aren't one JSON value, contain a name twice or an integer
+    ///   beyond 64 bits, or are nested too deeply for a property.
+    public init(json bytes: some Collection<UInt8>) throws(SluiceError) { self = try JSONReader.value(of: bytes) }
+}

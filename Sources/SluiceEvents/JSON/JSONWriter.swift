@@ -18,7 +18,7 @@ public struct JSONWriter: ~Copyable, Sendable {
 
     /// Creates an empty writer.
     public init() {
-        self.init(limit: .max)
+        self.init(limit: .max, marksDates: false)
     }
 
     /// Creates a writer that reserves `capacity` bytes and keeps at most `limit`.

@@ -1,4 +1,4 @@
-import Sluice
+public import Sluice
 
 extension Timestamp {
     /// Nanoseconds since 1970 as digits, within the range of an unsigned 64-bit integer.
@@ -35,10 +35,21 @@ extension Batch {
     var byteCount: Int { events.reduce(0) { $0 + $1.bytes.count } }
 
     /// A writer with capacity for the batch and an envelope around each event.
-    func makeWriter() -> JSONWriter { JSONWriter(capacity: byteCount + events.count * 256 + 256) }
+    func makeWriter() -> JSONWriter { JSONWriter(capacity: byteCount + events.count * 256 + 256, marksDates: false) }
 }
 
 extension EventLine {
+    /// The stored line as JSON for a receiver: dates end with a plain Z. The store marks them by an escape, `\u005a`, which
+    /// some databases don't read as a part of a date.
+    ///
+    /// ```swift
+    /// let stored = try EventLine(Event(name: "Purchase", properties: ["at": .date(.now)]))
+    /// let body = Array(stored.json) + Array("\n".utf8)
+    /// ```
+    ///
+    /// - Complexity: O(number of bytes). Without a date, nothing is copied.
+    public var json: ArraySlice<UInt8> { bytes.withPlainDates }
+
     /// The id by which receivers recognize the event.
     func canonicalID() throws(SluiceError) -> EventID {
         guard let id else { throw SluiceError(.malformedLine, "not a canonical event line: no id") }
@@ -51,5 +62,24 @@ extension EventLine {
             throw SluiceError(.malformedLine, "not a canonical event line: no time")
         }
         return Timestamp(milliseconds: milliseconds)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The JSON with a plain Z instead of the store's mark for dates.
+    var withPlainDates: ArraySlice<UInt8> {
+        let mark = Array(#"\u005a""#.utf8)
+        var result: [UInt8] = []
+        var start = startIndex
+        var position = start
+        while position < endIndex, let escape = self[position...].firstIndex(of: UInt8(ascii: "\\")) {
+            position = escape + 2  // Behind the escaped character, which may be a backslash.
+            guard self[escape...].starts(with: mark) else { continue }
+            result += self[start..<escape]
+            result.append(UInt8(ascii: "Z"))
+            position = escape + mark.count - 1
+            start = position
+        }
+        return start == startIndex ? self : ArraySlice(result + self[start...])
     }
 }

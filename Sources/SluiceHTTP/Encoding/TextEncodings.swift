@@ -1,5 +1,21 @@
 internal import Sluice
 
+/// Text encodings for requests of your own ``WireFormat``.
+///
+/// ```swift
+/// let key = HTTPEncoding.base64(secret.utf8)
+/// let path = HTTPEncoding.percentEncoded("a topic")  // a%20topic
+/// ```
+public enum HTTPEncoding {
+    /// Returns Base64 with the standard alphabet and padding (RFC 4648, 4).
+    public static func base64(_ bytes: some Sequence<UInt8>) -> String {
+        String(decoding: Base64.encode(Array(bytes)), as: UTF8.self)
+    }
+
+    /// Returns the text with every byte of its UTF-8 as `%XX`, except letters, digits, `-`, `.`, `_` and `~`.
+    public static func percentEncoded(_ text: String) -> String { text.percentEncoded }
+}
+
 extension [UInt8] {
     var base64: [UInt8] { Base64.encode(self) }
 }

@@ -5,11 +5,17 @@ struct AmplitudeFormat: WireFormat {
     let apiKey: String
     let locatesUsers: Bool
 
-    var maximumBatchSize: BatchSize { BatchSize(events: 1_999, bytes: 800_000) }
+    /// Fewer than 2,000 records, also if each event is two.
+    var maximumBatchSize: BatchSize { BatchSize(events: 999, bytes: 800_000) }
     var maximumBodyBytes: Int { 1_000_000 }
+    var acceptsGzip: Bool { true }
+
+    func validate() throws(SluiceError) { try ArgumentCheck.key("apiKey", apiKey) }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        if !request.hasPath(endingWith: "batch") { request.appendPath("2", "httpapi") }
+        if !request.hasPath(endingWith: "batch") {
+            request.appendPath("2", "httpapi", replacing: ["httpapi", "identify", "groupidentify"])
+        }
         let sendTime = request.sendTime.description
         try request.setJSON(for: batch) { json in
             try json.object {
@@ -17,10 +23,8 @@ struct AmplitudeFormat: WireFormat {
                 // Amplitude would refuse ids with fewer than 5 characters otherwise.
                 $0.object("options") { $0["min_id_length"] = 1 }
                 $0["client_upload_time"] = sendTime
-                try $0.array("events", batch.events) { json, line in
-                    let event = try line.event()
-                    json.object { write(event, to: &$0) }
-                }
+                let records = try batch.events.flatMap { Self.records(of: try $0.event()) }
+                $0.array("events", records) { json, record in json.object { write(record, to: &$0) } }
             }
         }
     }
@@ -39,7 +43,7 @@ struct AmplitudeFormat: WireFormat {
                 "events_with_invalid_fields", "events_with_missing_fields", "events_with_invalid_id_lengths",
                 "silenced_events",
             ]
-            guard let refused = indices(keys, in: response, below: count) else { break }
+            guard let refused = indices(keys, in: response, of: batch) else { break }
             return .each(
                 (0..<count).map { refused.contains($0) ? .rejected(reason: "Amplitude refused the event") : rest })
         case 429:
@@ -57,11 +61,26 @@ struct AmplitudeFormat: WireFormat {
         return .all(response.verdict)
     }
 
-    /// - Returns: The indices, or nil if the lists are empty or contain anything other than indices of events.
-    private func indices(_ keys: [String], in response: HTTPResponse, below count: Int) -> Set<Int>? {
+    /// - Returns: The indices of events whose records are listed, or nil if the lists are empty or contain anything other
+    ///   than indices of records.
+    private func indices(_ keys: [String], in response: HTTPResponse, of batch: Batch) -> Set<Int>? {
+        let events = recordedEvents(of: batch)
         let lists = keys.compactMap { response.jsonObject?[$0] }
-        let indices = PropertyValue.array(PropertyArray(lists)).eventIndices(below: count)
-        return indices?.isEmpty == false ? indices : nil
+        let indices = PropertyValue.array(PropertyArray(lists)).eventIndices(below: events.count)
+        return indices?.isEmpty == false ? indices.map { Set($0.map { events[$0] }) } : nil
+    }
+
+    /// Returns the index of the event of each record.
+    private func recordedEvents(of batch: Batch) -> [Int] {
+        batch.events.indices.flatMap { index in
+            do {
+                // Only such an event is several records.
+                guard try batch.events[index].field("event") == "$GroupIdentify" else { return [index] }
+                return Array(repeating: index, count: Self.records(of: try batch.events[index].event()).count)
+            } catch {
+                return [index]  // Such a line was not sent.
+            }
+        }
     }
 
     private enum Throttling {
@@ -70,7 +89,7 @@ struct AmplitudeFormat: WireFormat {
 
     /// Returns the throttling of each event, by its index, its user or its device.
     private func throttling(of batch: Batch, by response: HTTPResponse) -> [Throttling] {
-        let indices = indices(["throttled_events"], in: response, below: batch.events.count) ?? []
+        let indices = indices(["throttled_events"], in: response, of: batch) ?? []
         let members = response.jsonObject ?? [:]
         func names(_ key: String) -> Set<String> { Set(members[key]?.object?.map(\.name) ?? []) }
         let (users, devices) = (names("throttled_users"), names("throttled_devices"))
@@ -106,22 +125,61 @@ struct AmplitudeFormat: WireFormat {
         return isInvalid || object["missing_field"]?.string == "api_key"
     }
 
-    private func write(_ event: Event, to json: inout JSONWriter) {
-        let properties = event.properties
+    // MARK: Records
+
+    private struct Record {
+        var event: Event
+        var type: String
+        var id: String
+        var groups: Properties?
+        /// The member that a record about a person or a group has instead of `event_properties`, and its operation.
+        var change: (member: String, operation: Properties)?
+        var revenue: Revenue?
+    }
+
+    private static func records(of event: Event) -> [Record] {
         let verb = Verb(event)
-        let operation = Self.operation(of: verb, event)
-        if case .group = verb {
-            json["event_type"] = "$groupidentify"
-        } else {
-            json["event_type"] = operation == nil ? event.name : "$identify"
+        var named = event
+        VendorNames.amplitude.apply(to: &named)
+        var record = Record(event: named, type: named.name, id: event.id.description)
+        switch verb {
+        case .group(let type, let id, let set):
+            let groups: Properties = [type: .string(id)]
+            record.type = "$groupidentify"
+            record.groups = groups
+            record.change = ("group_properties", set.isEmpty ? [:] : ["$set": .object(set)])
+            // Amplitude's SDKs send this when a person joins a group.
+            var joining = record
+            joining.type = "$identify"
+            joining.id += "-join"
+            joining.change = ("user_properties", ["$set": .object(groups)])
+            return [record, joining]
+        case .screen:
+            record.type = "[Amplitude] Screen Viewed"
+            record.event.properties["[Amplitude] Screen Name"] = event.properties["$screen_name"]
+            record.event.properties["$screen_name"] = nil
+        case .revenue(let revenue):
+            record.type = "revenue_amount"
+            record.event.properties = revenue.properties
+            record.revenue = revenue
+        default:
+            if let operation = operation(of: verb, event) {
+                record.type = "$identify"
+                record.change = ("user_properties", operation)
+            }
         }
+        return [record]
+    }
+
+    private func write(_ record: Record, to json: inout JSONWriter) {
+        let event = record.event
+        let properties = event.properties
+        json["event_type"] = record.type
         json["user_id"] = event.userID
         json["device_id"] = event.deviceID
         json["time"] = .int(event.time.milliseconds)
-        json["insert_id"] = event.id.description
-        json["session_id"] = properties["$session_id"]?.string.flatMap { EventID($0)?.time }.map {
-            .int($0.milliseconds)
-        }
+        json["insert_id"] = record.id
+        json["session_id"] = event.sessionStart.map { .int($0.milliseconds) }
         for (name, property) in Self.topLevel { json[name] = properties[property] }
         json["os_name"] = properties["$os_name"] ?? properties["$os"]
         json["language"] = properties["$locale"]?.string.map { String($0.map { $0 == "_" ? "-" : $0 }) }
@@ -131,15 +189,22 @@ struct AmplitudeFormat: WireFormat {
             json["country"] = properties["$country"]
         }
         json["library"] = "\(LibraryVersion.name)/\(LibraryVersion.current)"
-        if case .group(let type, let id, let set) = verb {
-            json.object("groups") { $0[type] = id }
-            json.object("group_properties") { if !set.isEmpty { $0.object("$set", set) } }
-        } else if let operation {
-            json.object("user_properties", operation)
+        if let revenue = record.revenue { write(revenue, to: &json) }
+        if let change = record.change {
+            if let groups = record.groups { json.object("groups", groups) }
+            json.object(change.member, change.operation)
         } else {
             if !event.groups.isEmpty { json.object("groups", event.groups) }
             json.object("event_properties", event.properties(without: Self.ownProperties))
         }
+    }
+
+    private func write(_ revenue: Revenue, to json: inout JSONWriter) {
+        json["revenue"] = .double(revenue.amount)
+        json["price"] = revenue.price.map { .double($0) }
+        json["quantity"] = .int(Int64(revenue.quantity))
+        json["productId"] = revenue.productID
+        json["currency"] = revenue.currency
     }
 
     private static let topLevel: KeyValuePairs = [
@@ -154,7 +219,7 @@ struct AmplitudeFormat: WireFormat {
     private static func operation(of verb: Verb, _ event: Event) -> Properties? {
         switch verb {
         // Amplitude has a separate API for aliases.
-        case .track, .alias, .group, .screen: nil
+        case .track, .alias, .group, .screen, .revenue: nil
         case .signUp, .switchUser: event.traits.isEmpty ? [:] : ["$set": .object(event.traits)]
         case .set(let properties): ["$set": .object(properties)]
         case .setOnce(let properties): ["$setOnce": .object(properties)]

@@ -12,8 +12,14 @@ struct DatadogFormat: WireFormat {
     var maximumEventBytes: Int { 1_048_576 + 2 }
     var acceptsGzip: Bool { true }
 
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.key("apiKey", apiKey)
+        try ArgumentCheck.text("service", service)
+        try ArgumentCheck.text("tags", tags)
+    }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        request.appendPath("api", "v2", "logs")
+        request.appendPath("api", "v2", "logs", replacing: ["api/v1/input", "v1/input"])
         request.setHeader("DD-API-KEY", apiKey)
         try request.setJSON(for: batch) { json in
             try json.array(batch.events) { json, line in

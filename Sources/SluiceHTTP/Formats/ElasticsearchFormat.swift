@@ -9,8 +9,11 @@ struct ElasticsearchFormat: WireFormat {
     var maximumBodyBytes: Int { 90_000_000 }
     var acceptsGzip: Bool { true }
 
+    func validate() throws(SluiceError) { try ArgumentCheck.text("index", index) }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        request.appendPath(index, "_bulk")
+        // Also for a URL of `/_bulk`, which names no index.
+        request.appendPath(index, "_bulk", replacing: ["_bulk"])
         request.appendQuery("filter_path", "errors,items.*.status")
         request.setHeader("Content-Type", "application/x-ndjson")
         var writer = batch.makeWriter()
@@ -21,7 +24,7 @@ struct ElasticsearchFormat: WireFormat {
             writer.raw("\n")
             writer.object {
                 $0["@timestamp"] = time
-                $0.members(of: line.bytes)
+                $0.members(of: line.json)
             }
             writer.raw("\n")
         }

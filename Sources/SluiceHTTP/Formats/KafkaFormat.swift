@@ -8,6 +8,8 @@ struct KafkaFormat: WireFormat {
     var maximumBatchSize: BatchSize { BatchSize(events: 250, bytes: 800_000) }
     var maximumBodyBytes: Int { 1_000_000 }
 
+    func validate() throws(SluiceError) { try ArgumentCheck.text("topic", topic) }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("topics", topic)
         request.setHeader("Content-Type", "application/vnd.kafka.json.v2+json")
@@ -19,7 +21,7 @@ struct KafkaFormat: WireFormat {
                 json.object {
                     // Redpanda would store a null as the text "null".
                     $0["key"] = key
-                    $0.raw("value", line.bytes)
+                    $0.raw("value", line.json)
                 }
             }
         }

@@ -9,6 +9,11 @@ struct KafkaV3Format: WireFormat {
     var maximumBatchSize: BatchSize { BatchSize(events: 100, bytes: 800_000) }
     var maximumBodyBytes: Int { 1_000_000 }
 
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.text("cluster", cluster)
+        try ArgumentCheck.text("topic", topic)
+    }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v3", "clusters", cluster, "topics", topic, "records")
         var writer = batch.makeWriter()
@@ -19,7 +24,7 @@ struct KafkaV3Format: WireFormat {
                 if let key { $0.object("key", ["type": "STRING", "data": key]) }
                 $0.object("value") {
                     $0["type"] = "JSON"
-                    $0.raw("data", line.bytes)
+                    $0.raw("data", line.json)
                 }
                 $0["headers"] = [["name": "event_id", "value": .string(id)]]
             }

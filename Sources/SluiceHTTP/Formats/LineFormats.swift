@@ -22,12 +22,12 @@ struct NDJSONFormat: WireFormat {
 }
 
 extension Batch {
-    /// Returns the stored lines, each followed by a byte.
+    /// Returns the stored lines with plain dates, each followed by a byte.
     func lines(after prefix: String = "", eachWith end: Unicode.Scalar = "\n") -> [UInt8] {
         var body = Array(prefix.utf8)
         body.reserveCapacity(byteCount + events.count + body.count)
         for line in events {
-            body += line.bytes
+            body += line.json
             body.append(UInt8(ascii: end))
         }
         return body

@@ -15,8 +15,21 @@ struct LokiFormat: WireFormat {
     var maximumBodyBytes: Int { 4_000_000 }
     var acceptsGzip: Bool { true }
 
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.text("tenant", tenant)
+        guard labels.count <= 15 else { throw ArgumentCheck.invalid("labels", "has more than 15 labels: use fewer") }
+        for label in labels {
+            try ArgumentCheck.text("labels", label.value.string)
+            let name = label.name.utf8
+            let isName = name.allSatisfy { $0 == 0x5F || ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 }
+            guard isName, let first = name.first, first &- 0x30 >= 10 else {
+                throw ArgumentCheck.invalid("labels", "has a name that Loki refuses: use letters, digits and _")
+            }
+        }
+    }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        request.appendPath("loki", "api", "v1", "push")
+        request.appendPath("loki", "api", "v1", "push", replacing: ["api/prom/push"])
         if let tenant { request.setHeader("X-Scope-OrgID", tenant) }
         try request.setJSON(for: batch) { json in
             try json.object {
@@ -33,7 +46,7 @@ struct LokiFormat: WireFormat {
     private static func write(_ line: EventLine, to json: inout JSONWriter) throws {
         let time = try line.time().nanoseconds
         let id = try line.canonicalID().description
-        let text = String(decoding: line.bytes, as: UTF8.self)
+        let text = String(decoding: line.json, as: UTF8.self)
         json.array([.string(time), .string(text), ["event_id": .string(id)]] as [PropertyValue]) { $0.value($1) }
     }
 

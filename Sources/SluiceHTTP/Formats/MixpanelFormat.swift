@@ -14,22 +14,36 @@ struct MixpanelFormat: WireFormat {
     var maximumBodyBytes: Int { 10_000_000 }
     var acceptsGzip: Bool { true }
 
-    func endpoint(for line: EventLine) throws -> String {
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.key(project == nil ? "token" : "user", user)
+        if project != nil { try ArgumentCheck.key("secret", password) }
+        try ArgumentCheck.key("project", project)
+        try ArgumentCheck.key("token", token)
+    }
+
+    func endpoints(for line: EventLine) throws -> [String] {
         guard token != nil, let name = try line.field("event")?.string, Verb.eventNames.contains(name) else {
-            return Self.events
+            return [Self.events]
         }
-        return switch Verb(try line.event()) {
-        case .set, .setOnce, .increment, .append, .unset, .delete: Self.persons
-        case .group: Self.groups
-        case .track, .signUp, .switchUser, .alias, .screen: Self.events
+        let event = try line.event()
+        switch Verb(event) {
+        case .set, .setOnce, .increment, .append, .unset, .delete: return [Self.persons]
+        case .group: return [Self.groups]
+        // The profile gets the traits and the revenue.
+        case .signUp, .switchUser, .revenue:
+            return updates(for: event).isEmpty ? [Self.events] : [Self.events, Self.persons]
+        case .track, .alias, .screen: return [Self.events]
         }
     }
 
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        let endpoint = try batch.events.first.map { try self.endpoint(for: $0) } ?? Self.events
-        request.appendPath(endpoint, replacing: [Self.events, Self.persons, Self.groups, "track"])
+        let events = try batch.events.map { try $0.event() }
+        let isForEvents = ![Self.persons, Self.groups].contains(request.endpoint)
+        request.appendPath(
+            isForEvents ? Self.events : request.endpoint,
+            replacing: [Self.events, Self.persons, Self.groups, "track"])
         request.appendQuery("strict", "1")
-        if endpoint == Self.events {
+        if isForEvents {
             if let project { request.appendQuery("project_id", project) }
             request.setBasicAuthorization(user: user, password: password)
         } else {
@@ -38,9 +52,8 @@ struct MixpanelFormat: WireFormat {
             request.appendQuery("verbose", "1")
             request.appendQuery("ip", locatesUsers ? "1" : "0")
         }
-        try request.setJSON(for: batch) { json in
-            let events = try batch.events.map { try $0.event() }
-            if endpoint == Self.events {
+        request.setJSON(for: batch) { json in
+            if isForEvents {
                 json.array(events) { json, event in json.object { write(event, to: &$0) } }
             } else {
                 json.array(events.flatMap(updates)) { $0.object($1) }
@@ -57,7 +70,7 @@ struct MixpanelFormat: WireFormat {
             if object?["code"] == 200 || [1, "OK"].contains(object?["status"]) { return .all(.accepted) }
             return .all(object?["status"] == 0 ? .split(reason: "Mixpanel refused the profiles") : .retry(after: nil))
         case 200...299, 400:
-            let events = recordedEvents(of: batch)
+            let events = recordedEvents(of: batch, response.endpoint)
             let indices = records.map { $0.compactMap { $0.object?["index"] } } ?? []
             guard !indices.isEmpty, indices.count == records?.count,
                 indices.allSatisfy({ if case .int(0..<Int64(events.count)) = $0 { true } else { false } })
@@ -95,6 +108,7 @@ struct MixpanelFormat: WireFormat {
         case .alias:
             json["event"] = "$create_alias"
             names.insert("alias")
+        case .revenue: json["event"] = Revenue.orderName
         default: json["event"] = event.name
         }
         json.object("properties") {
@@ -116,7 +130,7 @@ struct MixpanelFormat: WireFormat {
             for group in event.groups where event.properties[group.name] == nil {
                 $0[group.outerName(beside: names, in: event.properties)] = [group.value]
             }
-            let own = withTraits(event.properties, of: verb)
+            let own = ownProperties(of: event, verb)
             for property in own where !isElsewhere(property.name, event, verb) {
                 let ownName = Self.ownNames[property.name].flatMap { own[$0] == nil ? $0 : nil }
                 $0[ownName ?? property.outerName(beside: names, in: own)] = property.value
@@ -130,6 +144,23 @@ struct MixpanelFormat: WireFormat {
 
     private func personID(of event: Event) -> String? {
         event.userID ?? event.anonymousID.map { Self.devicePrefix + $0 }
+    }
+
+    private func ownProperties(of event: Event, _ verb: Verb) -> Properties {
+        var own = event.properties
+        switch verb {
+        case .revenue(let revenue): own = revenue.order(of: event)
+        case .signUp, .switchUser:
+            own["$set"] = nil
+            // Without a token they can't reach the profile.
+            if token == nil { own.addDefaults(event.traits) }
+        default: break
+        }
+        if let seconds = own.durationInSeconds, own["$duration"] == nil {
+            own["$event_duration"] = nil
+            own["$duration"] = seconds
+        }
+        return own
     }
 
     /// The names of Mixpanel's SDKs for automatic properties.
@@ -152,12 +183,11 @@ struct MixpanelFormat: WireFormat {
     private static let groups = "groups"
 
     /// Returns the index of the event of each record that a request for the batch contains.
-    private func recordedEvents(of batch: Batch) -> [Int] {
+    private func recordedEvents(of batch: Batch, _ endpoint: String) -> [Int] {
         batch.events.indices.flatMap { index in
+            guard [Self.persons, Self.groups].contains(endpoint) else { return [index] }
             do {
-                let line = batch.events[index]
-                guard try endpoint(for: line) != Self.events else { return [index] }
-                return Array(repeating: index, count: updates(for: try line.event()).count)
+                return Array(repeating: index, count: updates(for: try batch.events[index].event()).count)
             } catch {
                 return [index]  // Such a line was not sent.
             }
@@ -179,7 +209,14 @@ struct MixpanelFormat: WireFormat {
             record["$group_key"] = .string(type)
             record["$group_id"] = .string(id)
             operations = [("$set", .object(properties))]
-        case .track, .signUp, .switchUser, .alias, .screen: operations = []
+        case .signUp, .switchUser:
+            operations = event.traits.isEmpty ? [] : [("$set", .object(event.traits))]
+        case .revenue(let revenue):
+            let charge: Properties = [
+                "$amount": .double(revenue.amount), "$time": .string(String(event.time.description.prefix(19))),
+            ]
+            operations = personID(of: event) == nil ? [] : [("$append", ["$transactions": .object(charge)])]
+        case .track, .alias, .screen: operations = []
         }
         if record["$group_key"] == nil {
             record["$distinct_id"] = .string(personID(of: event) ?? event.id.description)
@@ -192,17 +229,6 @@ struct MixpanelFormat: WireFormat {
             update[operation.name] = operation.value
             return update
         }
-    }
-}
-
-extension MixpanelFormat {
-    /// Mixpanel has no place for the properties of a login in its record, so they become ones of the event.
-    private func withTraits(_ properties: Properties, of verb: Verb) -> Properties {
-        guard case .signUp = verb, let traits = properties["$set"]?.object else { return properties }
-        var result = properties
-        result["$set"] = nil
-        result.addDefaults(traits)
-        return result
     }
 }
 

@@ -13,20 +13,32 @@ struct OTLPFormat: WireFormat {
     var maximumBodyBytes: Int { 20_000_000 }
     var acceptsGzip: Bool { true }
 
+    func validate() throws(SluiceError) { try ArgumentCheck.text("service", service) }
+
+    /// Events in a row with the same app, system and device share a resource.
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         request.appendPath("v1", "logs")
-        try request.setJSON(for: batch) { json in
-            try json.object {
-                try $0.array("resourceLogs", [service]) { json, service in
-                    try json.object {
+        var resources: [(attributes: Properties, events: [Event])] = []
+        for line in batch.events {
+            let event = try line.event()
+            let attributes = resource(of: event)
+            if resources.last?.attributes == attributes {
+                resources[resources.count - 1].events.append(event)
+            } else {
+                resources.append((attributes, [event]))
+            }
+        }
+        request.setJSON(for: batch) { json in
+            json.object {
+                $0.array("resourceLogs", resources) { json, resource in
+                    json.object {
                         $0.object("resource") {
-                            $0.array("attributes", [service]) { $0.attribute("service.name", .string($1)) }
+                            $0.array("attributes", resource.attributes) { $0.attribute($1.name, $1.value) }
                         }
-                        try $0.array("scopeLogs", [LibraryVersion.name]) { json, name in
-                            try json.object {
-                                $0.object("scope") { $0["name"] = name }
-                                try $0.array("logRecords", batch.events) { json, line in
-                                    let event = try line.event()
+                        $0.array("scopeLogs", [resource.events]) { json, events in
+                            json.object {
+                                $0.object("scope", Self.scope)
+                                $0.array("logRecords", events) { json, event in
                                     json.object { Self.write(event, to: &$0) }
                                 }
                             }
@@ -35,6 +47,28 @@ struct OTLPFormat: WireFormat {
                 }
             }
         }
+    }
+
+    private static let scope: Properties = [
+        "name": .string(LibraryVersion.name), "version": .string(LibraryVersion.current),
+    ]
+
+    /// The names of OpenTelemetry's conventions for automatic properties, which describe the source of the events.
+    private static let resourceNames: KeyValuePairs = [
+        "$app_version": "service.version", "$app_build": "app.build_id", "$os_name": "os.name",
+        "$os_version": "os.version", "$manufacturer": "device.manufacturer", "$model": "device.model.identifier",
+        "$host_name": "host.name", "$architecture": "host.arch",
+    ]
+
+    private static let resourceProperties = Set(resourceNames.map(\.key))
+
+    private func resource(of event: Event) -> Properties {
+        var attributes: Properties = [
+            "service.name": .string(service), "telemetry.sdk.name": .string(LibraryVersion.name),
+            "telemetry.sdk.language": "swift", "telemetry.sdk.version": .string(LibraryVersion.current),
+        ]
+        for (name, attribute) in Self.resourceNames { attributes[attribute] = event.properties[name] }
+        return attributes
     }
 
     /// Reads the number of rejected records. The receiver doesn't name them, and doesn't allow a retry. To keep the
@@ -69,7 +103,8 @@ struct OTLPFormat: WireFormat {
             ("anonymous_id", event.anonymousID), ("login_id", event.loginID),
         ]
         let own = ids.compactMap { name, id in id.map { Property(name, .string($0)) } }
-        let properties = event.properties.map { Property($0.outerName(beside: names, in: event.properties), $0.value) }
+        let rest = event.properties(without: resourceProperties)
+        let properties = rest.map { Property($0.outerName(beside: names, in: rest), $0.value) }
         json.array("attributes", own + properties) { $0.attribute($1.name, $1.value) }
     }
 }

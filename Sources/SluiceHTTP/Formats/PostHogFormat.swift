@@ -1,19 +1,118 @@
 import Sluice
 
-/// `/batch` of PostHog. The event's id is the `uuid`.
+/// Version 1 of PostHog's capture API: `/i/v1/analytics/events`, with a result for each event.
 struct PostHogFormat: WireFormat {
     let apiKey: String
     let isHistoricalMigration: Bool
-    let locatesUsers: Bool
+    let records: PostHogRecords
+
+    /// The results fit into the 64 KiB that are read of a response, with details too.
+    var maximumBatchSize: BatchSize { BatchSize(events: 500, bytes: 5_000_000) }
+    var maximumBodyBytes: Int { 20_000_000 }
+    var maximumEventBytes: Int { PostHogRecords.maximumEventBytes }
+    var acceptsGzip: Bool { true }
+
+    func validate() throws(SluiceError) { try ArgumentCheck.key("apiKey", apiKey) }
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        request.appendPath("i", "v1", "analytics", "events", replacing: PostHogRecords.otherPaths)
+        // The transport's id has the time of the first attempt.
+        let id = EventID(request.id)
+        let firstTime = id?.time ?? request.sendTime
+        request.setHeader("Authorization", "Bearer \(apiKey)")
+        request.setHeader("PostHog-Sdk-Info", "\(LibraryVersion.name)/\(LibraryVersion.current)")
+        request.setHeader("PostHog-Attempt", String(request.retryCount + 1))
+        request.setHeader("PostHog-Request-Id", (id ?? batch.events.first?.id)?.description ?? "")
+        request.setHeader("PostHog-Request-Timestamp", request.sendTime.description)
+        try request.setJSON(for: batch) { json in
+            try json.object {
+                $0["created_at"] = firstTime.description
+                if isHistoricalMigration { $0["historical_migration"] = true }
+                try $0.array("batch", batch.events) { json, line in
+                    let event = records.event(try line.event(), isNested: false)
+                    json.object { Self.write(event, to: &$0) }
+                }
+            }
+        }
+    }
+
+    /// Reads `{"results":{"<uuid>":{"result":"ok"}}}`. Only events with `retry` are sent again.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        guard (200...299).contains(response.status) else { return .all(response.verdict) }
+        guard response.isComplete else { return .all(.retry(after: nil)) }
+        guard let results = response.jsonObject?["results"]?.object else { return .all(.unrecognized("PostHog")) }
+        return .each(
+            batch.events.map { line in
+                guard let id = line.id, let result = results[id.description]?.object?["result"]?.string else {
+                    return .retry(after: response.retryAfter)
+                }
+                switch result {
+                case "ok", "warning": return .accepted
+                case "retry": return .retry(after: response.retryAfter)
+                case "drop": return .rejected(reason: "PostHog dropped the event")
+                case "limited": return .rejected(reason: "PostHog dropped the event, since a quota is used up")
+                // Its SDKs don't repeat an event with a result of the future.
+                default: return .rejected(reason: "PostHog returned an unknown result")
+                }
+            })
+    }
+
+    /// The controls of PostHog's SDKs, which the API takes beside the properties.
+    private static let switches: KeyValuePairs = [
+        "$cookieless_mode": "cookieless_mode", "$ignore_sent_at": "disable_skew_correction",
+        "$process_person_profile": "process_person_profile",
+    ]
+
+    private static let ids: KeyValuePairs = ["$session_id": "session_id", "$window_id": "window_id"]
+
+    /// The server takes the library from a header.
+    private static let elsewhere =
+        Set(switches.map(\.key) + ids.map(\.key) + ["$product_tour_id", "$lib", "$lib_version"])
+
+    private static func write(_ event: Event, to json: inout JSONWriter) {
+        json["event"] = event.name
+        json["uuid"] = event.id.description
+        json["distinct_id"] = event.anyDistinctID
+        json["timestamp"] = event.time.description
+        for (name, member) in ids { json[member] = event.properties[name]?.string }
+        json.object("options") {
+            for (name, option) in switches { $0[option] = event.properties[name]?.asBool.map { .bool($0) } }
+            $0["product_tour_id"] = event.properties["$product_tour_id"]?.string
+        }
+        json.object("properties", event.properties(without: elsewhere))
+    }
+}
+
+extension PropertyValue {
+    /// What PostHog's SDKs take for true and false. One value of another type would make the server refuse the request.
+    fileprivate var asBool: Bool? {
+        switch self {
+        case .bool(let bool): return bool
+        case .int(let int): return int != 0
+        case .double(let double): return double != 0
+        case .string(let string):
+            let word = string.filter { $0 != " " }.lowercased()
+            return ["true", "1"].contains(word) ? true : ["false", "0"].contains(word) ? false : nil
+        case .date, .array, .object, .null: return nil
+        }
+    }
+}
+
+/// `/batch` of PostHog, for servers without version 1. The event's id is the `uuid`.
+struct PostHogBatchFormat: WireFormat {
+    let apiKey: String
+    let isHistoricalMigration: Bool
+    let records: PostHogRecords
 
     var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 5_000_000) }
     var maximumBodyBytes: Int { 20_000_000 }
-    /// 1 MB, plus the envelope.
-    var maximumEventBytes: Int { 1_048_576 + 1_024 }
+    var maximumEventBytes: Int { PostHogRecords.maximumEventBytes }
     var acceptsGzip: Bool { true }
 
+    func validate() throws(SluiceError) { try ArgumentCheck.key("apiKey", apiKey) }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        request.appendPath("batch")
+        request.appendPath("batch", replacing: PostHogRecords.otherPaths)
         let sendTime = request.sendTime.description
         try request.setJSON(for: batch) { json in
             try json.object {
@@ -21,8 +120,14 @@ struct PostHogFormat: WireFormat {
                 $0["historical_migration"] = .bool(isHistoricalMigration)
                 $0["sent_at"] = sendTime
                 try $0.array("batch", batch.events) { json, line in
-                    let event = try line.event()
-                    json.object { write(event, to: &$0) }
+                    let event = records.event(try line.event(), isNested: true)
+                    json.object {
+                        $0["event"] = event.name
+                        $0["distinct_id"] = event.anyDistinctID
+                        $0["uuid"] = event.id.description
+                        $0.object("properties", event.properties)
+                        $0["timestamp"] = event.time.description
+                    }
                 }
             }
         }
@@ -39,61 +144,5 @@ struct PostHogFormat: WireFormat {
             return .all(.hold(reason: "PostHog drops events, since the project's quota is used up"))
         }
         return .all(.accepted)
-    }
-
-    private func write(_ event: Event, to json: inout JSONWriter) {
-        var event = event
-        become(Verb(event), &event)
-        json["event"] = event.name
-        json["distinct_id"] = event.anyDistinctID
-        json["uuid"] = event.id.description
-        json.object("properties", event.properties)
-        json["timestamp"] = event.time.description
-    }
-
-    /// Gives the event PostHog's name and properties.
-    private func become(_ verb: Verb, _ event: inout Event) {
-        var concernsPerson = event.userID != nil || !event.groups.isEmpty
-        switch verb {
-        // PostHog can't increment, append to or delete a profile.
-        case .track, .increment, .append, .delete: break
-        case .screen: event.name = "$screen"
-        case .signUp(let anonymousID):
-            event.name = "$identify"
-            event.properties["$original_id"] = nil
-            event.properties["distinct_id"] = .string(event.anyDistinctID)
-            event.properties["$anon_distinct_id"] = .string(anonymousID)
-            concernsPerson = true
-        case .switchUser:
-            // An anonymous id stays with its first person.
-            event.name = "$set"
-            event.properties.removeAll { ["$original_id", "$switches_user"].contains($0.name) }
-            event.properties["$set"] = .object([:])
-            concernsPerson = true
-        case .alias(let id):
-            event.name = "$create_alias"
-            event.properties["$alias"] = nil
-            event.properties["distinct_id"] = .string(event.anyDistinctID)
-            event.properties["alias"] = .string(id)
-            concernsPerson = true
-        case .group:
-            event.name = "$groupidentify"
-            concernsPerson = true
-        case .set, .setOnce, .unset:
-            event.name = "$set"
-            concernsPerson = true
-        }
-        var defaults: Properties = [
-            "$lib": .string(LibraryVersion.name), "$lib_version": .string(LibraryVersion.current),
-            "$is_identified": .bool(event.userID != nil), "$process_person_profile": .bool(concernsPerson),
-        ]
-        // The name of PostHog's SDKs.
-        if let id = event.properties["$app_id"], event.properties["$app_namespace"] == nil {
-            event.properties["$app_id"] = nil
-            event.properties["$app_namespace"] = id
-        }
-        defaults["$device_id"] = event.anonymousID.map { .string($0) }
-        if !locatesUsers { defaults["$geoip_disable"] = true }
-        event.properties.addDefaults(defaults)
     }
 }

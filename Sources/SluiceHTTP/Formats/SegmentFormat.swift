@@ -6,6 +6,8 @@ struct SegmentFormat: WireFormat {
     /// Whether each event has an `originalTimestamp` and a `sentAt`, from which RudderStack corrects a wrong clock. It
     /// doesn't correct a `timestamp`.
     var isRudderStack = false
+    /// Of this format, as one for each instance of a Segment SDK.
+    var instanceID = EventID.random(PipelineEnvironment.systemRandom)
 
     var maximumBatchSize: BatchSize { BatchSize(events: 2_500, bytes: 400_000) }
     var maximumBodyBytes: Int { 500_000 }
@@ -13,17 +15,24 @@ struct SegmentFormat: WireFormat {
     var maximumEventBytes: Int { 32_768 + 48 }
     var acceptsGzip: Bool { true }
 
+    private static let otherPaths = [
+        "b", "import", "identify", "i", "track", "t", "page", "p", "screen", "s", "group", "g", "alias", "a",
+    ].map { "v1/" + $0 }
+
+    func validate() throws(SluiceError) { try ArgumentCheck.key("writeKey", writeKey) }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
-        request.appendPath("v1", "batch")
+        request.appendPath("v1", "batch", replacing: Self.otherPaths)
         request.setBasicAuthorization(user: writeKey, password: "")
         if request.retryCount > 0 { request.setHeader("X-Retry-Count", String(request.retryCount)) }
         let sendTime = request.sendTime.description
         try request.setJSON(for: batch) { json in
             try json.object {
                 try $0.array("batch", batch.events) { json, line in
-                    let event = try line.event()
+                    var event = try line.event()
+                    VendorNames.application.apply(to: &event)
                     json.object {
-                        Self.write(event, to: &$0)
+                        write(event, to: &$0)
                         $0[isRudderStack ? "originalTimestamp" : "timestamp"] = event.time.description
                         if isRudderStack { $0["sentAt"] = sendTime }
                     }
@@ -37,23 +46,32 @@ struct SegmentFormat: WireFormat {
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         if response.status == 429, response.retryAfter == nil { return .all(.retry(after: response.rateLimitReset())) }
         guard (200...299).contains(response.status) else { return .all(response.verdict) }
+        let object = response.jsonObject
+        if object?["success"] == true, [nil, .null].contains(object?["error"]) { return .all(.accepted) }
+        if Self.isOfSegment(response.url) { return .all(.retry(after: nil)) }
         let text = response.body.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         if response.isComplete, text.isEmpty || text.elementsEqual("OK".utf8) { return .all(.accepted) }
-        guard let object = response.jsonObject, [nil, true].contains(object["success"]),
+        guard let object, object["success"] == nil, object["message"] == nil,
             [nil, .null].contains(object["error"])
         else { return .all(.retry(after: nil)) }
         return .all(.accepted)
     }
 
-    private static func write(_ event: Event, to json: inout JSONWriter) {
+    private static func isOfSegment(_ url: String) -> Bool {
+        let host = url.split(separator: "/").dropFirst().first?.prefix { $0 != ":" && $0 != "?" }.lowercased() ?? ""
+        return ["segment.io", "segmentapis.com"].contains { host == $0 || host.hasSuffix("." + $0) }
+    }
+
+    private func write(_ event: Event, to json: inout JSONWriter) {
         let verb = Verb(event)
-        json["type"] = type(of: verb)
+        json["type"] = Self.type(of: verb)
         json["messageId"] = event.id.description
         json["anonymousId"] = event.deviceID
         json["userId"] = event.userID
+        let traits = Self.traits(of: verb, event)
+        if !isRudderStack, let traits { json.object("traits", traits) }
         switch verb {
-        case .signUp, .switchUser: json.object("traits", event.traits)
-        case .set(let traits): json.object("traits", traits)
+        case .signUp, .switchUser, .set: break
         case .alias(let previousID):
             // Segment requires a user id here.
             if event.userID == nil { json["userId"] = event.anyDistinctID }
@@ -66,11 +84,34 @@ struct SegmentFormat: WireFormat {
         case .screen(let name):
             json["name"] = name
             json.object("properties", event.properties(without: SegmentContext.properties.union(["$screen_name"])))
+        case .revenue(let revenue):
+            json["event"] = Revenue.orderName
+            var order = revenue.order(of: event)
+            order.removeAll { SegmentContext.properties.contains($0.name) }
+            json.object("properties", order)
         case .track, .setOnce, .increment, .append, .unset, .delete:
             json["event"] = event.name
             json.object("properties", event.properties(without: SegmentContext.properties))
         }
-        json.object("context") { SegmentContext.write(event, verb, to: &$0) }
+        json.object("context") {
+            SegmentContext.write(event, verb, to: &$0)
+            if isRudderStack {
+                if let traits { $0.object("traits", traits) }
+                $0["sessionId"] = event.sessionStart.map { .int($0.milliseconds / 1_000) }
+            } else {
+                $0["instanceId"] = instanceID.description
+            }
+        }
+        if isRudderStack { json["channel"] = HTTPFormat.runsOnDevice ? "mobile" : "server" }
+    }
+
+    /// The person's traits in an `identify`. RudderStack has them in the context.
+    private static func traits(of verb: Verb, _ event: Event) -> Properties? {
+        switch verb {
+        case .signUp, .switchUser: event.traits
+        case .set(let traits): traits
+        default: nil
+        }
     }
 
     private static func type(of verb: Verb) -> String {
@@ -79,7 +120,7 @@ struct SegmentFormat: WireFormat {
         case .alias: "alias"
         case .group: "group"
         case .screen: "screen"
-        case .track, .setOnce, .increment, .append, .unset, .delete: "track"
+        case .track, .setOnce, .increment, .append, .unset, .delete, .revenue: "track"
         }
     }
 }
@@ -103,8 +144,9 @@ private enum SegmentContext {
             "app",
             ["name": "$app_name", "version": "$app_version", "build": "$app_build", "namespace": "$app_id"],
             of: properties, to: &json)
-        if properties["$manufacturer"] != nil || properties["$model"] != nil {
+        if event.anonymousID != nil || properties["$manufacturer"] != nil || properties["$model"] != nil {
             json.object("device") {
+                $0["id"] = properties["$device_id"]?.string ?? event.anonymousID
                 $0["manufacturer"] = properties["$manufacturer"]
                 $0["model"] = properties["$model"]
                 $0["type"] = properties["$os"]?.string?.lowercased()

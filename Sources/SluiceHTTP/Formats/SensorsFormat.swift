@@ -7,6 +7,8 @@ struct SensorsFormat: WireFormat {
 
     var maximumBatchSize: BatchSize { BatchSize(events: 50, bytes: 1_000_000) }
 
+    func validate() throws(SluiceError) { try ArgumentCheck.key("token", token) }
+
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         if let token { request.appendQuery("token", token) }
         request.setHeader("Content-Type", "application/x-www-form-urlencoded")
@@ -27,7 +29,7 @@ struct SensorsFormat: WireFormat {
     static func write(_ event: Event, _ sendTime: Timestamp, to json: inout JSONWriter) {
         let record = SensorsRecord(event)
         json["type"] = record.type
-        if record.hasName { json["event"] = event.name }
+        if record.hasName { json["event"] = record.name }
         json["original_id"] = record.originalID
         json["item_type"] = record.item?.type
         json["item_id"] = record.item?.id

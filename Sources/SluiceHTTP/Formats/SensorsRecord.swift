@@ -5,6 +5,7 @@ struct SensorsRecord {
     var type = "track"
     /// Records about profiles and items have no name.
     var hasName = true
+    var name: String
     var originalID: String?
     var item: (type: String, id: String)?
     /// Further ids of the user, which Sensors expects beside the properties.
@@ -12,11 +13,13 @@ struct SensorsRecord {
     var properties: Properties
 
     init(_ event: Event) {
+        name = event.name
         properties = event.properties
         if let bound = properties["$identities"]?.object {
             identities = bound
             properties["$identities"] = nil
         }
+        useVendorsNames()
         switch Verb(event) {
         // Sensors' SDKs send this record at each login with another id than the present one.
         case .signUp(let anonymousID), .switchUser(let anonymousID):
@@ -39,13 +42,18 @@ struct SensorsRecord {
             case "$UnbindID": becomeBinding("track_id_unbind", beside: [:])
             default: break
             }
+        // Sensors has no type for revenue, and names of one's own don't begin with a dollar sign.
+        case .revenue: becomeRevenue()
         case .alias, .group, .screen: break
         }
         if type != "track_id_unbind" { addOwnIdentities(of: event) }
         // Otherwise Sensors would treat the distinct id as anonymous.
         if item == nil, event.loginID == nil, event.userID != nil { properties["$is_login_id"] = true }
-        let offset = event.properties["$utc_offset"]?.asInt ?? 0
-        properties = properties.flattened.withSensorsDates(minutesEast: offset)
+        var minutesEast = 0
+        if case .int(let minutes) = event.properties["$utc_offset"], (-1_440...1_440).contains(minutes) {
+            minutesEast = Int(minutes)
+        }
+        properties = properties.flattened.withSensorsDates(minutesEast: minutesEast)
     }
 
     /// Sensors joins the ids that one record lists.
@@ -53,6 +61,28 @@ struct SensorsRecord {
         guard identities != nil else { return }
         if let id = event.userID { identities?["$identity_login_id"] = .string(id) }
         if let id = event.anonymousID { identities?["$identity_anonymous_id"] = .string(id) }
+    }
+
+    private mutating func becomeRevenue() {
+        name.removeFirst()
+        for property in properties where ["$amount", "$currency", "$product_id", "$quantity"].contains(property.name) {
+            properties[property.name] = nil
+            properties.addDefaults([String(property.name.dropFirst()): property.value])
+        }
+    }
+
+    /// Sensors' SDKs write durations in seconds, and minutes west of UTC.
+    private mutating func useVendorsNames() {
+        func rename(_ name: String, _ other: String, _ value: PropertyValue?) {
+            guard let value, properties[other] == nil else { return }
+            properties[name] = nil
+            properties[other] = value
+        }
+        rename("$event_duration", "event_duration", properties.durationInSeconds)
+        if case .int(let minutes) = properties["$utc_offset"], minutes > .min {
+            rename("$utc_offset", "$timezone_offset", .int(-minutes))
+        }
+        rename("$session_id", "$event_session_id", properties["$session_id"])
     }
 
     private mutating func become(_ type: String, _ properties: Properties) {

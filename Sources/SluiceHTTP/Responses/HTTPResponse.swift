@@ -16,6 +16,10 @@ public struct HTTPResponse: Sendable {
     /// Whether ``body`` is the complete body. False if the body is longer than ``bodyLimit``, or if it broke off and
     /// the status isn't 2xx.
     public var isComplete: Bool
+    /// The ``HTTPRequest/endpoint`` of the request. The transport sets it.
+    public var endpoint = ""
+    /// The URL of the request. The transport sets it.
+    var url = ""
 
     /// Creates a response, for a client of your own or a test. Every parameter sets the property of the same name.
     public init(

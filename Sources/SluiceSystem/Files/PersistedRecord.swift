@@ -21,7 +21,7 @@ package enum PersistedRecord<Value: PersistedValue> {
 
     package static func bytes(of value: Value, _ item: String) -> [UInt8] {
         let object = value.object
-        var writer = JSONWriter()
+        var writer = JSONWriter(marksDates: true)
         writer.object([
             item: .object(object), "version": .int(Value.version),
             "checksum": .string(checksum(of: object, Value.version)),
@@ -45,7 +45,7 @@ package enum PersistedRecord<Value: PersistedValue> {
 
     /// FNV-1a with 64 bits, in hexadecimal. It detects accidents, not forgeries.
     private static func checksum(of object: Properties, _ version: Int?) -> String {
-        var writer = JSONWriter()
+        var writer = JSONWriter(marksDates: true)
         writer.object(object)
         if let version { writer.value(.int(version)) }
         return String(FNV1a(writer.bytes).value, radix: 16)

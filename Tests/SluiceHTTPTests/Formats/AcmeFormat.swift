@@ -15,7 +15,7 @@ struct AcmeFormat: WireFormat {
         var writer = JSONWriter()
         writer.object {
             $0["sent"] = .int(request.sendTime.milliseconds)
-            $0.array("events", batch.events) { $0.raw($1.bytes) }  // The stored lines, or write another shape.
+            $0.array("events", batch.events) { $0.raw($1.json) }  // The stored lines, or write another shape.
         }
         request.body = writer.bytes
     }

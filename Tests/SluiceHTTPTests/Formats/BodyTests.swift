@@ -20,7 +20,7 @@ struct BodyTests {
         ("vector", "https://host/", [ndjson], ExpectedBodies.newlines),
         (
             "clickHouse", "https://host:8443/" + insert,
-            ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.newlines
+            ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.clickHouse
         ),
         (
             "clickHouseLegacy",
@@ -37,7 +37,15 @@ struct BodyTests {
             "segment", "https://api.segment.io/v1/batch", ["Authorization: Basic czNjcjN0LWtleTo=", json],
             ExpectedBodies.segment
         ),
-        ("postHog", "https://us.i.posthog.com/batch", [json], ExpectedBodies.postHog),
+        (
+            "postHog", "https://us.i.posthog.com/i/v1/analytics/events",
+            [
+                "Authorization: Bearer s3cr3t-key", "PostHog-Sdk-Info: Sluice/\(LibraryVersion.current)",
+                "PostHog-Attempt: 1", "PostHog-Request-Id: \(ExpectedBodies.ids[0])",
+                "PostHog-Request-Timestamp: 2026-01-01T00:01:00.000Z", json,
+            ], ExpectedBodies.postHog
+        ),
+        ("postHogBatch", "https://us.i.posthog.com/batch", [json], ExpectedBodies.postHogBatch),
         ("loki", "https://host:3100/loki/api/v1/push", ["X-Scope-OrgID: t1", json], ExpectedBodies.loki),
         (
             "kafka", "https://host:8082/topics/my%20topic",
@@ -107,8 +115,29 @@ struct BodyTests {
             ("amplitude", "https://api2.amplitude.com/2/httpapi", "https://api2.amplitude.com/2/httpapi"),
             ("amplitude", "https://api2.amplitude.com/batch/?x=1", "https://api2.amplitude.com/batch/?x=1"),
             ("amplitude", "https://batch", "https://batch/2/httpapi"),
-            ("postHog", "https://us.i.posthog.com/", "https://us.i.posthog.com/batch"),
-            ("postHog", "https://us.i.posthog.com/batch/", "https://us.i.posthog.com/batch/"),
+            ("postHogBatch", "https://us.i.posthog.com/", "https://us.i.posthog.com/batch"),
+            ("postHogBatch", "https://us.i.posthog.com/batch/", "https://us.i.posthog.com/batch/"),
+            ("postHogBatch", "https://h/capture/", "https://h/batch"),
+            ("postHog", "https://h/capture/", "https://h/i/v1/analytics/events"),
+            ("postHog", "https://h/i/v0/e/", "https://h/i/v1/analytics/events"),
+            ("postHog", "https://h/e/?x=1", "https://h/i/v1/analytics/events?x=1"),
+            ("postHog", "https://h/ph/batch", "https://h/ph/i/v1/analytics/events"),
+            ("postHog", "https://h/i/v1/analytics/events", "https://h/i/v1/analytics/events"),
+            ("segment", "https://api.segment.io/v1/b", "https://api.segment.io/v1/batch"),
+            ("segment", "https://h/v1/track/", "https://h/v1/batch"),
+            ("mixpanel", "https://h/import?strict=0", "https://h/import?strict=0"),
+            ("mixpanel", "https://h?x=strict", "https://h/import?x=strict&strict=1"),
+            ("amplitude", "https://h/httpapi", "https://h/2/httpapi"),
+            ("datadog", "https://h/v1/input", "https://h/api/v2/logs"),
+            ("loki", "https://h/api/prom/push", "https://h/loki/api/v1/push"),
+            (
+                "elasticsearch", "https://h/_bulk?pipeline=p",
+                "https://h/events/_bulk?pipeline=p&filter_path=errors%2Citems.%2A.status"
+            ),
+            (
+                "elasticsearch", "https://h/events/_bulk?filter_path=x",
+                "https://h/events/_bulk?filter_path=x"
+            ),
             ("mixpanel", "https://api.mixpanel.com/", "https://api.mixpanel.com/import?strict=1"),
             ("mixpanel", "https://api.mixpanel.com/import", "https://api.mixpanel.com/import?strict=1"),
             ("mixpanel", "https://api.mixpanel.com/track", "https://api.mixpanel.com/import?strict=1"),
@@ -147,7 +176,7 @@ struct BodyTests {
         let text = String(decoding: later.body, as: UTF8.self)
         let original = String(decoding: first.body, as: UTF8.self)
         switch sample.name {
-        case "segment", "postHog", "amplitude":
+        case "segment", "postHog", "postHogBatch", "amplitude":
             #expect(text.replacing("2026-01-01T00:02:00.000Z", with: "2026-01-01T00:01:00.000Z") == original)
             #expect(text != original)
         case "sensors": #expect(text != original)
@@ -168,8 +197,10 @@ struct BodyTests {
 
     @Test(
         "an unreadable line throws the error by which the transport finds it",
-        arguments: ["elasticsearch", "otlp", "sensors", "segment", "postHog", "loki", "kafka", "kafkaV3", "mixpanel"]
-            + ["mixpanelAccount", "amplitude", "datadog"])
+        arguments: [
+            "elasticsearch", "otlp", "sensors", "segment", "postHog", "postHogBatch", "loki", "kafka", "kafkaV3",
+        ]
+            + ["clickHouse", "mixpanel", "mixpanelAccount", "amplitude", "datadog"])
     func unreadableLineThrows(name: String) throws {
         let sample = try FormatSample.named(name)
         let lines = try Batch.numbered(1).events + Batch.of(#"{"n":1}"#).events

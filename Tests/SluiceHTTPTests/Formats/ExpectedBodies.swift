@@ -6,11 +6,11 @@ enum ExpectedBodies {
 
     static let properties = #"""
         {"s":"a\n\"\\\u0001é","int":-5,"double":2.5,"true":true,"none":null,\#
-        "at":"2025-12-31T00:00:00.000\u005a","list":[1,["x",null],{"k":2.0}],\#
+        "at":"2025-12-31T00:00:00.000Z","list":[1,["x",null],{"k":2.0}],\#
         "object":{"inner":{"deep":"y"}},"time":"own","event.id":"own"}
         """#
 
-    /// The canonical lines.
+    /// The canonical lines, with plain dates.
     static let lines = [
         #"""
         {"id":"\#(ids[0])","event":"Kauf \"é😀\"","time":1767225600123,"priority":"critical",\#
@@ -22,6 +22,11 @@ enum ExpectedBodies {
         "properties":{"n":1}}
         """#,
     ]
+
+    /// The lines with a quoted time.
+    static let clickHouse = zip(lines, [1_767_225_600_123, 1_767_225_600_000, 1_767_225_601_000]).map { line, time in
+        line.replacing(#""time":\#(time)"#, with: #""time":"\#(time)""#) + "\n"
+    }.joined()
 
     static let array = "[" + lines.joined(separator: ",") + "]"
     static let newlines = lines.map { $0 + "\n" }.joined()
@@ -35,28 +40,34 @@ enum ExpectedBodies {
     }.joined()
 
     private static let version = LibraryVersion.current
-    private static let context = #"{"library":{"name":"Sluice","version":"\#(version)"}}"#
+
+    private static func context(_ device: String?) -> String {
+        #"""
+        {"library":{"name":"Sluice","version":"\#(version)"},\#
+        \#(device.map { #""device":{"id":"\#($0)"},"# } ?? "")"instanceId":"\#(FormatSample.instance)"}
+        """#
+    }
 
     static let segment = #"""
         {"batch":[{"type":"track","messageId":"\#(ids[0])","anonymousId":"a1","userId":"u/1",\#
-        "event":"Kauf \"é😀\"","properties":\#(properties),"context":\#(context),\#
+        "event":"Kauf \"é😀\"","properties":\#(properties),"context":\#(context("a1")),\#
         "timestamp":"2026-01-01T00:00:00.123Z"},\#
         {"type":"track","messageId":"\#(ids[1])","anonymousId":"\#(ids[1])","event":"Bare","properties":{},\#
-        "context":\#(context),"timestamp":"2026-01-01T00:00:00.000Z"},\#
+        "context":\#(context(nil)),"timestamp":"2026-01-01T00:00:00.000Z"},\#
         {"type":"track","messageId":"\#(ids[2])","anonymousId":"a2","event":"Seen","properties":{"n":1},\#
-        "context":\#(context),"timestamp":"2026-01-01T00:00:01.000Z"}],\#
+        "context":\#(context("a2")),"timestamp":"2026-01-01T00:00:01.000Z"}],\#
         "sentAt":"2026-01-01T00:01:00.000Z"}
         """#
 
     private static func personal(_ isIdentified: Bool, _ device: String?) -> String {
         #"""
-        "$lib":"Sluice","$lib_version":"\#(version)","$is_identified":\#(isIdentified),\#
-        "$process_person_profile":\#(isIdentified),\#(device.map { #""$device_id":"\#($0)","# } ?? "")\#
-        "$geoip_disable":true
+        "$is_identified":\#(isIdentified),"$process_person_profile":\#(isIdentified),\#
+        "$lib":"Sluice","$lib_version":"\#(version)",\#
+        \#(device.map { #""$device_id":"\#($0)","# } ?? "")"$geoip_disable":true
         """#
     }
 
-    static let postHog = #"""
+    static let postHogBatch = #"""
         {"api_key":"s3cr3t-key","historical_migration":false,"sent_at":"2026-01-01T00:01:00.000Z","batch":[\#
         {"event":"Kauf \"é😀\"","distinct_id":"u/1","uuid":"\#(ids[0])","properties":\#
         \#(properties.dropLast()),\#(personal(true, "a1"))},"timestamp":"2026-01-01T00:00:00.123Z"},\#
@@ -66,9 +77,30 @@ enum ExpectedBodies {
         {"n":1,\#(personal(false, "a2"))},"timestamp":"2026-01-01T00:00:01.000Z"}]}
         """#
 
+    private static func root(_ event: String, _ index: Int, _ person: String, _ time: String, isPerson: Bool) -> String
+    {
+        #"""
+        "event":"\#(event)","uuid":"\#(ids[index])","distinct_id":"\#(person)","timestamp":"2026-01-01T00:00:\#(time)Z",\#
+        "options":{"process_person_profile":\#(isPerson)}
+        """#
+    }
+
+    static let postHog = #"""
+        {"created_at":"2026-01-01T00:01:00.000Z","batch":[\#
+        {\#(root(#"Kauf \"é😀\""#, 0, "u/1", "00.123", isPerson: true)),"properties":\#
+        \#(properties.dropLast()),"$is_identified":true,"$device_id":"a1","$geoip_disable":true}},\#
+        {\#(root("Bare", 1, ids[1], "00.000", isPerson: false)),"properties":\#
+        {"$is_identified":false,"$geoip_disable":true}},\#
+        {\#(root("Seen", 2, "a2", "01.000", isPerson: false)),"properties":\#
+        {"n":1,"$is_identified":false,"$device_id":"a2","$geoip_disable":true}}]}
+        """#
+
     static let otlp = #"""
-        {"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},\#
-        "scopeLogs":[{"scope":{"name":"Sluice"},"logRecords":[\#
+        {"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}},\#
+        {"key":"telemetry.sdk.name","value":{"stringValue":"Sluice"}},\#
+        {"key":"telemetry.sdk.language","value":{"stringValue":"swift"}},\#
+        {"key":"telemetry.sdk.version","value":{"stringValue":"\#(version)"}}]},\#
+        "scopeLogs":[{"scope":{"name":"Sluice","version":"\#(version)"},"logRecords":[\#
         {"timeUnixNano":"1767225600123000000","observedTimeUnixNano":"1767225600123000000",\#
         "severityNumber":9,"eventName":"Kauf \"é😀\"","body":{"stringValue":"Kauf \"é😀\""},"attributes":[\#
         {"key":"event.id","value":{"stringValue":"\#(ids[0])"}},\#
@@ -152,7 +184,7 @@ enum ExpectedBodies {
         [{"type":"track","event":"Kauf \"é😀\"","time":1767225600123,"distinct_id":"u/1","anonymous_id":"a1",\#
         "login_id":"u/1","lib":\#(lib),"_track_id":2147418113,\#
         "_flush_time":1767225660000,"properties":\#
-        \#(properties.replacing(#"2025-12-31T00:00:00.000\u005a"#, with: "2025-12-31 00:00:00.000"))},\#
+        \#(properties.replacing("2025-12-31T00:00:00.000Z", with: "2025-12-31 00:00:00.000"))},\#
         {"type":"track","event":"Bare","time":1767225600000,"distinct_id":"\#(ids[1])",\#
         "lib":\#(lib),"_track_id":2147418114,"_flush_time":1767225660000,\#
         "properties":{}},\#

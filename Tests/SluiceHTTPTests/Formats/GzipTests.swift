@@ -88,7 +88,7 @@ struct GzipTests {
         #expect(
             accepting == [
                 "fluentBit", "vector", "clickHouse", "clickHouseLegacy", "elasticsearch", "otlp", "segment",
-                "postHog", "loki", "mixpanel", "mixpanelAccount", "datadog",
+                "postHog", "postHogBatch", "loki", "mixpanel", "mixpanelAccount", "amplitude", "datadog",
             ])
     }
 

@@ -9,7 +9,8 @@ struct LimitTests {
     /// The documented limits: events, and bytes of a body.
     static let limits: [(name: String, events: Int, bytes: Int)] = [
         ("elasticsearch", 500, 100_000_000), ("otlp", .max, 20 * 1_048_576), ("sensors", 100, .max),
-        ("segment", 2_500, 500_000), ("postHog", .max, 20_000_000), ("loki", .max, 4_000_000),
+        ("segment", 2_500, 500_000), ("postHog", .max, 20_000_000), ("postHogBatch", .max, 20_000_000),
+        ("loki", .max, 4_000_000),
         ("mixpanel", 2_000, 10_000_000), ("amplitude", 1_999, 1_000_000), ("datadog", 1_000, 5_000_000),
         ("clickHouse", 1_048_449, .max),
     ]
@@ -28,6 +29,10 @@ struct LimitTests {
         "the results of the largest batch fit into the part of a response that is read",
         arguments: [
             ("elasticsearch", #"{"create":{"status":400}},"#),
+            (
+                "postHog",
+                #""019b7705-8c00-7000-8000-0000ffff0001":{"result":"drop","details":"person_processing_disabled"},"#
+            ),
             ("kafka", #"{"partition":999,"offset":999999999999,"error_code":null,"error":null},"#),
             (
                 "kafkaV3",
@@ -120,7 +125,7 @@ struct EnvelopeTests {
         let time = VirtualTime()
         let client = KeepingClient()
         let transport = HTTPTransport(
-            to: "https://h", format: .postHog(apiKey: "k"), configuration: .init(gzip: false, client: client))
+            to: "https://h", format: .postHogBatch(apiKey: "k"), configuration: .init(gzip: false, client: client))
         try transport.open(in: .virtual(time))
         let batch = try Batch.allKinds()
         _ = try await transport.send(batch)

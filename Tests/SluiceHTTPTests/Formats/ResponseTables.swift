@@ -3,7 +3,8 @@
 /// The responses that the backends document.
 enum ResponseTables {
     static let all: [ResponseRow] =
-        lines + clickHouse + clickHouseLegacy + elasticsearch + otlp + sensors + segment + postHog + loki + mixpanel
+        lines + clickHouse + clickHouseLegacy + elasticsearch + otlp + sensors + segment + postHog + postHogBatch + loki
+        + mixpanel
         + amplitude + kafka
         + kafkaV3 + datadog
 
@@ -27,6 +28,7 @@ enum ResponseTables {
         [
             ResponseRow("clickHouse", 200, headers: summary, .accepted),
             ResponseRow("clickHouse", 200, .hold),
+            ResponseRow("clickHouse", 200, "<html>", headers: summary, .retry),
             ResponseRow("clickHouse", 200, headers: summary + exception(241), .retry),
             ResponseRow("clickHouse", 200, "Code: 27. DB::Exception: bad", headers: summary, .refused),
             ResponseRow("clickHouse", 500, "Code: 999. DB::Exception: Keeper", .retry),
@@ -47,7 +49,9 @@ enum ResponseTables {
         + [25, 26, 27, 53, 117, 128, 130, 131, 321, 407, 441, 467, 469, 691].map {
             ResponseRow("clickHouse", 400, headers: exception($0), .refused)
         }
-        + [16, 60, 62, 81, 115, 195, 291, 516].map { ResponseRow("clickHouse", 404, headers: exception($0), .hold) }
+        + [10, 16, 36, 43, 44, 46, 47, 48, 60, 62, 73, 81, 115, 195, 243, 291, 516].map {
+            ResponseRow("clickHouse", 404, headers: exception($0), .hold)
+        }
         + [159, 202, 209, 210, 241, 242, 252, 999].map {
             ResponseRow("clickHouse", 500, headers: exception($0), .retry)
         }
@@ -128,21 +132,47 @@ enum ResponseTables {
         ResponseRow("segment", 200, #"{"error": "invalid write key"}"#, .retry),
         ResponseRow("segment", 200, #"{"success": true, "error": "x"}"#, .retry),
         ResponseRow("segment", 200, #"{"success": true, "error": null}"#, .accepted),
+        ResponseRow("segment", 200, #"{"message": "try later"}"#, .retry),
         ResponseRow("segment", 200, "OKAY<html>", .retry), ResponseRow("segment", 200, "OK\n", .accepted),
         ResponseRow("segment", 400, .refused), ResponseRow("segment", 401, .hold), ResponseRow("segment", 404, .hold),
         ResponseRow("segment", 413, .tooLarge), ResponseRow("segment", 429, .retry),
         ResponseRow("segment", 500, .retry),
     ]
 
+    /// Results of the events of `Batch.allKinds()`, by their ids.
+    static func results(_ results: String?...) -> String {
+        let members = zip(ExpectedBodies.ids, results).compactMap { id, result in
+            result.map { #""\#(id)":{"result":"\#($0)"}"# }
+        }
+        return #"{"results":{"# + members.joined(separator: ",") + "}}"
+    }
+
     static let postHog: [ResponseRow] = [
-        ResponseRow("postHog", 200, #"{"status":1}"#, .accepted),
-        ResponseRow("postHog", 200, #"{"status":"Ok"}"#, .accepted),
-        ResponseRow("postHog", 200, #"{"status":0}"#, .retry), ResponseRow("postHog", 200, "{}", .retry),
-        ResponseRow("postHog", 200, #"{"status":1,"quota_limited":["events"]}"#, .hold),
-        ResponseRow("postHog", 200, #"{"status":1,"quota_limited":["recordings"]}"#, .accepted),
-        ResponseRow("postHog", 400, .refused), ResponseRow("postHog", 401, .hold),
-        ResponseRow("postHog", 413, .tooLarge),
-        ResponseRow("postHog", 429, .retry), ResponseRow("postHog", 503, .retry),
+        ResponseRow("postHog", 200, results("ok", "ok", "ok"), .accepted),
+        ResponseRow("postHog", 201, results("ok", "warning", "ok"), .accepted),
+        ResponseRow("postHog", 200, results("ok", "drop", "retry"), .accepted, .rejected, .retry),
+        ResponseRow("postHog", 200, results("limited", "ok", "drop"), .rejected, .accepted, .rejected),
+        ResponseRow("postHog", 200, results("retry", "retry", "retry"), .retry),
+        ResponseRow("postHog", 200, results("ok", "a future result", "ok"), .accepted, .rejected, .accepted),
+        ResponseRow("postHog", 200, results("ok", nil, "ok"), .accepted, .retry, .accepted),
+        ResponseRow("postHog", 200, #"{"results":{}}"#, .retry), ResponseRow("postHog", 200, #"{"status":1}"#, .hold),
+        ResponseRow("postHog", 200, "{}", .hold), ResponseRow("postHog", 200, #"{"results":[]}"#, .hold),
+        ResponseRow("postHog", 200, .hold), ResponseRow("postHog", 400, .refused), ResponseRow("postHog", 401, .hold),
+        ResponseRow("postHog", 402, .hold), ResponseRow("postHog", 403, .hold), ResponseRow("postHog", 404, .hold),
+        ResponseRow("postHog", 408, .retry), ResponseRow("postHog", 413, .tooLarge),
+        ResponseRow("postHog", 415, .hold), ResponseRow("postHog", 500, .retry), ResponseRow("postHog", 502, .retry),
+        ResponseRow("postHog", 503, .retry), ResponseRow("postHog", 504, .retry),
+    ]
+
+    static let postHogBatch: [ResponseRow] = [
+        ResponseRow("postHogBatch", 200, #"{"status":1}"#, .accepted),
+        ResponseRow("postHogBatch", 200, #"{"status":"Ok"}"#, .accepted),
+        ResponseRow("postHogBatch", 200, #"{"status":0}"#, .retry), ResponseRow("postHogBatch", 200, "{}", .retry),
+        ResponseRow("postHogBatch", 200, #"{"status":1,"quota_limited":["events"]}"#, .hold),
+        ResponseRow("postHogBatch", 200, #"{"status":1,"quota_limited":["recordings"]}"#, .accepted),
+        ResponseRow("postHogBatch", 400, .refused), ResponseRow("postHogBatch", 401, .hold),
+        ResponseRow("postHogBatch", 413, .tooLarge),
+        ResponseRow("postHogBatch", 429, .retry), ResponseRow("postHogBatch", 503, .retry),
     ]
 
     static let loki: [ResponseRow] = [

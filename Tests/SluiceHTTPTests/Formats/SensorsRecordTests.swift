@@ -156,6 +156,17 @@ struct SensorsRecordTests {
             ])
     }
 
+    @Test("revenue is a track under a name of one's own")
+    func revenueIsTrack() async throws {
+        let records = try await records { _, pipeline in
+            pipeline.track(Revenue(25, currency: "EUR", productID: "A-7", quantity: 2))
+        }
+        #expect(
+            records == [
+                #"{"type":"track","event":"Revenue","distinct_id":"a-1","properties":{"amount":25.0,"quantity":2,"currency":"EUR","product_id":"A-7"}}"#
+            ])
+    }
+
     @Test("groups are properties of their own, since Sensors has no objects")
     func groupsAreFlat() async throws {
         let records = try await records { identity, pipeline in

@@ -43,21 +43,34 @@ struct VerbTests {
     }
 
     private static let formats: [String: HTTPFormat] = [
-        "postHog": .postHog(apiKey: "k", locatesUsers: true), "segment": .segment(writeKey: "k"),
+        "postHog": .postHog(apiKey: "k", locatesUsers: true),
+        "segment": HTTPFormat(SegmentFormat(writeKey: "k", instanceID: FormatSample.instance)),
         "amplitude": .amplitude(apiKey: "k", locatesUsers: true),
         "mixpanel": .mixpanel(token: "k", locatesUsers: true),
     ]
 
-    static func request(_ event: Event, _ format: HTTPFormat) throws -> HTTPRequest {
-        var request = HTTPRequest(url: "https://h")
-        try format.wire.encode(Batch(id: 1, events: [EventLine(event)]), into: &request)
-        return request
+    /// The requests for the event, one for each endpoint.
+    static func requests(_ event: Event, _ format: HTTPFormat) throws -> [HTTPRequest] {
+        let line = try EventLine(event)
+        return try format.endpoints(for: line).map { endpoint in
+            var request = HTTPRequest(url: "https://h", endpoint: endpoint)
+            try format.encode(Batch(id: 1, events: [line]), into: &request)
+            return request
+        }
     }
 
-    /// The records of the event in the request of a format.
+    static func request(_ event: Event, _ format: HTTPFormat) throws -> HTTPRequest {
+        try #require(requests(event, format).first)
+    }
+
+    /// The records of the event in the requests of a format.
     static func records(_ event: Event, _ format: HTTPFormat) throws -> PropertyValue {
-        let body = try JSONReader.value(of: request(event, format).body)
-        return body.object?["batch"] ?? body.object?["events"] ?? body
+        let records = try requests(event, format).flatMap { request in
+            let body = try PropertyValue(json: request.body)
+            let records = body.object?["batch"] ?? body.object?["events"] ?? body
+            return records.array.map { Array($0) } ?? []
+        }
+        return .array(PropertyArray(records))
     }
 
     private static func expect(
@@ -75,9 +88,9 @@ struct VerbTests {
     ) -> String {
         let own = properties.isEmpty ? "" : properties + ","
         return #"""
-            {"event":"\#(name)","distinct_id":"\#(user ?? "a-1")","uuid":"\#(id)","properties":{\#(own)\#
-            "$lib":"Sluice","$lib_version":"\#(version)","$device_id":"a-1","$is_identified":\#(user != nil),\#
-            "$process_person_profile":\#(concernsPerson)},"timestamp":"2026-01-01T00:00:00.123Z"}
+            {"event":"\#(name)","uuid":"\#(id)","distinct_id":"\#(user ?? "a-1")",\#
+            "timestamp":"2026-01-01T00:00:00.123Z","options":{"process_person_profile":\#(concernsPerson)},\#
+            "properties":{\#(own)"$device_id":"a-1","$is_identified":\#(user != nil)}}
             """#
     }
 
@@ -86,15 +99,18 @@ struct VerbTests {
     ) -> String {
         #"""
         {"type":"\#(type)","messageId":"\#(id)","anonymousId":"a-1",\#(user.map { #""userId":"\#($0)","# } ?? "")\#
-        \#(members),"context":{"library":{"name":"Sluice","version":"\#(version)"}\#(context)},\#
+        \#(members),"context":{"library":{"name":"Sluice","version":"\#(version)"},"device":{"id":"a-1"},\#
+        "instanceId":"\#(FormatSample.instance)"\#(context)},\#
         "timestamp":"2026-01-01T00:00:00.123Z"}
         """#
     }
 
-    private static func amplitude(_ type: String, _ members: String, user: String? = "u-1") -> String {
+    private static func amplitude(
+        _ type: String, _ members: String, user: String? = "u-1", suffix: String = ""
+    ) -> String {
         #"""
         {"event_type":"\#(type)",\#(user.map { #""user_id":"\#($0)","# } ?? "")"device_id":"a-1",\#
-        "time":1767225600123,"insert_id":"\#(id)","ip":"$remote","library":"Sluice/\#(version)",\#(members)}
+        "time":1767225600123,"insert_id":"\#(id)\#(suffix)","ip":"$remote","library":"Sluice/\#(version)",\#(members)}
         """#
     }
 
@@ -145,20 +161,21 @@ struct VerbTests {
         let event = try await Self.event { identity, _ in try identity.login("u-1", ["plan": "free"]) }
         try Self.expect(
             event, at: "postHog",
-            Self.postHog("$identify", #""distinct_id":"u-1","$anon_distinct_id":"a-1","$set":{"plan":"free"}"#))
+            Self.postHog("$identify", #""$anon_distinct_id":"a-1","$set":{"plan":"free"}"#))
         try Self.expect(event, at: "segment", Self.segment("identify", #""traits":{"plan":"free"}"#))
         try Self.expect(
             event, at: "amplitude", Self.amplitude("$identify", #""user_properties":{"$set":{"plan":"free"}}"#))
         try Self.expect(
             event, at: "mixpanel",
-            Self.mixpanel("$identify", #","$anon_distinct_id":"$device:a-1","$identified_id":"u-1","plan":"free""#))
+            Self.mixpanel("$identify", #","$anon_distinct_id":"$device:a-1","$identified_id":"u-1""#),
+            Self.engage(#""$set":{"plan":"free"}"#))
     }
 
     @Test("an alias")
     func alias() async throws {
         let event = try await Self.loggedIn { identity, _ in try identity.alias("old-7") }
         try Self.expect(
-            event, at: "postHog", Self.postHog("$create_alias", #""distinct_id":"u-1","alias":"old-7""#))
+            event, at: "postHog", Self.postHog("$create_alias", #""alias":"old-7""#))
         try Self.expect(event, at: "segment", Self.segment("alias", #""previousId":"old-7""#))
         // Amplitude has another API for aliases.
         try Self.expect(event, at: "amplitude", Self.amplitude("$Alias", #""event_properties":{"$alias":"old-7"}"#))
@@ -171,7 +188,7 @@ struct VerbTests {
         try Self.expect(event, at: "segment", Self.segment("alias", #""previousId":"old-7""#, user: "a-1"))
         try Self.expect(
             event, at: "postHog",
-            Self.postHog("$create_alias", #""distinct_id":"a-1","alias":"old-7""#, user: nil))
+            Self.postHog("$create_alias", #""alias":"old-7""#, user: nil))
     }
 
     @Test("a group with properties")
@@ -192,7 +209,10 @@ struct VerbTests {
         try Self.expect(
             event, at: "amplitude",
             Self.amplitude(
-                "$groupidentify", #""groups":{"company":"acme"},"group_properties":{"$set":{"plan":"pro"}}"#))
+                "$groupidentify", #""groups":{"company":"acme"},"group_properties":{"$set":{"plan":"pro"}}"#),
+            Self.amplitude(
+                "$identify", #""groups":{"company":"acme"},"user_properties":{"$set":{"company":"acme"}}"#,
+                suffix: "-join"))
         try Self.expect(
             event, at: "mixpanel",
             #"{"$token":"k","$group_key":"company","$group_id":"acme","$time":1767225600123,"$set":{"plan":"pro"}}"#)
@@ -300,8 +320,48 @@ struct VerbTests {
         try Self.expect(
             event, at: "segment", Self.segment("screen", #""name":"Home","properties":{"$referrer":"Start"}"#))
         try Self.expect(
-            event, at: "amplitude", Self.amplitude("$AppViewScreen", #""event_properties":{\#(properties)}"#))
+            event, at: "amplitude",
+            Self.amplitude(
+                "[Amplitude] Screen Viewed",
+                #""event_properties":{"[Amplitude] Screen Name":"Home","$referrer":"Start"}"#))
         try Self.expect(event, at: "mixpanel", Self.mixpanel("$AppViewScreen", "," + properties))
+    }
+
+    @Test("revenue")
+    func revenue() async throws {
+        let event = try await Self.loggedIn { _, pipeline in
+            pipeline.track(Revenue(25, currency: "EUR", productID: "A-7", quantity: 2, ["coupon": "X"]))
+        }
+        let order = #"""
+            "order_id":"\#(Self.id)","revenue":25.0,"currency":"EUR","coupon":"X",\#
+            "products":[{"product_id":"A-7","price":12.5,"quantity":2}]
+            """#
+        try Self.expect(event, at: "postHog", Self.postHog("Order Completed", order))
+        try Self.expect(
+            event, at: "segment", Self.segment("track", #""event":"Order Completed","properties":{\#(order)}"#))
+        try Self.expect(
+            event, at: "amplitude",
+            Self.amplitude(
+                "revenue_amount",
+                #"""
+                "revenue":25.0,"price":12.5,"quantity":2,"productId":"A-7","currency":"EUR",\#
+                "event_properties":{"coupon":"X"}
+                """#))
+        try Self.expect(
+            event, at: "mixpanel", Self.mixpanel("Order Completed", "," + order),
+            Self.engage(#""$append":{"$transactions":{"$amount":25.0,"$time":"2026-01-01T00:00:00"}}"#))
+    }
+
+    @Test("revenue without a person is no part of a profile, and a host's own names take precedence")
+    func revenueOfNobody() throws {
+        var event = Event.bare
+        event.name = "$Revenue"
+        event.properties = ["$amount": 3, "$quantity": 0, "order_id": "own", "revenue": 4]
+        let records = try Self.records(event, .mixpanel(token: "k", locatesUsers: true)).array
+        #expect(records?.count == 1)
+        let properties = records?.first?.object?["properties"]?.object
+        #expect(properties?["order_id"] == "own" && properties?["revenue"] == 4)
+        #expect(properties?["products"] == [["quantity": 0]])
     }
 
     @Test("items and bound ids, which only Sensors Analytics has, are events and properties")
@@ -340,7 +400,7 @@ struct VerbTests {
     @Test("each test that the table of verbs names exists")
     func tableNamesTests() throws {
         let page = try Repository.text("Docs/WireFormats.md")
-        for (mark, name, count) in [("verbs", "VerbTests", 56), ("sensors", "SensorsRecordTests", 14)] {
+        for (mark, name, count) in [("verbs", "VerbTests", 60), ("sensors", "SensorsRecordTests", 15)] {
             let path = "Tests/SluiceHTTPTests/Formats/\(name).swift"
             let source = try Repository.text(path)
             #expect(page.contains("[\(mark)]: ../\(path)"))
@@ -369,14 +429,14 @@ struct VerbTests {
         #expect(mixpanel?["properties"]?.object?["$user_id"] == "u-9")
         let postHog = try Self.records(event, #require(Self.formats["postHog"])).array?.first?.object
         #expect(postHog?["properties"]?.object?["$is_identified"] == true)
-        #expect(postHog?["properties"]?.object?["$process_person_profile"] == true)
+        #expect(postHog?["options"] == ["process_person_profile": true])
     }
 
     @Test("an event before a login creates no person at PostHog, and one without a person has no id at Mixpanel")
     func anonymousEventCreatesNoPerson() throws {
         for event in [Event.anonymous, .bare] {
             let record = try Self.records(event, #require(Self.formats["postHog"])).array?.first?.object
-            #expect(record?["properties"]?.object?["$process_person_profile"] == false)
+            #expect(record?["options"] == ["process_person_profile": false])
         }
         let record = try Self.records(.bare, #require(Self.formats["mixpanel"])).array?.first?.object
         #expect(record?["properties"]?.object?["distinct_id"] == "")
@@ -414,6 +474,10 @@ struct VerbTests {
     func profilesNeedToken() async throws {
         let event = try await Self.loggedIn { identity, _ in identity.profile.set(["name": "Ada"]) }
         let account = HTTPFormat.mixpanel(project: "7", user: "u", secret: "s", locatesUsers: true)
+        let login = try await Self.event { identity, _ in try identity.login("u-1", ["plan": "free"]) }
+        let properties = #","$anon_distinct_id":"$device:a-1","$identified_id":"u-1","plan":"free""#
+        let identify = Self.mixpanel("$identify", properties)
+        #expect(try Self.records(login, account) == .array([JSONReader.value(of: Array(identify.utf8))]))
         #expect(try Self.request(event, account).url == "https://h/import?strict=1&project_id=7")
         let expected = Self.mixpanel("$ProfileSet", #","$set":{"name":"Ada"}"#)
         #expect(try Self.records(event, account) == .array([JSONReader.value(of: Array(expected.utf8))]))
@@ -423,9 +487,27 @@ struct VerbTests {
 
     @Test("PostHog can be told that events are old ones")
     func historicalMigration() throws {
-        let format = HTTPFormat.postHog(apiKey: "k", isHistoricalMigration: true)
-        let body = try JSONReader.value(of: Self.request(.bare, format).body)
+        for (isOld, expected) in [(true, true), (false, nil)] as [(Bool, PropertyValue?)] {
+            let format = HTTPFormat.postHog(apiKey: "k", isHistoricalMigration: isOld)
+            let body = try JSONReader.value(of: Self.request(.bare, format).body)
+            #expect(body.object?["historical_migration"] == expected)
+        }
+        let batch = HTTPFormat.postHogBatch(apiKey: "k", isHistoricalMigration: true)
+        let body = try JSONReader.value(of: Self.request(.bare, batch).body)
         #expect(body.object?["historical_migration"] == true)
+    }
+
+    @Test("PostHog's older API has the same records, with the library and the controls among the properties")
+    func olderPostHogRecords() async throws {
+        let event = try await Self.event { identity, _ in try identity.login("u-1", ["plan": "free"]) }
+        let expected = #"""
+            [{"event":"$identify","distinct_id":"u-1","uuid":"\#(Self.id)","properties":{"distinct_id":"u-1",\#
+            "$anon_distinct_id":"a-1","$set":{"plan":"free"},"$lib":"Sluice","$lib_version":"\#(Self.version)",\#
+            "$device_id":"a-1","$is_identified":true,"$process_person_profile":true},\#
+            "timestamp":"2026-01-01T00:00:00.123Z"}]
+            """#
+        let records = try Self.records(event, .postHogBatch(apiKey: "k", locatesUsers: true))
+        #expect(records == (try PropertyValue(json: Array(expected.utf8))))
     }
 
     // MARK: Automatic properties
@@ -468,15 +550,17 @@ struct VerbTests {
 
     @Test("Segment's context has the automatic properties")
     func segmentContext() throws {
-        let record = try Self.records(Self.automaticEvent(), .segment(writeKey: "k")).array?.first?.object
+        let format = HTTPFormat(SegmentFormat(writeKey: "k", instanceID: FormatSample.instance))
+        let record = try Self.records(Self.automaticEvent(), format).array?.first?.object
         #expect(
             record?["context"] == [
                 "library": ["name": "Shop", "version": "7.0"],
                 "app": ["name": "Shop", "version": "2.4.1", "build": "7", "namespace": "example.shop"],
-                "device": ["manufacturer": "Apple", "model": "iPhone15,2", "type": "ios"],
+                "device": ["id": "a2", "manufacturer": "Apple", "model": "iPhone15,2", "type": "ios"],
                 "os": ["name": "iOS", "version": "17.1"],
                 "screen": ["width": 390, "height": 844], "locale": "de_DE", "timezone": "Europe/Berlin",
                 "network": ["wifi": true, "cellular": false, "carrier": "Net"],
+                "instanceId": .string(FormatSample.instance.description),
             ])
         #expect(
             record?["properties"] == [
@@ -519,7 +603,7 @@ struct VerbTests {
 
     @Test("PostHog's and Sensors' library is the event's")
     func libraryIsEvents() throws {
-        let record = try Self.records(Self.automaticEvent(), .postHog(apiKey: "k")).array?.first?.object
+        let record = try Self.records(Self.automaticEvent(), .postHogBatch(apiKey: "k")).array?.first?.object
         #expect(record?["properties"]?.object?["$lib_version"] == "7.0")
         var writer = JSONWriter()
         writer.object { SensorsFormat.write(Self.automaticEvent(), Timestamp(milliseconds: 0), to: &$0) }

@@ -14,6 +14,8 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static let secret = "s3cr3t-key"
+    /// The id of Segment's format.
+    static let instance = EventID(high: 0x019B_7705_8C00_7000, low: 0x8000_0000_FFFF_7777)
 
     static let all: [FormatSample] = [
         FormatSample("jsonArray", .jsonArray, "https://host/events"),
@@ -30,8 +32,10 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
         FormatSample("elasticsearch", .elasticsearch(index: "events"), "https://host:9200"),
         FormatSample("otlp", .otlp(service: "shop"), "https://host:4318"),
         FormatSample("sensors", .sensors(token: secret), "https://host:8106/sa?project=p"),
-        FormatSample("segment", .segment(writeKey: secret), "https://api.segment.io"),
+        FormatSample(
+            "segment", HTTPFormat(SegmentFormat(writeKey: secret, instanceID: instance)), "https://api.segment.io"),
         FormatSample("postHog", .postHog(apiKey: secret, locatesUsers: false), "https://us.i.posthog.com"),
+        FormatSample("postHogBatch", .postHogBatch(apiKey: secret, locatesUsers: false), "https://us.i.posthog.com"),
         FormatSample("loki", .loki(labels: ["env": "prod", "app": "shop"], tenant: "t1"), "https://host:3100"),
         FormatSample("kafka", .kafka(topic: "my topic"), "https://host:8082"),
         FormatSample("kafkaV3", .kafkaV3(cluster: "c-1", topic: "events"), "https://host/kafka"),

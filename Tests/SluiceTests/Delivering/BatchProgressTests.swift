@@ -252,5 +252,8 @@ import Testing
         #expect(counts(retry, .each([.rejected(reason: ""), again, again, again]), retry) == [0, 1, 0])
         let later = Verdict.retry(after: .seconds(1))
         #expect(counts(.each([.accepted, .accepted, later, later]), .each([later, later]), retry) == [0, 1, 2])
+        #expect(
+            counts(.each([.accepted, later, later, later]), retry, .each([.accepted, later, later]), retry)
+                == [0, 1, 2, 3])
     }
 }

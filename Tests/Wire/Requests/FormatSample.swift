@@ -37,6 +37,9 @@ struct FormatSample: Sendable {
             answer: { _ in HTTPResponse(status: 200, body: Array("OK".utf8)) }),
         FormatSample(
             name: "postHog", format: .postHog(apiKey: "key"), url: "https://us.i.posthog.com",
+            answer: { _ in .json(#"{"results":{}}"#) }),
+        FormatSample(
+            name: "postHogBatch", format: .postHogBatch(apiKey: "key"), url: "https://us.i.posthog.com",
             answer: { _ in .json(#"{"status":1}"#) }),
         FormatSample(
             name: "amplitude", format: .amplitude(apiKey: "key"), url: "https://api2.amplitude.com",

@@ -86,7 +86,8 @@ struct RandomHost {
         case 89..<90: identity.profile.delete()
         case 90..<92: try identity.setItem(random.groupType(), random.id(), .init(random.properties()))
         case 92..<93: try identity.deleteItem(random.groupType(), random.id())
-        case 93..<97: screens.show(random.name(), .init(random.properties()))
+        case 93..<95: screens.show(random.name(), .init(random.properties()))
+        case 95..<97: device.track(random.revenue())
         default: device.track(random.name(), random.automaticProperties())
         }
     }

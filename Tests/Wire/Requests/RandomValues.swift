@@ -25,7 +25,8 @@ struct RandomValues {
     mutating func verbName() -> String {
         element([
             "$SignUp", "$Alias", "$GroupIdentify", "$ProfileSet", "$ProfileSetOnce", "$ProfileIncrement",
-            "$ProfileAppend", "$ProfileUnset", "$ItemSet", "$AppViewScreen", "$AppStart", "$BindID",
+            "$ProfileAppend", "$ProfileUnset", "$ItemSet", "$AppViewScreen", "$AppStart", "$AppEnd", "$AppInstall",
+            "$AppUpdate", "$SessionStart", "$SessionEnd", "$BindID", "$Revenue",
         ])
     }
 
@@ -52,7 +53,10 @@ struct RandomValues {
     private static let reservedNames = [
         "time", "distinct_id", "anonymous_id", "login_id", "event.id", "event_id", "id", "event", "$insert_id",
         "$device_id", "$user_id", "token", "$token", "$set", "type", "userId", "properties", "@timestamp",
-        "properties.time", "properties.event.id", "a.b", "alias", "$process_person_profile",
+        "properties.time", "properties.event.id", "a.b", "alias", "$process_person_profile", "$cookieless_mode",
+        "$session_id", "$window_id", "$product_tour_id", "$event_duration", "event_duration", "$duration",
+        "$utc_offset",
+        "order_id", "revenue", "version", "$amount", "$device_id",
     ]
 
     /// Not empty, and so short that it isn't truncated.
@@ -76,6 +80,13 @@ struct RandomValues {
         return Properties(pairs)
     }
 
+    mutating func revenue() -> Revenue {
+        Revenue(
+            Double(int(in: -100_000...100_000)) / 100, currency: element([nil, "EUR"]),
+            productID: element([nil, "A-7", id()]),
+            quantity: int(in: 0...3), .init(properties()))
+    }
+
     mutating func amounts() -> Properties {
         Properties(
             (0...int(in: 0...2)).map { _ in
@@ -92,6 +103,9 @@ struct RandomValues {
             "$model": "M1", "$locale": "de_AT", "$timezone": "Europe/Vienna",
             "$utc_offset": 60, "$screen_width": 1_920, "$screen_height": 1_080, "$network_type": "wifi", "$wifi": true,
             "$carrier": "A1", "$country": "AT", "$lib": "Sluice", "$lib_version": "1.0.0", "$process_id": 4_711,
+            "$session_id": "019b7705-8c00-7abc-8000-0000ffff0001", "$previous_version": "2.3",
+            "$resume_from_background": true, "$event_duration": .double(Double(int(in: 0...9_999_999)) / 1_000),
+            "$host_name": "shop-1", "$architecture": "arm64",
         ]
         result.addDefaults(all)
         return result

@@ -8,7 +8,7 @@ CHECKS = {
     "elasticsearch": lines.elasticsearch, "otlp": otlp.check, "loki": lines.loki, "kafka": lines.kafka,
     "kafkaV3": lines.kafka_v3, "datadog": lines.datadog, "sensors": sensors.check, "segment": vendors.segment,
     "rudderStack": vendors.rudderstack,
-    "postHog": vendors.posthog, "amplitude": vendors.amplitude, "mixpanel": vendors.mixpanel,
+    "postHog": vendors.posthog, "postHogBatch": vendors.posthog_batch, "amplitude": vendors.amplitude, "mixpanel": vendors.mixpanel,
     "mixpanelAccount": vendors.mixpanel_account,
 }
 

@@ -12,8 +12,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "Integra
 
 from integration.clickhouse import Server  # noqa: E402
 from integration.machine import Machine  # noqa: E402
+from integration.newest import Newest  # noqa: E402
 
-from .source import iso  # noqa: E402
+from .source import is_same, iso, parse  # noqa: E402
 
 # The properties of fixed types. The server skips all others, whatever they are.
 TABLE = """
@@ -83,3 +84,43 @@ class ClickHouse:
         # ClickHouse 18.16 reads a number with an error of a few units in the last place.
         found, expected = float(row["c_double"]), properties.get("c_double", 0.0)
         findings.expect(math.isclose(found, expected, rel_tol=1e-13, abs_tol=1e-300), "a double", (found, expected))
+
+
+# The table of Docs/WireFormats.md.
+NEWEST_TABLE = """
+CREATE TABLE `my db`.events (
+    id UUID, event LowCardinality(String), time DateTime64(3), priority String, distinct_id String, anonymous_id String,
+    login_id String, properties String
+) ENGINE = MergeTree ORDER BY id
+"""
+
+NEWEST_ROWS = """
+SELECT toString(id) AS id, hex(event) AS event, toString(toUnixTimestamp64Milli(time)) AS time, priority,
+    hex(distinct_id) AS distinct_id, hex(anonymous_id) AS anonymous_id, hex(login_id) AS login_id, hex(properties) AS properties
+FROM `my db`.events ORDER BY toString(id)
+"""
+
+
+class NewestClickHouse(ClickHouse):
+    """The newest engine, from PyPI, which keeps all properties of an event as JSON."""
+
+    def __enter__(self):
+        self._machine = Machine(None, 1, is_full=False).__enter__()
+        self._server = Newest(self._machine)
+        for statement in ("CREATE DATABASE `my db`", NEWEST_TABLE):
+            self._server.run(statement)
+        return self
+
+    def compare(self, events, findings):
+        rows = list(self._server.query(NEWEST_ROWS))
+        findings.expect(len(rows) == len(events), "the number of rows", f"{len(rows)} of {len(events)}")
+        for row, event in zip(rows, sorted(events, key=lambda event: event.id)):
+            def unhex(name):
+                return bytes.fromhex(row[name]).decode()
+
+            findings.expect((row["id"], row["time"]) == (event.id, str(event.time)), "the id and the time", (row, event.time))
+            findings.expect(row["priority"] == event.line.get("priority", ""), "priority", row["priority"])
+            for name in ("event", "distinct_id", "anonymous_id", "login_id"):
+                findings.expect(unhex(name) == event.line.get(name, ""), name, (unhex(name), event.line.get(name)))
+            properties = parse(unhex("properties"))
+            findings.expect(is_same(properties, event.properties), "the properties", (properties, event.properties))

@@ -34,6 +34,7 @@ def compare_lines(findings, rows, events):
 
 def newline_separated(findings, request):
     text = request.text
+    findings.expect("\\u005a" not in text.replace("\\\\", ""), "a date with the store's mark")
     findings.expect(text.endswith("\n"), "no newline at the end")
     # Only a newline separates: not U+2028 and the others that Python's splitlines() knows.
     return [parse(line) for line in text.removesuffix("\n").split("\n")]
@@ -68,7 +69,11 @@ def clickhouse(record, findings):
     if request := only(record, findings, "https://host:8443", "/", query, "application/x-ndjson"):
         keys = request.headers.get("x-clickhouse-user"), request.headers.get("x-clickhouse-key")
         findings.expect(keys == ("w", "key"), "the credentials", keys)
-        compare_lines(findings, newline_separated(findings, request), record.sent)
+        rows = newline_separated(findings, request)
+        for row, event in together(findings, rows, record.sent):
+            # Version 26.8 and later read a plain number as seconds.
+            time = str(event.time) if 10**12 <= event.time < 10**13 else iso(event.time)
+            findings.expect(is_same(row, event.line | {"time": time}), "the fields of a record", (row, event.line))
 
 
 def clickhouse_legacy(record, findings):

@@ -68,13 +68,13 @@ class Planted:
         places = list(self._places(values))
         place, container, key = self._random.choice(places)
         old = container[key]
-        if key in ("$process_person_profile", "$delete"):
+        if key in ("$process_person_profile", "process_person_profile", "$delete"):
             return None  # For some verbs, the first may be true or false. The value of the second has no meaning.
         if kind < 8:
             container[key] = self._other(old)
             error = f"{place}: {str(old)[:80]!r} became {str(container[key])[:80]!r}"
-        elif isinstance(container, dict) and (key in OPTIONAL or old == {} or (self.name, key) == ("amplitude", "$lib")):
-            return None  # Amplitude's own `library` may take the place of `$lib`.
+        elif isinstance(container, dict) and (key in OPTIONAL or old == {} or self.name == "amplitude" and key in ("$lib", "$os_name", "$session_id")):
+            return None  # Fields of Amplitude's own may take the place of these.
         elif kind == 8 and isinstance(container, dict):
             del container[key]
             error = f"{place} was removed"

@@ -52,8 +52,22 @@ def check(record, findings):
         compare(findings, row, event)
 
 
+def under_own_names(event):
+    """The event with the names and units of the vendor's SDKs: seconds, and minutes west of UTC."""
+    properties, offset = dict(event.properties), event.properties.get("$utc_offset")
+    own = {"$event_duration": ("event_duration", event.seconds),
+           "$utc_offset": ("$timezone_offset", -offset if type(offset) is int and offset > -2**63 else None),
+           "$session_id": ("$event_session_id", properties.get("$session_id"))}
+    for name, (other, value) in own.items():
+        if name in properties and (value is not None or name == "$session_id") and other not in properties:
+            del properties[name]
+            properties[other] = value
+    return event.holding(properties)
+
+
 def compare(findings, row, event):
     source, row = event.properties, dict(row)
+    event = under_own_names(event)
     item = isinstance(source.get("$item_type"), str) and isinstance(source.get("$item_id"), str)
     if event.name == "$ItemSet" and item and isinstance(source.get("$item"), dict):
         kind, properties = "item_set", dict(source["$item"])
@@ -73,13 +87,18 @@ def compare(findings, row, event):
             properties = {}
         elif event.verb in ("$SignUp", "$Switch"):
             properties = event.with_traits.rest("$original_id", "$switches_user")
+        elif event.verb == "$Revenue":
+            properties = event.rest(*event.REVENUE)
+            for name in event.REVENUE:
+                if name in source:
+                    properties.setdefault(name[1:], source[name])
         else:
-            properties = dict(source)
+            properties = dict(event.properties)
     if not findings.expect(row.pop("type", None) == kind, f"the type of {event.name}", row):
         return
     expected = {"time": event.time, "distinct_id": event.person or event.id}
     if kind.startswith("track"):
-        expected["event"] = event.name
+        expected["event"] = "Revenue" if event.verb == "$Revenue" else event.name
     if kind == "track_signup":
         expected["original_id"] = source["$original_id"]
     if kind.startswith("item"):

@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import math
+import re
 import struct
 import sys
 from datetime import datetime, timedelta
@@ -84,6 +86,7 @@ class Event:
             "$ProfileUnset": isinstance(has("$unset"), list),
             "$ProfileDelete": True,
             "$AppViewScreen": isinstance(has("$screen_name"), str),
+            "$Revenue": type(has("$amount")) in (int, float),
         }
         if not verbs.get(self.name):
             return "track"
@@ -92,10 +95,64 @@ class Event:
     @property
     def with_traits(self):
         """The event of a login with its properties beside the others, for backends without a place for them."""
+        return self.holding(self.properties.get("$set", {}) | self.rest("$set"))
+
+    def holding(self, properties, name=None):
+        """The event with other properties, and perhaps another name. Its verb stays the same."""
         event = Event.__new__(Event)
-        event.__dict__.update(self.__dict__)
-        event.properties = self.properties.get("$set", {}) | self.rest("$set")
+        event.__dict__.update(self.__dict__, verb=self.verb)
+        event.name, event.properties = name or self.name, properties
         return event
+
+    def under(self, names):
+        """The event with a vendor's names for events of the app's life and for their properties. Versions keep their own
+        names beside them, and a property of the host with such a name takes precedence."""
+        events, properties = names
+        if self.name not in events:
+            return self
+        result = dict(self.properties)
+        for name, other in properties.items():
+            if name in self.properties and other not in self.properties:
+                result[other] = self.properties[name]
+                if name not in ("$app_version", "$app_build"):
+                    del result[name]
+        return self.holding(result, events[self.name])
+
+    REVENUE = ("$amount", "$currency", "$product_id", "$quantity")
+
+    @property
+    def revenue(self):
+        """The amount, the currency, the product, the number of pieces and the price of one."""
+        has = self.properties.get
+        currency, product = (has(name) if isinstance(has(name), str) else None for name in ("$currency", "$product_id"))
+        count = has("$quantity") if type(has("$quantity")) is int else 1
+        return float(has("$amount")), currency, product, count, float(has("$amount")) / count if count else None
+
+    @property
+    def order(self):
+        """The properties of the event `Order Completed`."""
+        amount, currency, product, count, price = self.revenue
+        item = {"quantity": count} | ({"product_id": product} if product is not None else {})
+        item |= {"price": price} if price is not None else {}
+        order = {"order_id": self.id, "revenue": amount, "products": [item]}
+        order |= {"currency": currency} if currency is not None else {}
+        return order | self.rest(*self.REVENUE)
+
+    @property
+    def seconds(self):
+        """`$event_duration` in seconds, with three decimals; None if it isn't a number."""
+        duration = self.properties.get("$event_duration")
+        if type(duration) is float:
+            whole = math.floor(abs(duration) + 0.5) if abs(duration) < 2**52 else abs(duration)
+            return math.copysign(whole, duration) / 1_000
+        return duration / 1_000 if type(duration) is int else None
+
+    @property
+    def session_time(self):
+        """The time in the id of the session, a version 7 UUID; None without such an id."""
+        id = self.properties.get("$session_id")
+        is_id = isinstance(id, str) and re.fullmatch(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", id)
+        return int(id[:13].replace("-", ""), 16) if is_id else None
 
     @property
     def person(self):
@@ -113,12 +170,13 @@ class Event:
         is_valid = isinstance(groups, dict) and all(isinstance(key, str) and key for key in groups.values())
         return groups if is_valid else {}
 
-    def outer(self, own):
+    def outer(self, own, properties=None):
         """The properties beside a format's own names: a property with one of them has the prefix `properties.`, once more
         if that is the name of another property."""
-        taken = self.properties.keys() - own
+        properties = self.properties if properties is None else properties
+        taken = properties.keys() - own
         result = {}
-        for name, inner in self.properties.items():
+        for name, inner in properties.items():
             if name in own:
                 name = "properties." + name
                 while name in taken:

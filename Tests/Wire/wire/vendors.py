@@ -13,8 +13,21 @@ from .source import is_same, iso, parse
 
 SCHEMAS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "schemas")
 VERSION = re.compile(r"\d+\.\d+\.\d+([-+].+)?")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 # On every event of an `Identity` with groups or further ids.
 IDENTITY = ("$groups", "$identities")
+# The names of Segment's specification and of Amplitude's SDKs: of events, and of their properties.
+APPLICATION = (
+    {"$AppStart": "Application Opened", "$AppEnd": "Application Backgrounded", "$AppInstall": "Application Installed",
+     "$AppUpdate": "Application Updated"},
+    {"$app_version": "version", "$app_build": "build", "$previous_version": "previous_version",
+     "$previous_build": "previous_build", "$resume_from_background": "from_background"})
+AMPLITUDE = (
+    {name: "[Amplitude] " + other for name, other in APPLICATION[0].items()}
+    | {"$SessionStart": "session_start", "$SessionEnd": "session_end"},
+    {"$app_version": "[Amplitude] Version", "$app_build": "[Amplitude] Build",
+     "$previous_version": "[Amplitude] Previous Version", "$previous_build": "[Amplitude] Previous Build",
+     "$resume_from_background": "[Amplitude] From Background"})
 
 
 @cache
@@ -100,6 +113,10 @@ def leaves(value, path=()):
         yield path, value
 
 
+def text(value):
+    return isinstance(value, str)
+
+
 def locale(identifier):
     return [identifier, identifier.replace("_", "-")]
 
@@ -127,6 +144,7 @@ SEGMENT_DOCUMENTED = ("$ProfileSetOnce", "$ProfileIncrement", "$ProfileAppend", 
 
 
 def segment(record, findings, base="https://api.segment.io", change=lambda row: row):
+    is_rudderstack = base != "https://api.segment.io"
     request = only(record, findings, base, "/v1/batch")
     if not request:
         return
@@ -135,9 +153,13 @@ def segment(record, findings, base="https://api.segment.io", change=lambda row: 
     findings.expect(len(request.body) <= 500_000, "more than 500 KB", len(request.body))
     findings.expect(body.get("sentAt") == request.sent_at, "sentAt", body.get("sentAt"))
     body["batch"] = [change(row) for row in body["batch"]]
-    validate(findings, "segment", body)
+    # Without RudderStack's own places, which are compared below.
+    validate(findings, "segment", body if not is_rudderstack else body | {"batch": [
+        {name: inner for name, inner in row.items() if name != "channel"}
+        | {"context": {name: inner for name, inner in row.get("context", {}).items() if name != "sessionId"}}
+        for row in body["batch"]]})
     for row, event in by_id(findings, body["batch"], lambda row: row.get("messageId"), record, SEGMENT_DOCUMENTED):
-        segment_record(findings, row, event)
+        segment_record(findings, row, event.under(APPLICATION), is_rudderstack)
 
 
 def rudderstack(record, findings):
@@ -152,7 +174,20 @@ def rudderstack(record, findings):
     segment(record, findings, "https://plane.example", change)
 
 
-def segment_record(findings, row, event):
+def segment_record(findings, row, event, is_rudderstack):
+    row = dict(row)
+    context = row["context"] = dict(row.get("context", {}))
+    if is_rudderstack:
+        # Its own places. Traits of a group are outside of the context.
+        findings.expect(row.pop("channel", None) == "server", "channel", row)
+        session = event.session_time
+        findings.expect(context.pop("sessionId", None) == (session and session // 1_000), "context.sessionId", event.line)
+        if row.get("type") == "identify":
+            findings.expect("traits" not in row, "traits outside of the context", row)
+            row["traits"] = context.pop("traits", None)
+    else:
+        findings.expect("channel" not in row, "a channel", row)
+        findings.expect(UUID.fullmatch(str(context.pop("instanceId", None))), "context.instanceId", context)
     findings.expect(len(json.dumps(row, ensure_ascii=False).encode()) <= 32_768, "more than 32 KB")
     findings.expect(row.get("timestamp") == iso(event.time), "the timestamp", (row.get("timestamp"), event.time))
     verb, properties = event.verb, event.properties
@@ -181,8 +216,9 @@ def segment_record(findings, row, event):
         findings.expect(is_merge(found, *parts), f"{name} of {verb}", (found, required))
 
     if kind == "track":
-        findings.expect(row.get("event") == event.name, "the event's name", (row.get("event"), event.name))
-        expect("properties", properties)
+        name = "Order Completed" if verb == "$Revenue" else event.name
+        findings.expect(row.get("event") == name, "the event's name", (row.get("event"), event.name))
+        expect("properties", event.order if verb == "$Revenue" else properties)
     elif kind == "screen":
         findings.expect(row.get("name") == properties["$screen_name"], "the screen's name", row.get("name"))
         expect("properties", event.rest("$screen_name"), {"$screen_name": properties["$screen_name"]})
@@ -198,8 +234,9 @@ def segment_record(findings, row, event):
     elif verb == "$ProfileSetOnce":
         expect("traits", properties["$set_once"], event.rest("$set_once"))
 
-    context = dict(row.get("context", {}))
     expect_fields(findings, row, event, SEGMENT_FIELDS)
+    if event.anonymous is not None:
+        findings.expect("id" in context.get("device", {}), "no context.device.id", context)
     library = context.pop("library", {})
     name = properties.get("$lib", "Sluice")
     findings.expect(library.get("name") == name, "context.library.name", library)
@@ -219,7 +256,8 @@ def segment_record(findings, row, event):
     network = {("network", "wifi"), ("network", "cellular"), ("network", "bluetooth")}
     for path, leaf in leaves(context):
         if path == ("device", "id"):
-            findings.expect(leaf == event.anonymous, "context.device.id", leaf)
+            own = properties.get("$device_id")
+            findings.expect(leaf == (own if text(own) else event.anonymous), "context.device.id", leaf)
         elif path == ("device", "type"):
             findings.expect(leaf == str(properties.get("$os")).lower(), "context.device.type", leaf)
         elif path == ("ip",):
@@ -240,7 +278,77 @@ def segment_record(findings, row, event):
 POSTHOG_DOCUMENTED = ("$ProfileIncrement", "$ProfileAppend", "$ProfileDelete")
 
 
+POSTHOG_SWITCHES = {"$cookieless_mode": "cookieless_mode", "$ignore_sent_at": "disable_skew_correction",
+                    "$process_person_profile": "process_person_profile"}
+POSTHOG_LIFTED = ("$session_id", "$window_id", "$product_tour_id", "$lib", "$lib_version", *POSTHOG_SWITCHES)
+
+
+def switch(value):
+    """What the SDKs read from a property for a control; None if nothing."""
+    if isinstance(value, str):
+        return {"true": True, "1": True, "false": False, "0": False}.get(value.replace(" ", "").lower())
+    return bool(value) if type(value) in (bool, int, float) else None
+
+
 def posthog(record, findings):
+    """Version 1: the library and the key in headers, and controls beside the properties."""
+    request = only(record, findings, "https://us.i.posthog.com", "/i/v1/analytics/events")
+    if not request:
+        return
+    body, headers = parse(request.text), request.headers
+    findings.expect(len(request.body) <= 20_000_000, "more than 20 MB", len(request.body))
+    findings.expect(headers.get("authorization") == "Bearer key", "the key", headers)
+    name, version = headers.get("posthog-sdk-info", "/").split("/")
+    findings.expect(name == "Sluice" and VERSION.fullmatch(version), "PostHog-Sdk-Info", headers)
+    findings.expect(headers.get("posthog-attempt") == "1", "PostHog-Attempt", headers)
+    findings.expect(UUID.fullmatch(headers.get("posthog-request-id", "")), "PostHog-Request-Id", headers)
+    findings.expect(headers.get("posthog-request-timestamp") == request.sent_at, "PostHog-Request-Timestamp", headers)
+    findings.expect(body.keys() == {"created_at", "batch"}, "the keys of the body", body.keys())
+    findings.expect(body.get("created_at") == request.sent_at, "created_at", body.get("created_at"))
+    rows = [row for row in body["batch"]]
+    older = []
+    for row, event in by_id(findings, rows, lambda row: row.get("uuid"), record, POSTHOG_DOCUMENTED):
+        older.append(as_batch(findings, row, event))
+        lifted = event.rest(*POSTHOG_LIFTED)
+        if "$process_person_profile" in event.properties:
+            lifted["$process_person_profile"] = older[-1]["properties"]["$process_person_profile"]
+        posthog_record(findings, older[-1], event.holding(lifted).under(APPLICATION))
+    validate(findings, "posthog", {"api_key": "key", "sent_at": request.sent_at, "batch": older})
+
+
+def as_batch(findings, row, event):
+    """The event as in `/batch`, after checks of what is elsewhere in version 1."""
+    source, keys = event.properties, {"event", "uuid", "distinct_id", "timestamp", "options", "properties"}
+    for name, key in {"$session_id": "session_id", "$window_id": "window_id"}.items():
+        expected = source.get(name) if isinstance(source.get(name), str) else None
+        findings.expect(row.get(key) == expected and (key in row) == (expected is not None), key, (row, event.line))
+    findings.expect(row.keys() - {"session_id", "window_id"} == keys, "the keys of an event", row.keys())
+    options, properties = dict(row["options"]), dict(row["properties"])
+    for name, key in POSTHOG_SWITCHES.items():
+        found = options.pop(key, None)
+        if name in source:
+            findings.expect(found is switch(source[name]), f"options.{key}", (found, source[name]))
+            if key == "process_person_profile":
+                properties[name] = found is True
+        elif key == "process_person_profile":
+            findings.expect(isinstance(found, bool), f"options.{key}", found)
+            properties[name] = found
+        else:
+            findings.expect(found is None, f"options.{key} without a property", found)
+    tour = source.get("$product_tour_id")
+    expected = tour if isinstance(tour, str) else None
+    findings.expect(options.pop("product_tour_id", None) == expected, "options.product_tour_id", event.line)
+    findings.expect(not options, "unknown options", options)
+    for name in POSTHOG_LIFTED:
+        findings.expect(name not in row["properties"], f"{name} among the properties", row)
+    properties = {"$lib": "Sluice", "$lib_version": "1.0.0"} | properties
+    if event.verb in ("$SignUp", "$Alias"):
+        findings.expect("distinct_id" not in row["properties"] or "distinct_id" in source, "distinct_id twice", row)
+        properties.setdefault("distinct_id", row["distinct_id"])
+    return {key: row[key] for key in ("event", "uuid", "distinct_id", "timestamp")} | {"properties": properties}
+
+
+def posthog_batch(record, findings):
     request = only(record, findings, "https://us.i.posthog.com", "/batch")
     if not request:
         return
@@ -251,7 +359,7 @@ def posthog(record, findings):
     findings.expect(body.get("sent_at") == request.sent_at, "sent_at", body.get("sent_at"))
     validate(findings, "posthog", body)
     for row, event in by_id(findings, body["batch"], lambda row: row.get("uuid"), record, POSTHOG_DOCUMENTED):
-        posthog_record(findings, row, event)
+        posthog_record(findings, row, event.under(APPLICATION))
 
 
 def posthog_record(findings, row, event):
@@ -259,7 +367,8 @@ def posthog_record(findings, row, event):
     findings.expect(row.get("distinct_id") == (event.person or event.id), "distinct_id", (row, event.line))
     verb, source, found = event.verb, event.properties, dict(row.get("properties", {}))
     names = {"$SignUp": "$identify", "$Switch": "$set", "$Alias": "$create_alias", "$GroupIdentify": "$groupidentify",
-             "$ProfileSet": "$set", "$ProfileSetOnce": "$set", "$ProfileUnset": "$set", "$AppViewScreen": "$screen"}
+             "$ProfileSet": "$set", "$ProfileSetOnce": "$set", "$ProfileUnset": "$set", "$AppViewScreen": "$screen",
+             "$Revenue": "Order Completed"}
     name = names.get(verb, event.name)
     if not findings.expect(row.get("event") == name, f"the event's name of {verb}", row.get("event")):
         return
@@ -268,7 +377,7 @@ def posthog_record(findings, row, event):
     findings.expect(found.get("$lib") == source.get("$lib", "Sluice"), "$lib", found.get("$lib"))
     findings.expect(isinstance(found.get("$lib_version"), str) and VERSION.fullmatch(found["$lib_version"]),
                     "$lib_version", found.get("$lib_version"))
-    is_plain = verb in ("track", "$AppViewScreen") and not isinstance(source.get("$groups"), dict)
+    is_plain = verb in ("track", "$AppViewScreen", "$Revenue") and not isinstance(source.get("$groups"), dict)
     mark = found.get("$process_person_profile")
     if "$process_person_profile" in source:
         findings.expect(is_same(mark, source["$process_person_profile"]), "the host's $process_person_profile", mark)
@@ -301,7 +410,7 @@ def posthog_record(findings, row, event):
     if verb == "$SignUp":
         take("$anon_distinct_id", source["$original_id"])
         take("$set", login_properties(event), is_optional=True)
-        expect(event.rest("$original_id", "$set"), {"distinct_id": row.get("distinct_id")})
+        expect({"distinct_id": row.get("distinct_id")} | event.rest("$original_id", "$set"))
     elif verb == "$Switch":
         expect(event.rest("$original_id", "$switches_user") | {"$set": {}})
     elif verb == "$Alias":
@@ -314,6 +423,8 @@ def posthog_record(findings, row, event):
         key = {"$ProfileSet": "$set", "$ProfileSetOnce": "$set_once", "$ProfileUnset": "$unset"}[verb]
         take(key, source[key])
         expect(event.rest(key, *IDENTITY), split(source, IDENTITY)[1])
+    elif verb == "$Revenue":
+        expect(event.order)
     else:
         expect(source)
 
@@ -342,16 +453,34 @@ def amplitude(record, findings):
     findings.expect(body.get("options", {}).get("min_id_length") == 1, "min_id_length", body.get("options"))
     findings.expect(body.get("client_upload_time") == request.sent_at, "client_upload_time", request.sent_at)
     validate(findings, "amplitude", body)
-    for row, event in by_id(findings, body["events"], lambda row: row.get("insert_id"), record, AMPLITUDE_DOCUMENTED):
-        amplitude_record(findings, row, event)
+    rows, joins = [], {}
+    for row in body["events"]:
+        # A person who joins a group is a second record, right behind the group's.
+        if str(row.get("insert_id")).endswith("-join"):
+            id = row["insert_id"].removesuffix("-join")
+            findings.expect(rows and rows[-1].get("insert_id") == id and id not in joins, "a join's place", row)
+            joins[id] = row
+        else:
+            rows.append(row)
+    for row, event in by_id(findings, rows, lambda row: row.get("insert_id"), record, AMPLITUDE_DOCUMENTED):
+        if event.verb == "$GroupIdentify":
+            groups = {event.properties["$group_type"]: event.properties["$group_key"]}
+            join = dict(row) | {"event_type": "$identify", "insert_id": event.id + "-join"}
+            join |= {"groups": groups, "user_properties": {"$set": groups}}
+            join.pop("group_properties", None)
+            findings.expect(is_same(joins.pop(event.id, None), join), "a join", (row, event.line))
+        amplitude_record(findings, row, event.under(AMPLITUDE))
+    findings.expect(not joins, "joins of other events", joins)
 
 
 def amplitude_record(findings, row, event):
     findings.expect(row.get("time") == event.time, "the time", (row.get("time"), event.time))
     verb, source = event.verb, event.properties
     names = {verb: "$identify" for verb in (*AMPLITUDE_OPERATIONS, "$SignUp", "$Switch", "$ProfileUnset")}
-    names["$GroupIdentify"] = "$groupidentify"
+    names |= {"$GroupIdentify": "$groupidentify", "$AppViewScreen": "[Amplitude] Screen Viewed",
+              "$Revenue": "revenue_amount"}
     name = names.get(verb, event.name)
+    findings.expect(row.get("session_id") == event.session_time, "session_id", (row.get("session_id"), event.line))
     if verb == "$ProfileDelete" and row.get("event_type") == "$identify":
         name = "$identify"
     if not findings.expect(row.get("event_type") == name, f"the event_type of {verb}", row.get("event_type")):
@@ -414,7 +543,17 @@ def amplitude_record(findings, row, event):
     else:
         findings.expect("user_properties" not in row, "user_properties of an event", operations)
         findings.expect("group_properties" not in row, "group_properties of an event")
-        expect("event_properties", source)
+        own = source
+        if verb == "$AppViewScreen":
+            own = event.rest("$screen_name") | {"[Amplitude] Screen Name": source["$screen_name"]}
+        elif verb == "$Revenue":
+            own = event.rest(*event.REVENUE)
+        expect("event_properties", own)
+    expected = dict.fromkeys(("revenue", "currency", "productId", "quantity", "price"))
+    if verb == "$Revenue":
+        expected = dict(zip(expected, event.revenue))
+    for key, value in expected.items():
+        findings.expect(is_same(row.get(key), value), key, (row.get(key), value))
 
 
 # Mixpanel
@@ -450,7 +589,10 @@ def mixpanel(record, findings, project=None):
             findings.expect(request.query.items() <= {"verbose": "1", "ip": "0", "strict": "1"}.items(),
                             "the query", request.query)
 
-    profiles = [event for event in record.sent if event.verb in (*MIXPANEL_PROFILES, "$SignUp")]
+    logins = [event for event in record.sent if event.verb in ("$SignUp", "$Switch") and login_properties(event)]
+    charges = [event for event in record.sent if event.verb == "$Revenue" and mixpanel_person(event)]
+    changed = {event.id for event in [*logins, *charges]}
+    profiles = [event for event in record.sent if event.verb in MIXPANEL_PROFILES or event.id in changed]
     groups = [event for event in record.sent if event.verb == "$GroupIdentify"]
     fallback = (*MIXPANEL_PROFILES, "$GroupIdentify")
     # Without a token, profiles can't be changed. They may then be events.
@@ -459,7 +601,7 @@ def mixpanel(record, findings, project=None):
     for row, event in by_id(findings, rows["/import"], id, record, missing, elsewhere):
         if project is None and event.verb != "$GroupIdentify":
             findings.expect(event.verb not in fallback, f"{event.verb} is an event", row)
-        mixpanel_event(findings, row, event)
+        mixpanel_event(findings, row, event, has_profiles=project is None)
     if project is None:
         mixpanel_profiles(findings, rows["/engage"], profiles)
         mixpanel_groups(findings, rows["/groups"], groups)
@@ -470,9 +612,10 @@ def mixpanel_person(event):
     return event.user or (event.anonymous and "$device:" + event.anonymous)
 
 
-def mixpanel_event(findings, row, event):
+def mixpanel_event(findings, row, event, has_profiles):
     verb, found = event.verb, row.get("properties", {})
-    name = {"$SignUp": "$identify", "$Switch": "$identify", "$Alias": "$create_alias"}.get(verb, event.name)
+    names = {"$SignUp": "$identify", "$Switch": "$identify", "$Alias": "$create_alias", "$Revenue": "Order Completed"}
+    name = names.get(verb, event.name)
     is_named = row.get("event") == name or verb == "$SignUp" and row.get("event") == event.name
     findings.expect(is_named, f"the event's name of {verb}", row.get("event"))
     own = {"time": event.time, "$insert_id": event.id}
@@ -486,7 +629,15 @@ def mixpanel_event(findings, row, event):
     for id in ("$device_id", "$user_id"):
         findings.expect(found.get(id) == own.get(id), id, (found.get(id), event.line))
     optional = {"token": "key", "$ip": 0, "ip": 0, "mp_lib": "Sluice"}
-    verbs, source = {}, (event.with_traits if verb == "$SignUp" else event).outer(MIXPANEL_OWN)
+    properties = event.properties
+    if verb in ("$SignUp", "$Switch"):
+        properties = event.rest("$set") if has_profiles else event.with_traits.properties
+    elif verb == "$Revenue":
+        properties = event.order
+    if event.seconds is not None and "$duration" not in properties and "$event_duration" in properties:
+        properties = {name: value for name, value in properties.items() if name != "$event_duration"}
+        properties["$duration"] = event.seconds
+    verbs, source = {}, event.outer(MIXPANEL_OWN, properties)
     if verb == "$Switch":
         verbs = {"$identified_id": event.login}
         del source["$original_id"], source["$switches_user"]
@@ -522,20 +673,30 @@ def mixpanel_profiles(findings, rows, events):
         taken = []
         while rows and rows[0].get("$distinct_id") == id and rows[0].get("$time", event.time) == event.time:
             # Only lists that are appended may need several changes.
-            if taken and event.verb != "$ProfileAppend":
+            if taken and event.verb != "$ProfileAppend" or rows[0].keys().isdisjoint(mixpanel_operation(event)):
                 break
             taken.append(rows.pop(0))
-        if event.verb == "$SignUp":
+        if not findings.expect(taken, f"no change of {event.verb}", event.line):
+            continue
+        if event.verb in ("$SignUp", "$Switch"):
             own = login_properties(event)
-            for row in taken:
-                operation(findings, row, event, "$set", lambda found: is_same(found, own))
+            operation(findings, taken[0], event, "$set", lambda found: is_same(found, own))
+        elif event.verb == "$Revenue":
+            charge = {"$transactions": {"$amount": event.revenue[0], "$time": iso(event.time)[:19]}}
+            operation(findings, taken[0], event, "$append", lambda found: is_same(found, charge))
         elif event.verb == "$ProfileAppend":
             appended(findings, taken, event)
-        elif findings.expect(taken, f"no change of {event.verb}", event.line):
+        else:
             key, ours = MIXPANEL_PROFILES[event.verb]
             expected = event.properties.get(ours)
             operation(findings, taken[0], event, key, lambda found: ours is None or is_same(found, expected))
     findings.expect(not rows, "profile changes without an event, or out of order", rows[:1])
+
+
+def mixpanel_operation(event):
+    if event.verb in ("$SignUp", "$Switch"):
+        return {"$set"}
+    return {"$append", "$union"} if event.verb in ("$Revenue", "$ProfileAppend") else {MIXPANEL_PROFILES[event.verb][0]}
 
 
 def operation(findings, row, event, key, is_right):

@@ -1,0 +1,92 @@
+import Sluice
+import SluiceMemory
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite("Arguments of formats are checked when the pipeline is built")
+struct ArgumentTests {
+    /// Makes a format with one argument.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let format: String
+        let argument: String
+        let make: @Sendable (String) -> HTTPFormat
+        var testDescription: String { "\(format) \(argument)" }
+
+        init(_ format: String, _ argument: String, _ make: @escaping @Sendable (String) -> HTTPFormat) {
+            (self.format, self.argument, self.make) = (format, argument, make)
+        }
+    }
+
+    static let keys: [Case] = [
+        Case("postHog", "apiKey") { .postHog(apiKey: $0) },
+        Case("postHogBatch", "apiKey") { .postHogBatch(apiKey: $0) },
+        Case("segment", "writeKey") { .segment(writeKey: $0) },
+        Case("rudderStack", "writeKey") { .rudderStack(writeKey: $0) },
+        Case("amplitude", "apiKey") { .amplitude(apiKey: $0) }, Case("mixpanel", "token") { .mixpanel(token: $0) },
+        Case("mixpanel", "project") { .mixpanel(project: $0, user: "u", secret: "s") },
+        Case("mixpanel", "user") { .mixpanel(project: "7", user: $0, secret: "s") },
+        Case("mixpanel", "secret") { .mixpanel(project: "7", user: "u", secret: $0) },
+        Case("mixpanel", "token") { .mixpanel(project: "7", user: "u", secret: "s", token: $0) },
+        Case("datadog", "apiKey") { .datadog(apiKey: $0, service: "shop") },
+        Case("sensors", "token") { .sensors(token: $0) },
+    ]
+
+    static let names: [Case] = [
+        Case("datadog", "service") { .datadog(apiKey: "k", service: $0) },
+        Case("datadog", "tags") { .datadog(apiKey: "k", service: "shop", tags: $0) },
+        Case("clickHouse", "table") { .clickHouse(table: $0) },
+        Case("clickHouse", "database") { .clickHouse(table: "t", database: $0) },
+        Case("clickHouse", "user") { .clickHouse(table: "t", user: $0) },
+        Case("clickHouseLegacy", "table") { .clickHouseLegacy(table: $0) },
+        Case("elasticsearch", "index") { .elasticsearch(index: $0) }, Case("otlp", "service") { .otlp(service: $0) },
+        Case("loki", "labels") { .loki(labels: ["app": $0]) },
+        Case("loki", "tenant") { .loki(labels: ["app": "shop"], tenant: $0) },
+        Case("kafka", "topic") { .kafka(topic: $0) },
+        Case("kafkaV3", "cluster") { .kafkaV3(cluster: $0, topic: "t") },
+        Case("kafkaV3", "topic") { .kafkaV3(cluster: "c", topic: $0) },
+    ]
+
+    private func expectError(_ row: Case, _ value: String) {
+        let error = #expect(throws: SluiceError.self) {
+            try Pipeline {
+                MemoryStore()
+                HTTPTransport(to: "https://host", format: row.make(value))
+            }
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("argument \(row.argument) ") == true, "\(error?.message ?? "")")
+        if value.contains("phc_x") { #expect(error?.message.contains("phc_x") == false) }
+    }
+
+    @Test(
+        "a newline from a file, a control character, a space at an end and an empty text are errors that name the argument",
+        arguments: keys + names)
+    func wrongTextIsError(row: Case) {
+        for value in [
+            "phc_x\n", "phc_x\r\n", "\nphc_x", "phc\u{0}_x", "phc_x\t", "phc_x ", " phc_x", "", "phc_x\u{7F}",
+        ] {
+            expectError(row, value)
+        }
+    }
+
+    @Test("a key with a space inside or a character beyond ASCII is an error", arguments: keys)
+    func oddKeyIsError(row: Case) {
+        for value in ["phc_x y", "phc_x\u{E9}", "phc_x\u{200B}"] { expectError(row, value) }
+    }
+
+    @Test("usual arguments are accepted", arguments: keys + names)
+    func usualArgumentIsAccepted(row: Case) throws {
+        for value in ["phc_x", "a-b.c_d", "AbC012=="] { try row.make(value).validate() }
+        try HTTPFormat.kafka(topic: "my topic").validate()
+        try HTTPFormat.clickHouse(table: "t", user: "u", password: "").validate()
+        try HTTPFormat.sensors().validate()
+    }
+
+    @Test("labels that Loki refuses are errors", arguments: ["", "1a", "a-b", "a b", "\u{E4}", "a.b"])
+    func wrongLabelIsError(name: String) {
+        #expect(throws: SluiceError.self) { try HTTPFormat.loki(labels: [name: "x"]).validate() }
+        let many = Dictionary(uniqueKeysWithValues: (0..<16).map { ("l\($0)", "x") })
+        #expect(throws: SluiceError.self) { try HTTPFormat.loki(labels: many).validate() }
+    }
+}
