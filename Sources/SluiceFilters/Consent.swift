@@ -102,6 +102,8 @@ public final class Consent: Processor {
     private struct Held {
         var events: [Event] = []
         var bytes = 0
+        /// The `$AppInstall` that was dropped before the answer.
+        var install: Event?
     }
 
     /// Connects this plugin to its pipelines.
@@ -178,8 +180,9 @@ public final class Consent: Processor {
         }
         states.keep()
         let held = takeHeld()
-        join(except: held)
-        for event in held { context.forward(event) }
+        join(except: held.events)
+        if let install = held.install { context.insert(install.name, before: install) { $0 = install } }
+        for event in held.events { context.forward(event) }
     }
 
     /// Records that the user refuses, and drops held events. The answer is on disk when this method returns, and the
@@ -192,7 +195,7 @@ public final class Consent: Processor {
     /// - Throws: The error of the place where the answer or a state is kept. The denial then lasts until the process
     ///   ends. Call this method later to repeat it.
     public func deny() throws(SluiceError) {
-        defer { for event in takeHeld() { context.drop(event, because: .consentDenied) } }
+        defer { for event in takeHeld().events { context.drop(event, because: .consentDenied) } }
         // In memory first: nothing passes while the disk is busy or if it fails.
         answer.note { $0 = Answer(.denied) }
         // Before the answer is stored: otherwise a crash in between would leave the states.
@@ -213,9 +216,11 @@ public final class Consent: Processor {
     /// Stores the event that joins the user's ids, which an earlier answer has kept from the receiver.
     private func join(except held: [Event] = []) {
         guard answer.value.kind == .granted, answer.value.owesJoin, states.isInPipeline else { return }
-        let isDone = states.join { event in
-            held.contains { $0.id == event.id }
-                || context.insert(event.name, before: event) { $0 = event }
+        let isDone = states.join { event, isOwn in
+            if held.contains(where: { $0.id == event.id }) { return true }
+            // The routes above have it already. In the own chain, the processors above add their properties.
+            return isOwn
+                ? context.track(event.name) { $0 = event } : context.insert(event.name, before: event) { $0 = event }
         }
         if isDone { answer.update { $0.owesJoin = false } }
     }
@@ -225,7 +230,7 @@ public final class Consent: Processor {
     /// - Throws: The error of the place where the answer is kept.
     public func prepare() throws {
         try answer.load(behind: nil)
-        join()
+        context.whenOpen { [weak self] in self?.join() }
     }
 
     /// Keeps, drops or holds the event, depending on the answer.
@@ -235,6 +240,10 @@ public final class Consent: Processor {
             // The identity repeats the event by itself.
             if known.owesJoin, event.name == "$SignUp", event.properties["$switches_user"] == nil {
                 answer.update { $0.owesJoin = false }
+            }
+            if disposition == .drop(.consentPending), event.name == "$AppInstall" {
+                let install = event
+                waiting.withLock { $0.install = install }
             }
             return disposition
         }
@@ -261,7 +270,7 @@ public final class Consent: Processor {
 
     /// Drops held events. The answer stays.
     public func forget() {
-        for event in takeHeld() { context.drop(event, because: .deleted) }
+        for event in takeHeld().events { context.drop(event, because: .deleted) }
     }
 
     /// Nil if an event is held.
@@ -279,10 +288,10 @@ public final class Consent: Processor {
         }
     }
 
-    private func takeHeld() -> [Event] {
+    private func takeHeld() -> Held {
         waiting.withLock { held in
             defer { held = Held() }
-            return held.events
+            return held
         }
     }
 }

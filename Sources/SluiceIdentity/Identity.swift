@@ -137,8 +137,18 @@ public final class Identity: Processor {
     /// Forgets the user: creates a new anonymous id, and removes the login id, the bound ids and the groups. A pending
     /// sign-up is not tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
     ///
+    /// A session of `Sessions` in the same chain or in a route of it ends first, with the ids of the former user. The next
+    /// event begins another one.
+    ///
+    /// ```swift
+    /// try identity.reset()       // $SessionEnd
+    /// pipeline.track("Event")    // $SessionStart, with the new anonymous id
+    /// ```
+    ///
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func reset() throws(SluiceError) {
+        try load()
+        context.signal(.userWillChange)
         let new = UserIDs(anonymousID: Identity.newID(context))
         try change { $0 = new }
     }
@@ -163,6 +173,7 @@ public final class Identity: Processor {
     @discardableResult
     public func erase() throws(SluiceError) -> String {
         try load()
+        context.signal(.userWillChange)
         let id = Identity.newID(context)
         try ids.erase(for: UserIDs(anonymousID: id))
         return id
@@ -177,7 +188,8 @@ public final class Identity: Processor {
         StateGate.current?.add(signUps)
         try ids.stand(behind: .current)
         try load()
-        signUps.track()
+        // All processors must be prepared: they add their properties to it.
+        context.whenOpen { [signUps] in signUps.track() }
     }
 
     /// Adds the ids to the event, unless it has ids of its own.
@@ -195,7 +207,7 @@ public final class Identity: Processor {
     public func update(for signal: Signal) {
         switch signal.kind {
         case .launched, .didBecomeActive: ids.refresh()
-        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity, .userWillChange: break
         }
     }
 

@@ -63,6 +63,7 @@ final class SignUps: Sendable {
             state.withLock { state in
                 if isPending, state.passed != signUp.id, state.pending == nil { state.pending = signUp }
             }
+            context.whenOpen { [weak self] in self?.track() }
         }
     }
 }

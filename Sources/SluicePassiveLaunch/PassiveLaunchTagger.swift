@@ -44,7 +44,7 @@ public final class PassiveLaunchTagger: Processor {
         switch signal.kind {
         case .launched(let launch): isPassive.withLock { $0 = launch.isPassive }
         case .didBecomeActive: isPassive.withLock { $0 = false }
-        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity, .userWillChange: break
         }
     }
 }

@@ -45,6 +45,9 @@ final class Chain: Sendable {
     /// This chain and the next ones: from the chain that all routes share, all chains of the pipeline.
     var all: [Chain] { [self] + (next?.all ?? []) }
 
+    /// The chains that get the events of this one.
+    var reached: [Chain] { end == nil ? all : [self] }
+
     // MARK: Entering
 
     /// Creates an event, and sends it through all stages.
@@ -232,8 +235,14 @@ final class Chain: Sendable {
     /// Lets the events enter that plugins have tracked before the pipeline was built, in the order of their calls.
     func open() {
         let early = processors.compactMap { ($0.context as? PluginContext)?.open() }
-        for (_, event) in early.flatMap(\.events).sorted(by: { $0.call < $1.call }) {
-            _ = track("", [:], event.priority, id: event.id) { $0 = event }
+        let calls = early.flatMap(\.calls).sorted { one, two in
+            one.isOfEarlierLaunch == two.isOfEarlierLaunch ? one.number < two.number : one.isOfEarlierLaunch
+        }
+        for call in calls {
+            switch call.call {
+            case .event(let event): _ = track("", [:], event.priority, id: event.id) { $0 = event }
+            case .action(let body): body()
+            }
         }
         let dropped = early.reduce(0) { $0 + $1.dropped }
         if dropped > 0 { path.dropUnentered(dropped, .beforePipeline, number, route: route) }

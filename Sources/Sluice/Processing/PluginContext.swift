@@ -41,8 +41,15 @@ public final class PluginContext: Sendable {
 
     /// What the plugin has done before its pipeline was built.
     struct Early {
-        /// The events. A call has an id too, which is greater than those of earlier calls, whatever the plugin.
-        var events: [(call: EventID, event: Event)] = []
+        enum Call {
+            case event(Event)
+            case action(@Sendable () -> Void)
+        }
+
+        /// The calls with their numbers, which ascend in all plugins. An event that a plugin tracks while it is prepared
+        /// belongs to an earlier launch, so it comes before all others.
+        var calls: [(isOfEarlierLaunch: Bool, number: Int, call: Call)] = []
+        fileprivate var events = 0
         /// Events that were too many.
         var dropped = 0
         fileprivate var messages: [String] = []
@@ -51,11 +58,14 @@ public final class PluginContext: Sendable {
     private static let maximumEvents = 1_000
     private static let maximumMessages = 10
     private static let maximumDepth = 8
-    private static let calls = Locked(EventIDGenerator())
+    private static let calls = Locked((ids: EventIDGenerator(), count: 0))
     /// How many calls of ``track(_:_:priority:configure:)-(_,Properties,_,_)`` the current one is nested in.
     @TaskLocal private static var depth = 0
 
-    private let place = Published(Place(nil, 0, "", PipelineEnvironment()))
+    /// The clocks and random numbers of new contexts until their pipeline is built.
+    @TaskLocal package static var environment = PipelineEnvironment()
+
+    private let place = Published(Place(nil, 0, "", environment))
     /// Nil when the pipeline is built.
     private let early = Locked<Early?>(Early())
 
@@ -120,11 +130,12 @@ public final class PluginContext: Sendable {
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
         let place = place.value
-        guard let chain = place.chain else {
-            if place.isOpen || keep(name, properties, priority, configure) { return false }
+        guard place.isOpen else {
+            if keep(name, properties, priority, isOfEarlierLaunch: place.chain != nil, configure) { return false }
             // Another thread has built the pipeline.
             return track(name, properties, priority: priority, configure: configure)
         }
+        guard let chain = place.chain else { return false }
         guard PluginContext.depth < PluginContext.maximumDepth else {
             chain.dropRecursion()
             return false
@@ -138,25 +149,45 @@ public final class PluginContext: Sendable {
     /// Keeps an event until all processors are prepared.
     ///
     /// - Returns: False if they are prepared already.
-    @discardableResult
-    package func keep(
-        _ name: String, _ properties: Properties, _ priority: Event.Priority = .normal,
+    private func keep(
+        _ name: String, _ properties: Properties, _ priority: Event.Priority, isOfEarlierLaunch: Bool,
         _ configure: (inout Event) -> Void
     ) -> Bool {
         let time = time.wallTime()
-        let call = PluginContext.calls.withLock { $0.next(at: time, in: PipelineEnvironment()) }
-        var event = Event(id: call, name: name, time: time, priority: priority, properties: properties)
+        let (number, id) = PluginContext.calls.withLock { calls in
+            calls.count += 1
+            // The numbers can't be the ids: the clock can be set back.
+            return (calls.count, calls.ids.next(at: time, in: PipelineEnvironment()))
+        }
+        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
         return early.withLock { early in
-            guard let count = early?.events.count else { return false }
-            if event.id != call { return true }
+            guard let count = early?.events else { return false }
+            if event.id != id { return true }
             if count < PluginContext.maximumEvents {
-                early?.events.append((call, event))
+                early?.calls.append((isOfEarlierLaunch, number, .event(event)))
+                early?.events += 1
             } else {
                 early?.dropped += 1
             }
             return true
         }
+    }
+
+    /// Calls `body` when all processors are prepared, after the events that were tracked before this call. Does nothing
+    /// if they are prepared already.
+    package func whenOpen(_ body: @escaping @Sendable () -> Void) {
+        let number = PluginContext.calls.withLock { calls in
+            calls.count += 1
+            return calls.count
+        }
+        early.withLock { $0?.calls.append((false, number, .action(body))) }
+    }
+
+    /// Gives a signal to the processors of the plugin's chain, and of the routes of that chain.
+    package func signal(_ signal: Signal) {
+        guard let chain = place.value.chain else { return }
+        chain.storingOneByOne { signal.deliver(to: chain.reached.flatMap(\.processors)) }
     }
 
     /// Inserts a new event before the one that your processor is processing.

@@ -112,8 +112,11 @@ package final class StateGate: KeptState {
     }
 
     /// Passes the events that join ids, of this gate's own states and of the states above it.
-    package func join(_ deliver: (Event) -> Bool) -> Bool {
-        let above = state.withLock(\.above)
-        return (states + (above?.states ?? [])).reduce(true) { $0 && ($1 is StateGate || $1.join(deliver)) }
+    ///
+    /// - Parameter deliver: Gets whether the event comes from this gate's own chain. Returns whether it is stored.
+    package func join(_ deliver: (_ event: Event, _ isOwn: Bool) -> Bool) -> Bool {
+        let above = state.withLock(\.above)?.states ?? []
+        return states.allSatisfy { $0 is StateGate || $0.join { deliver($0, true) } }
+            && above.allSatisfy { $0 is StateGate || $0.join { deliver($0, false) } }
     }
 }
