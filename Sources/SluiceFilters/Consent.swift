@@ -178,11 +178,11 @@ public final class Consent: Processor {
             answer.update { if $0.kind == .granted { $0 = former } }
             throw error
         }
-        states.keep()
         let held = takeHeld()
-        join(except: held.events)
-        if let install = held.install { context.insert(install.name, before: install) { $0 = install } }
         for event in held.events { context.forward(event) }
+        if let install = held.install { context.insert(install.name, before: install) { $0 = install } }
+        states.keep()
+        join(except: held.events)
     }
 
     /// Records that the user refuses, and drops held events. The answer is on disk when this method returns, and the
@@ -216,8 +216,7 @@ public final class Consent: Processor {
     /// Stores the event that joins the user's ids, which an earlier answer has kept from the receiver.
     private func join(except held: [Event] = []) {
         guard answer.value.kind == .granted, answer.value.owesJoin, states.isInPipeline else { return }
-        let isDone = states.join { event, isOwn in
-            if held.contains(where: { $0.id == event.id }) { return true }
+        let isDone = states.join(except: { id in held.contains { $0.id == id } }) { event, isOwn in
             // The routes above have it already. In the own chain, the processors above add their properties.
             return isOwn
                 ? context.track(event.name) { $0 = event } : context.insert(event.name, before: event) { $0 = event }
@@ -251,6 +250,9 @@ public final class Consent: Processor {
             // Another thread may have recorded the answer since the first check. It does so before it takes the held
             // events.
             if let disposition = Consent.disposition(answer.value, whilePending) { return disposition }
+            // An identity below repeats it, because it doesn't know that the event is held.
+            let id = event.id
+            if event.name == "$SignUp", held.events.contains(where: { $0.id == id }) { return .drop(.consentPending) }
             do throws(SluiceError) {
                 held.bytes += try EventLine(event, limit: maximumBytes - held.bytes).bytes.count
             } catch {

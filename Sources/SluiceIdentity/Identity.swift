@@ -78,7 +78,11 @@ public final class Identity: Processor {
         let renewed: @Sendable () -> UserIDs = { [context] in UserIDs(anonymousID: Identity.newID(context)) }
         ids = IdentityState(
             in: persistence, report: context.report,
-            initial: { sources.lazy.compactMap(\.id).first.map { UserIDs(anonymousID: $0) } ?? renewed() },
+            initial: {
+                // Each source is asked once.
+                for source in sources { if let id = source.id { return UserIDs(anonymousID: id) } }
+                return renewed()
+            },
             renewed: renewed)
         signUps = SignUps(of: ids, context)
     }

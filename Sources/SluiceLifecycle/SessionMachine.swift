@@ -73,12 +73,6 @@ struct SessionMachine {
         if isOver { forget() }
     }
 
-    /// Forgets the session, because the process is about to end.
-    mutating func terminate() {
-        isTerminated = true
-        forget()
-    }
-
     /// Forgets the session, because the user changes.
     mutating func renew() {
         let isRenewing = current != nil || self.isRenewing
@@ -119,6 +113,8 @@ struct SessionMachine {
             backgroundSince = backgroundSince ?? now
             return []
         case .willTerminate, .userWillChange:
+            // The last events of other plugins still have the session, and begin no other one.
+            isTerminated = isTerminated || signal == .willTerminate
             beat(at: now)
             return end()
         case .willResignActive, .connectivity:
@@ -151,7 +147,8 @@ struct SessionMachine {
         return outputs
     }
 
-    private mutating func forget() {
+    /// Forgets the session, whose end was tracked.
+    mutating func forget() {
         current = nil
         properties = [:]
         isRenewing = false
@@ -175,9 +172,8 @@ struct SessionMachine {
     }
 
     private mutating func renewIfNeeded(at now: Duration) -> [Output] {
-        guard let current else {
-            return mode == .manual && !isRenewing || isTerminated ? recoverUnfinished() : start(at: now)
-        }
+        if isTerminated { return recoverUnfinished() }
+        guard let current else { return mode == .manual && !isRenewing ? recoverUnfinished() : start(at: now) }
         if let maximumLength, now - current.start >= maximumLength { return start(at: now) }
         switch mode {
         case .automatic(let limit):

@@ -228,7 +228,7 @@ public final class Sessions: Processor {
     /// Ends or begins sessions.
     public func update(for signal: Signal) {
         // The end was tracked before.
-        if signal == .willTerminate { return state.withLock { $0.machine.terminate() } }
+        if signal == .willTerminate { return state.withLock { $0.machine.forget() } }
         if signal == .userWillChange { return state.withLock { $0.machine.renew() } }
         let now = context.time.continuousTime()
         state.withLock { state in

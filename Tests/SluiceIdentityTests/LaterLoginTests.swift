@@ -44,8 +44,10 @@ import Testing
         try identity.login("a", ["plan": "free"])
         try identity.login("b", ["plan": "pro"])
         let test = try TestPipeline { identity }
-        let event = try await test.event()
-        #expect(event.loginID == "a" && event.properties["$switches_user"] == nil)
-        #expect(event.properties["$set"] == ["plan": "free"] && identity.loginID == "b")
+        let events = await test.events()
+        #expect(events.map(\.name) == ["$SignUp", "$SignUp", "$ProfileSet"] && identity.loginID == "b")
+        #expect(events.map(\.loginID) == ["a", "b", "b"])
+        #expect(events.map { $0.properties["$switches_user"] } == [nil, true, nil])
+        #expect(events.map { $0.properties["$set"] } == [["plan": "free"], nil, ["plan": "pro"]])
     }
 }

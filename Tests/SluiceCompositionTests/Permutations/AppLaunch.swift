@@ -50,10 +50,12 @@ struct AppLaunch {
     private let lifecycle: LifecycleEvents
     private let environment: PipelineEnvironment
 
-    init(_ disk: Disk, at time: VirtualTime, routes: Int, whilePending: Consent.WhilePending = .drop) {
+    init(
+        _ disk: Disk, at time: VirtualTime, routes: Int, whilePending: Consent.WhilePending = .drop, seed: UInt64 = 1
+    ) {
         self.time = time
         let place = disk.persistence
-        environment = PipelineEnvironment.virtual(time, seed: 1)
+        environment = PipelineEnvironment.virtual(time, seed: seed)
         (lifecycle, sessions, screens, timers, identity, consent) = PluginContext.$environment.withValue(environment) {
             (
                 LifecycleEvents(persistedIn: place, appVersion: "1.0"), Sessions(persistedIn: place), Screens(),
