@@ -192,8 +192,7 @@ public final class Identity: Processor {
         StateGate.current?.add(signUps)
         try ids.stand(behind: .current)
         try load()
-        // All processors must be prepared: they add their properties to it.
-        context.whenOpen { [signUps] in signUps.track() }
+        signUps.track()
     }
 
     /// Adds the ids to the event, unless it has ids of its own.
