@@ -29,7 +29,8 @@ public import Sluice
 /// The answer itself and the setting of ``CollectionSettings`` are always kept.
 ///
 /// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, also if
-/// the grant comes in a later launch. It doesn't pass the stages above this one a second time.
+/// the grant comes in a later launch. It doesn't pass the stages above this one a second time. It also gets an
+/// `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same launch.
 ///
 /// Each pipeline needs an object of its own. You can call it from any thread. The answer applies to later events and to
 /// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for

@@ -235,18 +235,13 @@ final class Chain: Sendable {
     /// Lets the events enter that plugins have tracked before the pipeline was built, in the order of their calls.
     func open() {
         let early = processors.compactMap { ($0.context as? PluginContext)?.open() }
-        let calls = early.flatMap(\.calls).sorted { one, two in
-            one.isOfEarlierLaunch == two.isOfEarlierLaunch ? one.number < two.number : one.isOfEarlierLaunch
-        }
-        for call in calls {
-            switch call.call {
-            case .event(let event): _ = track("", [:], event.priority, id: event.id) { $0 = event }
-            case .action(let body): body()
-            }
-        }
+        for call in early.flatMap(\.calls).sorted(by: { $0.number < $1.number }) { call.enter(self) }
         let dropped = early.reduce(0) { $0 + $1.dropped }
         if dropped > 0 { path.dropUnentered(dropped, .beforePipeline, number, route: route) }
     }
+
+    /// Lets an event enter that has been made before.
+    func enter(_ event: Event) { _ = track("", [:], event.priority, id: event.id) { $0 = event } }
 
     /// Reports a message of a plugin.
     func report(_ message: String) {

@@ -41,15 +41,8 @@ public final class PluginContext: Sendable {
 
     /// What the plugin has done before its pipeline was built.
     struct Early {
-        enum Call {
-            case event(Event)
-            case action(@Sendable () -> Void)
-        }
-
-        /// The calls with their numbers, which ascend in all plugins. An event that a plugin tracks while it is prepared
-        /// belongs to an earlier launch, so it comes before all others.
-        var calls: [(isOfEarlierLaunch: Bool, number: Int, call: Call)] = []
-        fileprivate var events = 0
+        /// The calls with their numbers, which ascend in all plugins.
+        var calls: [(number: Int, enter: @Sendable (Chain) -> Void)] = []
         /// Events that were too many.
         var dropped = 0
         fileprivate var messages: [String] = []
@@ -58,7 +51,9 @@ public final class PluginContext: Sendable {
     private static let maximumEvents = 1_000
     private static let maximumMessages = 10
     private static let maximumDepth = 8
-    private static let calls = Locked((ids: EventIDGenerator(), count: 0))
+    private static let ids = Locked(EventIDGenerator())
+    /// The number of the last early call. The ids of events can't be the numbers, because the clock can be set back.
+    private static let lastCall = Locked(0)
     /// How many calls of ``track(_:_:priority:configure:)-(_,Properties,_,_)`` the current one is nested in.
     @TaskLocal private static var depth = 0
 
@@ -110,8 +105,8 @@ public final class PluginContext: Sendable {
     /// ```
     ///
     /// You can call this before the pipeline is built. The context keeps the event, with its id and its time, and the event
-    /// enters the chain when all processors are prepared. Events of several plugins keep the order of the calls. At most
-    /// 1,000 events are kept. More are counted as ``DropReason/beforePipeline``. An event to which `configure` gives another
+    /// enters the chain when all processors are prepared. Events of several plugins keep the order of the calls. The ones that
+    /// plugins track in ``Processor/prepare()``, such as the end of an earlier launch, come first. At most 1,000 events are kept. More are counted as ``DropReason/beforePipeline``. An event to which `configure` gives another
     /// id isn't kept, because a plugin does that to repeat an event that was not stored.
     ///
     /// Don't call this from ``Processor/process(_:)``: the new event passes that processor too and would recurse. Use
@@ -131,7 +126,8 @@ public final class PluginContext: Sendable {
     ) -> Bool {
         let place = place.value
         guard place.isOpen else {
-            if keep(name, properties, priority, isOfEarlierLaunch: place.chain != nil, configure) { return false }
+            // An event that a plugin tracks while it is prepared is one of an earlier launch.
+            if keep(name, properties, priority, isFirst: place.chain != nil, configure) { return false }
             // Another thread has built the pipeline.
             return track(name, properties, priority: priority, configure: configure)
         }
@@ -150,23 +146,19 @@ public final class PluginContext: Sendable {
     ///
     /// - Returns: False if they are prepared already.
     private func keep(
-        _ name: String, _ properties: Properties, _ priority: Event.Priority, isOfEarlierLaunch: Bool,
+        _ name: String, _ properties: Properties, _ priority: Event.Priority, isFirst: Bool,
         _ configure: (inout Event) -> Void
     ) -> Bool {
         let time = time.wallTime()
-        let (number, id) = PluginContext.calls.withLock { calls in
-            calls.count += 1
-            // The numbers can't be the ids: the clock can be set back.
-            return (calls.count, calls.ids.next(at: time, in: PipelineEnvironment()))
-        }
+        let id = PluginContext.ids.withLock { $0.next(at: time, in: PipelineEnvironment()) }
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
-        return early.withLock { early in
-            guard let count = early?.events else { return false }
+        let number = newCall()
+        return early.withLock { [event] early in
+            guard let count = early?.calls.count else { return false }
             if event.id != id { return true }
             if count < PluginContext.maximumEvents {
-                early?.calls.append((isOfEarlierLaunch, number, .event(event)))
-                early?.events += 1
+                early?.calls.append((isFirst ? .min + number : number, { $0.enter(event) }))
             } else {
                 early?.dropped += 1
             }
@@ -177,11 +169,15 @@ public final class PluginContext: Sendable {
     /// Calls `body` when all processors are prepared, after the events that were tracked before this call. Does nothing
     /// if they are prepared already.
     package func whenOpen(_ body: @escaping @Sendable () -> Void) {
-        let number = PluginContext.calls.withLock { calls in
-            calls.count += 1
-            return calls.count
+        let number = newCall()
+        early.withLock { $0?.calls.append((number, { _ in body() })) }
+    }
+
+    private func newCall() -> Int {
+        PluginContext.lastCall.withLock { last in
+            last += 1
+            return last
         }
-        early.withLock { $0?.calls.append((false, number, .action(body))) }
     }
 
     /// Gives a signal to the processors of the plugin's chain, and of the routes of that chain.

@@ -118,6 +118,7 @@ package final class StateGate: KeptState {
     /// - Parameters:
     ///   - isHeld: Returns whether the receiver has the event with this id, because it was held.
     ///   - deliver: Gets whether the event comes from this gate's own chain. Returns whether it is stored.
+    /// - Returns: False if an event could not be stored.
     package func join(
         except isHeld: (EventID) -> Bool, _ deliver: (_ event: Event, _ isOwn: Bool) -> Bool
     ) -> Bool {

@@ -193,7 +193,8 @@ struct CompositionTrial: CustomStringConvertible {
                 var rows = isReached ? sorted(rows, order).filter { reaches($0, route) } : []
                 if order == .any {
                     // Of the names in a step, only $SessionEnd could be twice, and these differ in nothing.
-                    rows = events.compactMap { event in rows.first { $0.name == event.name } }
+                    rows =
+                        events.compactMap { event in rows.first { $0.name == event.name } }
                         + rows.filter { row in !events.contains { $0.name == row.name } }
                 }
                 guard events.map(\.name) == rows.map(\.name) else {

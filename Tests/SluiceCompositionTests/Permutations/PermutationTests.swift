@@ -29,6 +29,7 @@ import Testing
                         if failures <= 5 { Issue.record("\(trial): \(error)") }
                     }
                     count += 1
+                    if count % 5_000 == 0 { Trials.report("\(name): \(count) trials, \(failures) failed so far") }
                 }
             }
         }

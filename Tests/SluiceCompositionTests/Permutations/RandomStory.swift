@@ -31,7 +31,9 @@ struct RandomStory: CustomStringConvertible {
         self.random = random
     }
 
-    private mutating func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
+    private mutating func chance(_ part: Int, of whole: Int) -> Bool {
+        Int.random(in: 0..<whole, using: &random) < part
+    }
 
     private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
 

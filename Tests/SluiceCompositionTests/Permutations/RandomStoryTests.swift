@@ -35,6 +35,7 @@ import Testing
                 if failures <= 5 { Issue.record("seed \(seed): \(error) \(story)") }
             }
             steps += story.steps
+            if trial % 2_500 == 2_499 { Trials.report("part \(part): \(trial + 1) stories, \(failures) failed so far") }
         }
         #expect(failures == 0)
         Trials.report("random stories, part \(part): \(count) stories, \(steps) steps, \(failures) failed")

@@ -4,7 +4,9 @@ import Sluice
 /// plugins add their marks to it.
 extension Story {
     private static func verbs(_ session: Int64, isFirst: Bool = true) -> [Expected] {
-        let events: [Expected] = [.user("$SignUp", session), .timer("Warmup", session, 0), .user("$ProfileSet", session)]
+        let events: [Expected] = [
+            .user("$SignUp", session), .timer("Warmup", session, 0), .user("$ProfileSet", session),
+        ]
         // The user of a later launch is the same one.
         return events.filter { isFirst || $0.name != "$SignUp" }
     }
@@ -17,7 +19,9 @@ extension Story {
         ]
     }
 
-    private static func shutdown(_ session: Int64, screen: Double, app: Double, session milliseconds: Double) -> Launch.End {
+    private static func shutdown(_ session: Int64, screen: Double, app: Double, session milliseconds: Double)
+        -> Launch.End
+    {
         .shutdown([.leave(session, screen), .app("$AppEnd", session, app), .sessionEnd(session, milliseconds)])
     }
 

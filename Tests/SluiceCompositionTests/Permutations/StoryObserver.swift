@@ -272,7 +272,9 @@ struct StoryObserver {
         let properties = event.properties
         let (id, index) = (properties["$session_id"], properties["$session_index"])
         if let id, let index {
-            if let other = sessionIndices[id] { try require(other == index, "a session with two indices", event, route) }
+            if let other = sessionIndices[id] {
+                try require(other == index, "a session with two indices", event, route)
+            }
             sessionIndices[id] = index
         }
         switch event.name {
