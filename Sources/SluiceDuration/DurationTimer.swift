@@ -199,7 +199,7 @@ public final class DurationTimer: Processor {
         case .launched(let launch) where launch.isPassive: table.withLock { $0.launchInBackground() }
         case .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
-        case .launched, .willResignActive, .willTerminate, .connectivity: break
+        case .launched, .willResignActive, .willTerminate, .connectivity, .userWillChange: break
         }
     }
 }

@@ -144,7 +144,7 @@ public final class Screens: Processor {
         switch signal.kind {
         case .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
-        case .launched, .willResignActive, .connectivity: break
+        case .launched, .willResignActive, .connectivity, .userWillChange: break
         }
     }
 

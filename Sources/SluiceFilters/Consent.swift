@@ -29,7 +29,8 @@ public import Sluice
 /// The answer itself and the setting of ``CollectionSettings`` are always kept.
 ///
 /// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, also if
-/// the grant comes in a later launch. It doesn't pass the stages above this one a second time.
+/// the grant comes in a later launch. It doesn't pass the stages above this one a second time. It also gets an
+/// `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same launch.
 ///
 /// Each pipeline needs an object of its own. You can call it from any thread. The answer applies to later events and to
 /// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for
@@ -102,6 +103,8 @@ public final class Consent: Processor {
     private struct Held {
         var events: [Event] = []
         var bytes = 0
+        /// The `$AppInstall` that was dropped before the answer.
+        var install: Event?
     }
 
     /// Connects this plugin to its pipelines.
@@ -176,10 +179,11 @@ public final class Consent: Processor {
             answer.update { if $0.kind == .granted { $0 = former } }
             throw error
         }
-        states.keep()
         let held = takeHeld()
-        join(except: held)
-        for event in held { context.forward(event) }
+        for event in held.events { context.forward(event) }
+        if let install = held.install { context.insert(install.name, before: install) { $0 = install } }
+        states.keep()
+        join(except: held.events)
     }
 
     /// Records that the user refuses, and drops held events. The answer is on disk when this method returns, and the
@@ -192,7 +196,7 @@ public final class Consent: Processor {
     /// - Throws: The error of the place where the answer or a state is kept. The denial then lasts until the process
     ///   ends. Call this method later to repeat it.
     public func deny() throws(SluiceError) {
-        defer { for event in takeHeld() { context.drop(event, because: .consentDenied) } }
+        defer { for event in takeHeld().events { context.drop(event, because: .consentDenied) } }
         // In memory first: nothing passes while the disk is busy or if it fails.
         answer.note { $0 = Answer(.denied) }
         // Before the answer is stored: otherwise a crash in between would leave the states.
@@ -213,9 +217,10 @@ public final class Consent: Processor {
     /// Stores the event that joins the user's ids, which an earlier answer has kept from the receiver.
     private func join(except held: [Event] = []) {
         guard answer.value.kind == .granted, answer.value.owesJoin, states.isInPipeline else { return }
-        let isDone = states.join { event in
-            held.contains { $0.id == event.id }
-                || context.insert(event.name, before: event) { $0 = event }
+        let isDone = states.join(except: { id in held.contains { $0.id == id } }) { event, isOwn in
+            // The routes above have it already. In the own chain, the processors above add their properties.
+            return isOwn
+                ? context.track(event.name) { $0 = event } : context.insert(event.name, before: event) { $0 = event }
         }
         if isDone { answer.update { $0.owesJoin = false } }
     }
@@ -225,7 +230,7 @@ public final class Consent: Processor {
     /// - Throws: The error of the place where the answer is kept.
     public func prepare() throws {
         try answer.load(behind: nil)
-        join()
+        context.whenOpen { [weak self] in self?.join() }
     }
 
     /// Keeps, drops or holds the event, depending on the answer.
@@ -236,12 +241,19 @@ public final class Consent: Processor {
             if known.owesJoin, event.name == "$SignUp", event.properties["$switches_user"] == nil {
                 answer.update { $0.owesJoin = false }
             }
+            if disposition == .drop(.consentPending), event.name == "$AppInstall" {
+                let install = event
+                waiting.withLock { $0.install = install }
+            }
             return disposition
         }
         return waiting.withLock { held in
             // Another thread may have recorded the answer since the first check. It does so before it takes the held
             // events.
             if let disposition = Consent.disposition(answer.value, whilePending) { return disposition }
+            // An identity below repeats it, because it doesn't know that the event is held.
+            let id = event.id
+            if event.name == "$SignUp", held.events.contains(where: { $0.id == id }) { return .drop(.consentPending) }
             do throws(SluiceError) {
                 held.bytes += try EventLine(event, limit: maximumBytes - held.bytes).bytes.count
             } catch {
@@ -261,7 +273,7 @@ public final class Consent: Processor {
 
     /// Drops held events. The answer stays.
     public func forget() {
-        for event in takeHeld() { context.drop(event, because: .deleted) }
+        for event in takeHeld().events { context.drop(event, because: .deleted) }
     }
 
     /// Nil if an event is held.
@@ -279,10 +291,10 @@ public final class Consent: Processor {
         }
     }
 
-    private func takeHeld() -> [Event] {
+    private func takeHeld() -> Held {
         waiting.withLock { held in
             defer { held = Held() }
-            return held.events
+            return held
         }
     }
 }

@@ -79,8 +79,8 @@ public final class Identity: Processor {
         ids = IdentityState(
             in: persistence, report: context.report,
             initial: {
-                // Not lazy.compactMap, which asks the source with an id twice.
-                for case let id? in sources.lazy.map(\.id) { return UserIDs(anonymousID: id) }
+                // Each source is asked once.
+                for source in sources { if let id = source.id { return UserIDs(anonymousID: id) } }
                 return renewed()
             },
             renewed: renewed)
@@ -141,8 +141,18 @@ public final class Identity: Processor {
     /// Forgets the user: creates a new anonymous id, and removes the login id, the bound ids and the groups. A pending
     /// sign-up is not tracked. Use ``erase()`` if no trace of the former ids may stay on the device.
     ///
+    /// A session of `Sessions` in the same chain or in a route of it ends first, with the ids of the former user. The next
+    /// event begins another one.
+    ///
+    /// ```swift
+    /// try identity.reset()       // $SessionEnd
+    /// pipeline.track("Event")    // $SessionStart, with the new anonymous id
+    /// ```
+    ///
     /// - Throws: An error of the place where the identity is kept; the identity is then as it was.
     public func reset() throws(SluiceError) {
+        try load()
+        context.signal(.userWillChange)
         let new = UserIDs(anonymousID: Identity.newID(context))
         try change { $0 = new }
     }
@@ -167,6 +177,7 @@ public final class Identity: Processor {
     @discardableResult
     public func erase() throws(SluiceError) -> String {
         try load()
+        context.signal(.userWillChange)
         let id = Identity.newID(context)
         try ids.erase(for: UserIDs(anonymousID: id))
         return id
@@ -199,7 +210,7 @@ public final class Identity: Processor {
     public func update(for signal: Signal) {
         switch signal.kind {
         case .launched, .didBecomeActive: ids.refresh()
-        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity, .userWillChange: break
         }
     }
 

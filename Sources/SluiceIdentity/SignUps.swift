@@ -50,7 +50,7 @@ final class SignUps: Sendable {
             return new ?? state.pending
         }
         // A reset or another login may have replaced it.
-        guard let signUp = pending,
+        guard let signUp = pending, state.withLock({ $0.passed != signUp.id }),
             let extras = ids.memory.withLock({ $0.ids?.signUp == signUp ? $0.ids?.extras : nil })
         else { return }
         let isStored = context.track(UserIDs.SignUp.eventName) { event in
@@ -63,6 +63,7 @@ final class SignUps: Sendable {
             state.withLock { state in
                 if isPending, state.passed != signUp.id, state.pending == nil { state.pending = signUp }
             }
+            context.whenOpen { [weak self] in self?.track() }
         }
     }
 }
@@ -79,13 +80,12 @@ extension SignUps: KeptState {
     func remove(forgetting: Bool) throws(SluiceError) -> Int { try ids.remove(forgetting: forgetting) }
 
     /// The join is one of the present user: another one has not agreed to it.
-    func join(_ deliver: (Event) -> Bool) -> Bool {
-        let found = ids.memory.withLock { memory -> (UserIDs.SignUp, Properties)? in
-            guard let ids = memory.ids, let signUp = ids.signUp, signUp.loginID == ids.loginID else { return nil }
-            return (signUp, ids.extras)
+    func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool {
+        guard let ids = ids.memory.withLock(\.ids), let signUp = ids.signUp else { return true }
+        if !isHeld(signUp.id) {
+            guard signUp.loginID == ids.loginID else { return true }
+            guard deliver(signUp.event(with: ids.extras)) else { return false }
         }
-        guard let (signUp, extras) = found else { return true }
-        guard deliver(signUp.event(with: extras)) else { return false }
         stored(signUp)
         return true
     }

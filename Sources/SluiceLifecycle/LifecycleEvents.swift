@@ -108,6 +108,7 @@ public final class LifecycleEvents: Processor {
                 "a version or a build is longer than \(AppVersion.maximumBytes) bytes: pass the one that users see")
         }
         try kept.load()
+        StateGate.current?.add(self)
         let facts = kept.isPersistent ? kept.value : nil
         let end = machine.withLock { machine in
             guard machine == nil else { return nil as LifecycleMachine.Output? }
@@ -115,8 +116,8 @@ public final class LifecycleEvents: Processor {
             return machine?.recover()
         }
         guard let end, let time = end.time else { return }
-        // Kept until all processors are prepared. So it comes before the end of its session.
-        context.keep(end.name, end.properties) { $0.time = time }
+        // It comes before the end of its session, because the context keeps it until all processors are prepared.
+        context.track(end.name, end.properties) { $0.time = time }
     }
 
     /// Keeps the event unchanged.
@@ -124,6 +125,7 @@ public final class LifecycleEvents: Processor {
 
     /// Tracks the events that a signal causes.
     public func emit(for signal: Signal) {
+        guard signal != .userWillChange else { return }
         let now = now
         keepVersions(at: now)
         let outputs = machine.withLock { $0?.receive(signal, at: now) ?? [] }
@@ -137,9 +139,16 @@ public final class LifecycleEvents: Processor {
             heartbeat.stop()
             // Immediately, because the process may be suspended or killed soon.
             kept.saveOrReport(note)
-        case .launched, .willResignActive, .connectivity:
+        case .launched, .willResignActive, .connectivity, .userWillChange:
             if !outputs.isEmpty { kept.update(note) }
         }
+    }
+
+    /// Forgets the first launch and the time in the foreground. The next `$AppStart` is the first one of a new user. There is
+    /// no second `$AppInstall`.
+    public func forget() {
+        machine.withLock { $0?.forgetUser() }
+        kept.update(note)
     }
 
     /// Tracks an `$AppEnd` if the app is in the foreground, and returns when the facts for the next launch are stored.
@@ -195,4 +204,17 @@ public final class LifecycleEvents: Processor {
     private func note(_ facts: inout LifecycleFacts) {
         if let known = machine.withLock({ $0?.facts }) { facts = known }
     }
+}
+
+extension LifecycleEvents: KeptState {
+    /// Tracks an `$AppInstall` or an `$AppUpdate` that could not be kept without the user's consent.
+    package func keep() {
+        guard machine.withLock({ $0?.owesVersions == true }) else { return }
+        keepVersions(at: now)
+        track(machine.withLock { $0?.takeVersionEvents() ?? [] })
+        kept.update(note)
+    }
+
+    /// The facts are removed as a state of their own.
+    package func remove(forgetting: Bool) -> Int { 0 }
 }

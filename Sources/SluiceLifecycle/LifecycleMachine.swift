@@ -25,6 +25,8 @@ struct LifecycleMachine {
     private var hasStarted = false
     private let version: AppVersion
     private var hasComparedVersions = false
+    /// The comparison had an event, which could not be kept.
+    private(set) var owesVersions = false
 
     init(facts: LifecycleFacts?, version: AppVersion = AppVersion()) {
         self.facts = facts
@@ -40,7 +42,7 @@ struct LifecycleMachine {
     /// - Returns: Whether there is an event, which ``receive(_:at:)`` returns. Its facts must be on disk before that.
     mutating func compareVersions(at now: Moment, makeID: () -> EventID) -> Bool {
         guard !hasComparedVersions, let former = facts else { return false }
-        hasComparedVersions = true
+        (hasComparedVersions, owesVersions) = (true, false)
         let isUpdate = former.isInstalled && version.differs(from: former.version)
         // Without a version there is no app to install: a server or a tool.
         let isInstallation = !former.isInstalled && version.isKnown
@@ -57,17 +59,26 @@ struct LifecycleMachine {
     /// Forgets the comparison, because its event could not be kept. The next signal repeats the comparison.
     mutating func revertVersions(to former: LifecycleFacts?) {
         guard let former else { return }
-        hasComparedVersions = false
+        (hasComparedVersions, owesVersions) = (false, true)
         facts?.isInstalled = former.isInstalled
         facts?.version = former.version
         facts?.versionEvents = former.versionEvents
     }
 
-    private mutating func takeVersionEvents() -> [Output] {
+    mutating func takeVersionEvents() -> [Output] {
         defer { facts?.versionEvents = [] }
         return (facts?.versionEvents ?? []).map {
             Output(name: $0.name, properties: $0.properties, time: $0.time, id: $0.id)
         }
+    }
+
+    /// Forgets the user of the app. The installation and its version stay.
+    mutating func forgetUser() {
+        guard let former = facts else { return }
+        facts = LifecycleFacts()
+        facts?.isInstalled = former.isInstalled
+        facts?.version = former.version
+        facts?.versionEvents = former.versionEvents
     }
 
     // MARK: Signals
@@ -82,7 +93,7 @@ struct LifecycleMachine {
             outputs.append(start(now))
         case .didEnterBackground, .willTerminate:
             outputs += end(at: now)
-        case .launched, .willResignActive, .connectivity:
+        case .launched, .willResignActive, .connectivity, .userWillChange:
             break
         }
         return outputs

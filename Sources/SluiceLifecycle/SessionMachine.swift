@@ -49,6 +49,8 @@ struct SessionMachine {
     private(set) var isPassive = false
     /// The process is about to end. Only ``start(at:)`` begins another session.
     private var isTerminated = false
+    /// The user has changed in a session, so the next event begins another one, also a manual one.
+    private var isRenewing = false
 
     init(_ mode: Sessions.Mode, maximumLength: Duration, makeID: @escaping @Sendable () -> String) {
         self.mode = mode
@@ -71,10 +73,19 @@ struct SessionMachine {
         if isOver { forget() }
     }
 
-    /// Forgets the session, because the process is about to end.
-    mutating func terminate() {
-        isTerminated = true
+    /// Forgets the session, because the user changes.
+    mutating func renew() {
+        let isRenewing = current != nil || self.isRenewing
         forget()
+        self.isRenewing = isRenewing
+    }
+
+    /// Forgets the user, also of earlier launches, without an event.
+    mutating func forgetUser() {
+        renew()
+        lastIndex = 0
+        recovered = nil
+        isRecoveredPending = false
     }
 
     /// Call this before an event is marked.
@@ -101,7 +112,9 @@ struct SessionMachine {
             beat(at: now)
             backgroundSince = backgroundSince ?? now
             return []
-        case .willTerminate:
+        case .willTerminate, .userWillChange:
+            // The last events of other plugins still have the session, and begin no other one.
+            isTerminated = isTerminated || signal == .willTerminate
             beat(at: now)
             return end()
         case .willResignActive, .connectivity:
@@ -121,7 +134,7 @@ struct SessionMachine {
         let session = Session(id: makeID(), index: lastIndex, start: now, last: now)
         current = session
         properties = session.properties
-        (isOver, isTerminated) = (false, false)
+        (isOver, isTerminated, isRenewing) = (false, false, false)
         lastEvent = now
         return outputs + [.started(session)]
     }
@@ -134,9 +147,11 @@ struct SessionMachine {
         return outputs
     }
 
-    private mutating func forget() {
+    /// Forgets the session, whose end was tracked.
+    mutating func forget() {
         current = nil
         properties = [:]
+        isRenewing = false
     }
 
     private mutating func end() -> [Output] {
@@ -157,7 +172,8 @@ struct SessionMachine {
     }
 
     private mutating func renewIfNeeded(at now: Duration) -> [Output] {
-        guard let current else { return mode == .manual || isTerminated ? recoverUnfinished() : start(at: now) }
+        if isTerminated { return recoverUnfinished() }
+        guard let current else { return mode == .manual && !isRenewing ? recoverUnfinished() : start(at: now) }
         if let maximumLength, now - current.start >= maximumLength { return start(at: now) }
         switch mode {
         case .automatic(let limit):

@@ -22,12 +22,9 @@ public import Sluice
 /// it. Otherwise it has no session, and neither begins nor extends one. Events after the signal `willTerminate` have no
 /// session either.
 ///
-/// A login and a logout keep the session, because the same visit goes on. After `Identity.reset()`, begin one for the next
-/// user:
-///
-/// ```swift
-/// sessions.start()    // after identity.reset()
-/// ```
+/// A login and a logout keep the session, because the same visit goes on. `Identity.reset()` and `erase()` end it, with the
+/// ids of the former user, and the next event begins another one. The identity must stand in the same chain, above or below,
+/// or in the chain above the routes.
 ///
 /// The recovered `$SessionEnd` of a passive launch which was never opened has the `$app_state` of its other events,
 /// `"background"`.
@@ -73,6 +70,9 @@ public final class Sessions: Processor {
         /// Events of a signal that have not been tracked yet.
         var pending: [SessionMachine.Output] = []
         var isLoaded = false
+        /// The earliest time of an event of the current session, in milliseconds: the launch, or the end of the session
+        /// before. Clocks may differ by a second.
+        var since: Int64
     }
 
     /// The connection to the pipeline.
@@ -82,8 +82,6 @@ public final class Sessions: Processor {
     private let heartbeat: Heartbeat
     private let kept: PersistedState<SessionFacts>
     private let state: Locked<State>
-    /// The earliest time of an event of this launch, in milliseconds. Clocks may differ by a second.
-    private let launch: Int64
     private static let tolerance: Int64 = 1_000
 
     /// Creates the processor.
@@ -111,9 +109,10 @@ public final class Sessions: Processor {
         self.maximumLength = maximumLength
         heartbeat = Heartbeat(every: interval)
         kept = PersistedState("sessions", in: persistence, initial: SessionFacts(), report: context.report)
-        launch = context.time.wallTime().milliseconds - Sessions.tolerance
         state = Locked(
-            State(machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context))))
+            State(
+                machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context)),
+                since: context.time.wallTime().milliseconds - Sessions.tolerance))
     }
 
     private static func newID(_ context: PluginContext) -> @Sendable () -> String {
@@ -204,7 +203,7 @@ public final class Sessions: Processor {
                 event.properties.addDefaults(recovered.properties)
                 return []
             }
-            guard isInSession(event, state.machine) else { return [] }
+            guard isInSession(event, state) else { return [] }
             let outputs = state.machine.event(at: now)
             if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
             return outputs
@@ -217,19 +216,20 @@ public final class Sessions: Processor {
     }
 
     /// Whether an event belongs to the current session, or to the next one if it begins now.
-    private func isInSession(_ event: borrowing Event, _ machine: SessionMachine) -> Bool {
+    private func isInSession(_ event: borrowing Event, _ state: State) -> Bool {
         let time = event.time.milliseconds
         // Most events have the time of their id, so they don't need the clock.
-        if time >= launch, event.id.time == event.time { return true }
+        if time >= state.since, event.id.time == event.time { return true }
         let now = context.time.wallTime()
-        let start = machine.current.map { wallTime(at: $0.start) } ?? now
+        let start = state.machine.current.map { wallTime(at: $0.start) } ?? now
         return start.milliseconds - Sessions.tolerance <= time && time <= now.milliseconds + Sessions.tolerance
     }
 
     /// Ends or begins sessions.
     public func update(for signal: Signal) {
         // The end was tracked before.
-        if signal == .willTerminate { return state.withLock { $0.machine.terminate() } }
+        if signal == .willTerminate { return state.withLock { $0.machine.forget() } }
+        if signal == .userWillChange { return state.withLock { $0.machine.renew() } }
         let now = context.time.continuousTime()
         state.withLock { state in
             let outputs = state.machine.receive(signal, at: now)
@@ -246,7 +246,8 @@ public final class Sessions: Processor {
         let now = context.time.continuousTime()
         let outputs = state.withLock { state in
             defer { state.pending = [] }
-            return signal == .willTerminate ? state.pending + state.machine.receive(signal, at: now) : state.pending
+            let isEnd = signal == .willTerminate || signal == .userWillChange
+            return isEnd ? state.pending + state.machine.receive(signal, at: now) : state.pending
         }
         track(outputs)
         switch signal.kind {
@@ -256,7 +257,10 @@ public final class Sessions: Processor {
         case .willTerminate:
             heartbeat.stop()
             kept.saveOrReport(note)
-        case .launched, .willResignActive, .didEnterBackground, .connectivity:
+        case .launched:
+            // A session that an early event has begun is passive from now on.
+            save()
+        case .willResignActive, .didEnterBackground, .connectivity, .userWillChange:
             if !outputs.isEmpty { save() }
         }
     }
@@ -270,6 +274,8 @@ public final class Sessions: Processor {
                 startHeartbeat()
             case .ended(let session):
                 let record = SessionRecord(session, lastTime: wallTime(at: session.last))
+                let since = context.time.wallTime().milliseconds - Sessions.tolerance
+                state.withLock { $0.since = since }
                 track("$SessionEnd", record.ending, at: record.lastTime, before: event)
             case .recovered(let record):
                 var properties = record.ending
@@ -329,6 +335,15 @@ public final class Sessions: Processor {
         }
         facts.lastIndex = machine.lastIndex
         facts.session = record
+    }
+
+    /// Forgets the session and the earlier ones without an event. The next event begins the first session of a new user.
+    public func forget() {
+        state.withLock { state in
+            state.pending = []
+            state.machine.forgetUser()
+        }
+        save()
     }
 
     /// Ends the session, and returns when the facts for the next launch are stored.

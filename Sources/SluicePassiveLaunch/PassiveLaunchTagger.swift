@@ -17,7 +17,8 @@ public import Sluice
 ///
 /// A push message, a location or a fetch can launch an app, and the system can prewarm it. Reports about users must leave
 /// out the events of such a launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
-/// (`$recovered`) is not marked, because it says nothing about this one.
+/// (`$recovered`) is not marked, because it says nothing about this one. Nor is an event before the first signal, such as one of a
+/// plugin that you use before the pipeline is built.
 ///
 /// It needs the signals of the app: `AppSignals` of SluiceLifecycle reports them, or you call
 /// ``Sluice/Pipeline/signal(_:)``. You can list it above or below `LifecycleEvents` and `Screens`. List `Sessions`
@@ -44,7 +45,7 @@ public final class PassiveLaunchTagger: Processor {
         switch signal.kind {
         case .launched(let launch): isPassive.withLock { $0 = launch.isPassive }
         case .didBecomeActive: isPassive.withLock { $0 = false }
-        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity: break
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity, .userWillChange: break
         }
     }
 }

@@ -137,4 +137,54 @@ import Testing
             }
         }
     }
+
+    @Test("early events keep the order of the calls, also if the clock is set back between them")
+    func callsKeepTheirOrder() throws {
+        let time = VirtualTime()
+        let environment = PipelineEnvironment(time: time)
+        let (one, two) = PluginContext.$environment.withValue(environment) { (DurationTimer(), Sessions(.manual)) }
+        one.end("First")
+        time.setWallTime(Timestamp(milliseconds: 1_000_000_000_000))
+        two.start()
+        time.setWallTime(Timestamp(milliseconds: 1_100_000_000_000))
+        one.end("Last")
+        let pipeline = try build(one, two)
+        #expect(store.events.map(\.name) == ["First", "$SessionStart", "Last"])
+        withExtendedLifetime(pipeline) {}
+    }
+
+    /// Tracks while it is prepared.
+    private final class Eager: Processor {
+        let context = PluginContext()
+
+        func prepare() { context.track("Prepared") }
+
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    @Test("an event of prepare() passes plugins that are prepared, and comes before the early events")
+    func eventOfPrepareWaits() async throws {
+        let former = Sessions(persistedIn: place)
+        former.start()
+        waitForWrites()
+        let sessions = Sessions(persistedIn: place)
+        let timers = DurationTimer()
+        timers.end("Early")
+        let pipeline = try build(Eager(), timers, sessions)
+        #expect(store.events.map(\.name) == ["$SessionEnd", "$SessionStart", "Prepared", "Early"])
+        #expect(store.events.suffix(2).allSatisfy { $0.properties["$session_index"] == 2 })
+        withExtendedLifetime(pipeline) {}
+    }
+
+    @Test("the $SignUp of an early login keeps the order of the calls, and has a session", arguments: [true, false])
+    func earlySignUpHasItsOrder(isIdentityFirst: Bool) throws {
+        let (sessions, timers, identity) = (Sessions(), DurationTimer(), Identity(persistedIn: .memory))
+        sessions.start()
+        try identity.login("customer-42")
+        timers.end("Early")
+        let pipeline = try isIdentityFirst ? build(identity, timers, sessions) : build(sessions, timers, identity)
+        #expect(store.events.map(\.name) == ["$SessionStart", "$SignUp", "Early"])
+        #expect(store.events.allSatisfy { $0.properties["$session_index"] == 1 })
+        withExtendedLifetime(pipeline) {}
+    }
 }

@@ -148,6 +148,14 @@ import Testing
         }
     }
 
+    @Test("a pipeline that is released without a shutdown is recovered like a kill, once")
+    func releaseIsRecovered() async throws {
+        #expect(try await runTool(.release).last?.name == "Used")
+        let recovered = try await runTool(.shutdown).filter { $0.properties["$recovered"] == true }
+        #expect(recovered.map(\.name) == ["$AppEnd", "$SessionEnd"])
+        #expect(try await runTool(.shutdown).allSatisfy { $0.properties["$recovered"] == nil })
+    }
+
     // MARK: Passive launches
 
     @Test(
@@ -201,25 +209,5 @@ import Testing
             ])
         #expect(
             store.events.map { $0.properties["$app_state"] } == ["background", "background", nil, nil, nil, nil])
-    }
-
-    // MARK: Sessions and users
-
-    @Test("after a reset, sessions.start() begins the session of the next user; a login and a logout keep the session")
-    func resetBeginsSession() throws {
-        let (sessions, identity) = (Sessions(), Identity(persistedIn: .memory))
-        let pipeline = try build(store, sessions, identity)
-        pipeline.track("A")
-        try identity.login("customer-42")
-        try identity.logout()
-        pipeline.track("B")
-        let first = identity.anonymousID
-        try identity.reset()
-        sessions.start()
-        pipeline.track("C")
-        #expect(
-            store.events.map(\.name) == ["$SessionStart", "A", "$SignUp", "B", "$SessionEnd", "$SessionStart", "C"])
-        #expect(store.events.map { $0.properties["$session_index"] } == [1, 1, 1, 1, 1, 2, 2])
-        #expect(store.events.last?.anonymousID == identity.anonymousID && identity.anonymousID != first)
     }
 }

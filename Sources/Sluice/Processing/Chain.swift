@@ -45,6 +45,9 @@ final class Chain: Sendable {
     /// This chain and the next ones: from the chain that all routes share, all chains of the pipeline.
     var all: [Chain] { [self] + (next?.all ?? []) }
 
+    /// The chains that get the events of this one.
+    var reached: [Chain] { end == nil ? all : [self] }
+
     // MARK: Entering
 
     /// Creates an event, and sends it through all stages.
@@ -232,12 +235,13 @@ final class Chain: Sendable {
     /// Lets the events enter that plugins have tracked before the pipeline was built, in the order of their calls.
     func open() {
         let early = processors.compactMap { ($0.context as? PluginContext)?.open() }
-        for (_, event) in early.flatMap(\.events).sorted(by: { $0.call < $1.call }) {
-            _ = track("", [:], event.priority, id: event.id) { $0 = event }
-        }
+        for call in early.flatMap(\.calls).sorted(by: { $0.number < $1.number }) { call.enter(self) }
         let dropped = early.reduce(0) { $0 + $1.dropped }
         if dropped > 0 { path.dropUnentered(dropped, .beforePipeline, number, route: route) }
     }
+
+    /// Lets an event enter that has been made before.
+    func enter(_ event: Event) { _ = track("", [:], event.priority, id: event.id) { $0 = event } }
 
     /// Reports a message of a plugin.
     func report(_ message: String) {

@@ -39,8 +39,8 @@ public final class PluginContext: Sendable {
 
     /// What the plugin has done before its pipeline was built.
     struct Early {
-        /// The events. A call has an id too, which is greater than those of earlier calls, whatever the plugin.
-        var events: [(call: EventID, event: Event)] = []
+        /// The calls with their numbers, which ascend in all plugins.
+        var calls: [(number: Int, enter: @Sendable (Chain) -> Void)] = []
         /// Events that were too many.
         var dropped = 0
         fileprivate var messages: [String] = []
@@ -49,11 +49,16 @@ public final class PluginContext: Sendable {
     private static let maximumEvents = 1_000
     private static let maximumMessages = 10
     private static let maximumDepth = 8
-    private static let calls = Locked(EventIDGenerator())
+    private static let ids = Locked(EventIDGenerator())
+    /// The number of the last early call. The ids of events can't be the numbers, because the clock can be set back.
+    private static let lastCall = Locked(0)
     /// How many calls of ``track(_:_:priority:configure:)-(_,Properties,_,_)`` the current one is nested in.
     @TaskLocal private static var depth = 0
 
-    private let place = Published(Place(nil, 0, "", PipelineEnvironment(), isOpen: false))
+    /// The clocks and random numbers of new contexts until their pipeline is built.
+    @TaskLocal package static var environment = PipelineEnvironment()
+
+    private let place = Published(Place(nil, 0, "", environment, isOpen: false))
     /// Nil when the pipeline is built.
     private let early = Locked<Early?>(Early())
 
@@ -97,8 +102,8 @@ public final class PluginContext: Sendable {
     /// ```
     ///
     /// You can call this before the pipeline is built. The context keeps the event, with its id and its time, and the event
-    /// enters the chain when all processors are prepared. Events of several plugins keep the order of the calls. At most
-    /// 1,000 events are kept. More are counted as ``DropReason/beforePipeline``. An event to which `configure` gives another
+    /// enters the chain when all processors are prepared. Events of several plugins keep the order of the calls. The ones that
+    /// plugins track in ``Processor/prepare()``, such as the end of an earlier launch, come first. At most 1,000 events are kept. More are counted as ``DropReason/beforePipeline``. An event to which `configure` gives another
     /// id isn't kept, because a plugin does that to repeat an event that was not stored.
     ///
     /// Don't call this from ``Processor/process(_:)``: the new event passes that processor too and would recurse. Use
@@ -117,11 +122,13 @@ public final class PluginContext: Sendable {
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
         let place = place.value
-        guard let chain = place.chain else {
-            if place.isOpen || keep(name, properties, priority, configure) { return false }
+        guard place.isOpen else {
+            // An event that a plugin tracks while it is prepared is one of an earlier launch.
+            if keep(name, properties, priority, isFirst: place.chain != nil, configure) { return false }
             // Another thread has built the pipeline.
             return track(name, properties, priority: priority, configure: configure)
         }
+        guard let chain = place.chain else { return false }
         guard PluginContext.depth < PluginContext.maximumDepth else {
             chain.dropRecursion()
             return false
@@ -135,25 +142,45 @@ public final class PluginContext: Sendable {
     /// Keeps an event until all processors are prepared.
     ///
     /// - Returns: False if they are prepared already.
-    @discardableResult
-    package func keep(
-        _ name: String, _ properties: Properties, _ priority: Event.Priority = .normal,
+    private func keep(
+        _ name: String, _ properties: Properties, _ priority: Event.Priority, isFirst: Bool,
         _ configure: (inout Event) -> Void
     ) -> Bool {
         let time = time.wallTime()
-        let call = PluginContext.calls.withLock { $0.next(at: time, in: PipelineEnvironment()) }
-        var event = Event(id: call, name: name, time: time, priority: priority, properties: properties)
+        let id = PluginContext.ids.withLock { $0.next(at: time, in: PipelineEnvironment()) }
+        var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
-        return early.withLock { early in
-            guard let count = early?.events.count else { return false }
-            if event.id != call { return true }
+        let number = newCall()
+        return early.withLock { [event] early in
+            guard let count = early?.calls.count else { return false }
+            if event.id != id { return true }
             if count < PluginContext.maximumEvents {
-                early?.events.append((call, event))
+                early?.calls.append((isFirst ? .min + number : number, { $0.enter(event) }))
             } else {
                 early?.dropped += 1
             }
             return true
         }
+    }
+
+    /// Calls `body` when all processors are prepared, after the events that were tracked before this call. Does nothing
+    /// if they are prepared already.
+    package func whenOpen(_ body: @escaping @Sendable () -> Void) {
+        let number = newCall()
+        early.withLock { $0?.calls.append((number, { _ in body() })) }
+    }
+
+    private func newCall() -> Int {
+        PluginContext.lastCall.withLock { last in
+            last += 1
+            return last
+        }
+    }
+
+    /// Gives a signal to the processors of the plugin's chain, and of the routes of that chain.
+    package func signal(_ signal: Signal) {
+        guard let chain = place.value.chain else { return }
+        chain.storingOneByOne { signal.deliver(to: chain.reached.flatMap(\.processors)) }
     }
 
     /// Inserts a new event before the one that your processor is processing.

@@ -181,7 +181,7 @@ package final class RouteRuntime: Sendable {
             change { $0.flushRequested() }
         case .connectivity(let connectivity): change { $0.connectivityChanged(connectivity) }
         case .willTerminate: synchronize()
-        case .launched, .willResignActive, .didBecomeActive: break
+        case .launched, .willResignActive, .didBecomeActive, .userWillChange: break
         }
     }
 

@@ -13,14 +13,16 @@ package protocol KeptState: AnyObject, Sendable {
 
     /// Passes the event that joins the user's ids to a receiver that missed it, if there is such an event.
     ///
-    /// - Parameter deliver: Returns whether the event is stored.
+    /// - Parameters:
+    ///   - isHeld: Returns whether the receiver has the event with this id, because it was held.
+    ///   - deliver: Returns whether the event is stored.
     /// - Returns: False if the event could not be stored.
-    func join(_ deliver: (Event) -> Bool) -> Bool
+    func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool
 }
 
 extension KeptState {
     /// There is no such event.
-    package func join(_ deliver: (Event) -> Bool) -> Bool { true }
+    package func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool { true }
 }
 
 /// Decides whether the plugins of a chain may store their state, and reaches all of it.
@@ -112,8 +114,16 @@ package final class StateGate: KeptState {
     }
 
     /// Passes the events that join ids, of this gate's own states and of the states above it.
-    package func join(_ deliver: (Event) -> Bool) -> Bool {
-        let above = state.withLock(\.above)
-        return (states + (above?.states ?? [])).reduce(true) { $0 && ($1 is StateGate || $1.join(deliver)) }
+    ///
+    /// - Parameters:
+    ///   - isHeld: Returns whether the receiver has the event with this id, because it was held.
+    ///   - deliver: Gets whether the event comes from this gate's own chain. Returns whether it is stored.
+    /// - Returns: False if an event could not be stored.
+    package func join(
+        except isHeld: (EventID) -> Bool, _ deliver: (_ event: Event, _ isOwn: Bool) -> Bool
+    ) -> Bool {
+        let above = state.withLock(\.above)?.states ?? []
+        return states.allSatisfy { $0 is StateGate || $0.join(isHeld) { deliver($0, true) } }
+            && above.allSatisfy { $0 is StateGate || $0.join(isHeld) { deliver($0, false) } }
     }
 }

@@ -25,6 +25,7 @@ public struct Signal: Sendable, Hashable {
         case launched(Launch)
         case willResignActive, didBecomeActive, didEnterBackground, willTerminate
         case connectivity(Connectivity)
+        case userWillChange
     }
 
     package let kind: Kind
@@ -56,6 +57,9 @@ public struct Signal: Sendable, Hashable {
     public static func connectivity(_ connectivity: Connectivity) -> Signal {
         Signal(kind: .connectivity(connectivity))
     }
+
+    /// The user is about to be forgotten, as by `Identity.reset()`. A plugin gives this to its own chain.
+    package static let userWillChange = Signal(kind: .userWillChange)
 
     /// The way in which the process was started; nil for other signals than ``launched(_:)``.
     public var launch: Launch? { if case .launched(let launch) = kind { launch } else { nil } }
@@ -94,16 +98,16 @@ extension Signal: CustomStringConvertible {
         switch kind {
         case .launched(let launch): "launched(\(launch))"
         case .connectivity(let state): "connectivity(\(state))"
-        case .willResignActive, .didBecomeActive, .didEnterBackground, .willTerminate: "\(kind)"
+        case .willResignActive, .didBecomeActive, .didEnterBackground, .willTerminate, .userWillChange: "\(kind)"
         }
     }
 }
 
 extension Signal {
-    /// Whether the app leaves the foreground, or the network is lost.
+    /// Whether the app leaves the foreground, the network is lost, or the user goes.
     package var isLeaving: Bool {
         switch kind {
-        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity(.unavailable): true
+        case .willResignActive, .didEnterBackground, .willTerminate, .connectivity(.unavailable), .userWillChange: true
         case .launched, .didBecomeActive, .connectivity(.available), .connectivity(.metered): false
         }
     }

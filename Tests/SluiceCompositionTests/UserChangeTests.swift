@@ -1,0 +1,151 @@
+import Sluice
+import SluiceIdentity
+import SluiceLifecycle
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// A reset of the identity ends the session of the user before.
+@Suite struct UserChangeTests {
+    private let store = RecordingStore()
+
+    private func build(_ processors: [any Processor]) throws -> Pipeline {
+        try Pipeline {
+            processors
+            store
+            NullTransport()
+        }
+    }
+
+    private var names: [String] { store.events.map(\.name) }
+
+    private var indices: [PropertyValue?] { store.events.map { $0.properties["$session_index"] } }
+
+    @Test(
+        "reset() and erase() end the session with the ids of the former user, and the next event begins another one",
+        arguments: [true, false], [true, false])
+    func resetEndsSession(areSessionsFirst: Bool, isErased: Bool) async throws {
+        let (sessions, identity) = (Sessions(), Identity(persistedIn: .memory))
+        let pipeline = try build(areSessionsFirst ? [sessions, identity] : [identity, sessions])
+        pipeline.track("A")
+        let former = identity.anonymousID
+        if isErased { try identity.erase() } else { try identity.reset() }
+        pipeline.track("B")
+        #expect(names == ["$SessionStart", "A", "$SessionEnd", "$SessionStart", "B"])
+        #expect(indices == [1, 1, 1, 2, 2])
+        let current = identity.anonymousID
+        #expect(store.events.map(\.anonymousID) == [former, former, former, current, current] && former != current)
+        await pipeline.shutdown()
+    }
+
+    @Test("a login, a logout and another anonymous id keep the session")
+    func otherVerbsKeepSession() async throws {
+        let identity = Identity(persistedIn: .memory)
+        let pipeline = try build([Sessions(), identity])
+        pipeline.track("A")
+        try identity.login("customer-42")
+        try identity.logout()
+        try identity.resetAnonymousID()
+        pipeline.track("B")
+        #expect(names == ["$SessionStart", "A", "$SignUp", "B"] && indices == [1, 1, 1, 1])
+        await pipeline.shutdown()
+    }
+
+    @Test("a manual session ends too, and without one a reset begins none")
+    func manualSessionIsRenewed() async throws {
+        let (sessions, identity) = (Sessions(.manual), Identity(persistedIn: .memory))
+        let pipeline = try build([sessions, identity])
+        try identity.reset()
+        pipeline.track("A")
+        sessions.start()
+        pipeline.track("B")
+        try identity.reset()
+        try identity.reset()
+        pipeline.track("C")
+        sessions.end()
+        try identity.reset()
+        pipeline.track("D")
+        #expect(
+            names == ["A", "$SessionStart", "B", "$SessionEnd", "$SessionStart", "C", "$SessionEnd", "D"])
+        #expect(indices == [nil, 1, 1, 1, 2, 2, 2, nil])
+        await pipeline.shutdown()
+    }
+
+    @Test("a session that a reset has ended is not recovered by the next launch")
+    func endedSessionIsNotRecovered() throws {
+        let directory = try TemporaryDirectory()
+        let place = Persistence.file(directory.path)
+        let identity = Identity(persistedIn: place)
+        let first = try build([Sessions(persistedIn: place), identity])
+        first.track("A")
+        try identity.reset()
+        waitForWrites()
+        let next = try TestPipeline {
+            Sessions(persistedIn: place)
+        }
+        next.pipeline.track("B")
+        #expect(next.pipeline.ledger.tracked == 2)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("an identity above the routes ends the sessions of all routes, and one in a route those of that route")
+    func resetReachesItsChain() async throws {
+        for isShared in [true, false] {
+            let stores = [RecordingStore(), RecordingStore()]
+            let identity = Identity(persistedIn: .memory)
+            let pipeline = try Pipeline {
+                if isShared { identity }
+                Route("first") {
+                    if !isShared { identity }
+                    Sessions()
+                    stores[0]
+                    NullTransport()
+                }
+                Route("second") {
+                    Sessions()
+                    stores[1]
+                    NullTransport()
+                }
+            }
+            pipeline.track("A")
+            try identity.reset()
+            let ends = stores.map { $0.events(named: "$SessionEnd").count }
+            #expect(ends == [1, isShared ? 1 : 0])
+            #expect(await pipeline.shutdown().isBalanced)
+        }
+    }
+
+    @Test("eraseEverything() makes the sessions count from 1 and the next start the first one, without an $AppInstall")
+    func erasedUserIsForgotten() async throws {
+        let directory = try TemporaryDirectory()
+        let place = Persistence.file(directory.path)
+        func plugins() -> [any Processor] {
+            [Sessions(persistedIn: place), LifecycleEvents(persistedIn: place, appVersion: "1.0")]
+        }
+        let first = try build(plugins())
+        for signal in [Signal.launched(.foreground), .didBecomeActive] { first.signal(signal) }
+        let former = try #require(store.events.last?.properties["$session_id"])
+        #expect(await first.eraseEverything().isComplete)
+        for signal in [Signal.didEnterBackground, .didBecomeActive] { first.signal(signal) }
+        await first.shutdown()
+        #expect(
+            names == [
+                "$SessionStart", "$AppInstall", "$AppStart", "$SessionStart", "$AppEnd", "$AppStart", "$AppEnd",
+                "$SessionEnd",
+            ])
+        #expect(indices.allSatisfy { $0 == 1 })
+        #expect(store.events.suffix(5).allSatisfy { $0.properties["$session_id"] != former })
+        #expect(store.events[5].properties["$is_first_time"] == true)
+        let later = RecordingStore()
+        let next = try Pipeline {
+            plugins()
+            later
+            NullTransport()
+        }
+        for signal in [Signal.launched(.foreground), .didBecomeActive] { next.signal(signal) }
+        await next.shutdown()
+        #expect(later.events.map(\.name) == ["$SessionStart", "$AppStart", "$AppEnd", "$SessionEnd"])
+        #expect(later.events.allSatisfy { $0.properties["$session_index"] == 2 })
+    }
+}
