@@ -49,7 +49,6 @@ public final class PluginContext: Sendable {
     private static let maximumEvents = 1_000
     private static let maximumMessages = 10
     private static let maximumDepth = 8
-    private static let ids = Locked(EventIDGenerator())
     /// The number of the last early call. The ids of events can't be the numbers, because the clock can be set back.
     private static let lastCall = Locked(0)
     /// How many calls of ``track(_:_:priority:configure:)-(_,Properties,_,_)`` the current one is nested in.
@@ -102,9 +101,10 @@ public final class PluginContext: Sendable {
     /// ```
     ///
     /// You can call this before the pipeline is built. The context keeps the event, with its id and its time, and the event
-    /// enters the chain when all processors are prepared. Events of several plugins keep the order of the calls. The ones that
-    /// plugins track in ``Processor/prepare()``, such as the end of an earlier launch, come first. At most 1,000 events are kept. More are counted as ``DropReason/beforePipeline``. An event to which `configure` gives another
-    /// id isn't kept, because a plugin does that to repeat an event that was not stored.
+    /// enters the chain when all processors are prepared. Events of several plugins keep the order of the calls. The ones
+    /// that plugins track in ``Processor/prepare()``, such as the end of an earlier launch, come first. At most 1,000
+    /// events are kept. More are counted as ``DropReason/beforePipeline``. An event to which `configure` gives another id
+    /// isn't kept, because a plugin does that to repeat an event that was not stored.
     ///
     /// Don't call this from ``Processor/process(_:)``: the new event passes that processor too and would recurse. Use
     /// ``insert(_:_:priority:before:configure:)-(_,Properties,_,_,_)`` there. At the eighth level, the event is dropped
@@ -147,7 +147,7 @@ public final class PluginContext: Sendable {
         _ configure: (inout Event) -> Void
     ) -> Bool {
         let time = time.wallTime()
-        let id = PluginContext.ids.withLock { $0.next(at: time, in: PipelineEnvironment()) }
+        let id = newEventID(at: time)
         var event = Event(id: id, name: name, time: time, priority: priority, properties: properties)
         configure(&event)
         let number = newCall()
