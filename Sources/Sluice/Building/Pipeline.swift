@@ -31,15 +31,12 @@ public final class Pipeline: EventTracking {
     ///
     /// - Parameters:
     ///   - delivery: The policy of every route that doesn't have its own.
-    ///   - isDeliveryPaused: Whether the pipeline begins with the pause of ``pauseDelivery()``. Then it sends nothing until you
-    ///     call ``resumeDelivery()``, also no events of earlier processes. False by default.
-    ///   - maximumEventBytes: The longest event to store, as a line of JSON: 1 MB by default. Longer events are dropped
-    ///     and counted.
+    ///   - isDeliveryPaused: Whether to begin as after ``pauseDelivery()``, also with events of earlier processes.
+    ///   - maximumEventBytes: The longest event to store, as a line of JSON: 1 MB by default. Longer ones are dropped.
     ///   - environment: The sources of time and random numbers.
     ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline
     ///     from it.
-    ///   - onTrace: Called with the path of each event, for development and tests: see ``EventTrace`` for the threads and the
-    ///     order. Nil by default, and then free.
+    ///   - onTrace: Called with the path of each event, for development: see ``EventTrace``. Nil by default, and then free.
     ///   - stages: Processors, a store and a transport; or processors and routes.
     /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs
     ///   twice, or a stage can't be used; and errors of the block itself. Stores that were opened are closed.
@@ -171,12 +168,8 @@ public final class Pipeline: EventTracking {
     ///   requests.
     package func expectSuspension(in time: Duration?) { routes.each { $0.expectSuspension(in: time) } }
 
-    /// Cancels all requests in flight, because the process is about to be suspended. Their batches are sent later. For
-    /// platform adapters.
-    package func suspendDelivery() {
-        expectSuspension(in: .zero)
-        routes.each { $0.cancelSends() }
-    }
+    /// Cancels all requests in flight before a suspension. Their batches are sent later. For platform adapters.
+    package func suspendDelivery() { routes.each { $0.cancelSends() } }
 
     // MARK: Delivery
 
@@ -189,8 +182,7 @@ public final class Pipeline: EventTracking {
     /// if !report.isComplete { print("\(report.waiting) events still wait") }
     /// ```
     ///
-    /// - Parameter timeout: The longest time to wait, by the continuous clock. Sending goes on after it. Nil waits as long
-    ///   as it takes.
+    /// - Parameter timeout: The longest time to wait, by the continuous clock. Sending goes on after it. Nil: no limit.
     /// - Returns: The results of all routes together.
     @discardableResult
     public func flush(timeout: Duration? = nil) async -> FlushReport {

@@ -196,8 +196,9 @@ package final class RouteRuntime: Sendable {
         change { $0.expectSuspension(in: time, at: environment.time.continuousTime()) }
     }
 
-    /// Cancels the requests in flight. Their batches stay in the store, and other workers resend them.
+    /// Cancels the requests in flight, before a suspension. Their batches stay in the store, and other workers resend them.
     package func cancelSends() {
+        expectSuspension(in: .zero)
         change { $0.cancelledSends() }
         cancelTasks(replacedBy: [])
     }
