@@ -41,7 +41,8 @@ extension Verdicts {
         var each = [Verdict](repeating: .retry(after: nil), count: count)
         for result in results {
             for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count)) {
-                each[index] = verdict
+                each[index] = verdict.saying(
+                    verdict.response ?? result.verdicts.response, verdict.status ?? result.verdicts.status)
             }
         }
         var merged = Verdicts.results(each)

@@ -99,7 +99,7 @@ struct RouteJournal: Sendable {
         ledger.duplicates += result.duplicates
         ledger.rejected += result.rejected.count
         ledger.waiting -= result.resolved
-        ledger.attempts.record(result)
+        if result.isAttempt { ledger.attempts.record(result) }
         if let first = rejected.first {
             report(.rejected, "\(rejected.count) event(s) became dead letters, the first because: \(first.reason)")
         }
