@@ -38,7 +38,8 @@ public struct DeadLetter: Sendable, Identifiable {
     ///     print(letter.status ?? 0, letter.response ?? letter.reason)
     /// }
     /// ```
-    public let response: String?
+    public var response: String? { words.text }
+    private let words: ResponseText
 
     /// Creates a dead letter, in a store of your own or in a test.
     ///
@@ -61,7 +62,7 @@ public struct DeadLetter: Sendable, Identifiable {
     ) {
         self.id = id
         self.status = status
-        self.response = response.flatMap(DeadLetter.cleaned)
+        words = ResponseText(response).cleaned
         self.line = line
         self.reason = reason
         self.date = date
@@ -77,19 +78,6 @@ public struct DeadLetter: Sendable, Identifiable {
         DeadLetter(
             id: id, line: line, reason: String(reason.prefix(1_024)), date: date, refusalsInARow: refusalsInARow,
             status: status, response: response)
-    }
-
-    private static func cleaned(_ text: String) -> String? {
-        var result = String.UnicodeScalarView()
-        var bytes = 0
-        for scalar in text.unicodeScalars {
-            bytes += UTF8.width(scalar)
-            if bytes > 1_024 { break }
-            let isControl = scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value || 0x2028...0x2029 ~= scalar.value
-            result.append(isControl ? " " : scalar)
-        }
-        while result.last == " " { result.removeLast() }
-        return result.isEmpty ? nil : String(result)
     }
 
     /// Decodes the event.

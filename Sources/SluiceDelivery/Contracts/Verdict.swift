@@ -28,7 +28,11 @@ public struct Verdict: Sendable, Hashable {
     /// var verdict = Verdict.rejected(reason: "the table refused the row")
     /// verdict.response = "the column 'price' doesn't exist"
     /// ```
-    public var response: String?
+    public var response: String? {
+        get { words.text }
+        set { words = ResponseText(newValue) }
+    }
+    private var words = ResponseText(nil)
     /// The status of the response, if it isn't ``Verdicts/status``.
     package var status: Int?
     /// The time that the receiver asked for with a ``hold(reason:after:)``.
@@ -105,11 +109,19 @@ public struct Verdicts: Sendable, Hashable {
     /// var verdicts = Verdicts.all(.split(reason: "HTTP 400"), status: 400)
     /// verdicts.response = "unknown field 'price'"
     /// ```
-    public var response: String?
+    public var response: String? {
+        get { words.text }
+        set { words = ResponseText(newValue) }
+    }
+    private var words = ResponseText(nil)
+
+    private init(_ kind: Kind, status: Int?) {
+        (self.kind, self.status) = (kind, status)
+    }
 
     /// One verdict for the request as a whole.
     public static func all(_ verdict: Verdict, status: Int? = nil) -> Verdicts {
-        Verdicts(kind: .all(verdict), status: status)
+        Verdicts(.all(verdict), status: status)
     }
 
     /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events.
@@ -122,6 +134,6 @@ public struct Verdicts: Sendable, Hashable {
     /// .zero` the route resends it without a pause. Use that for a receiver that takes a request only as a whole,
     /// without the events that it names. A list of the wrong length counts as a retry of the whole batch.
     public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
-        Verdicts(kind: .each(verdicts), status: status)
+        Verdicts(.each(verdicts), status: status)
     }
 }

@@ -157,7 +157,10 @@ struct DeliverySchedule: Sendable {
         _ batch: BatchProgress, at now: Duration, random: () -> UInt64
     ) -> (notBefore: Duration, until: Duration)? {
         guard batch.isDeferred || refusals.isHolding && batch.isTried else { return nil }
-        return backOff.deferral(batch, at: now, random: random())
+        var deferral = backOff.deferral(batch, at: now, random: random())
+        // A suspect is a probe, too.
+        if batch.isSuspected, let deadline = phase.deadline { deferral.until = max(deferral.until, deadline) }
+        return deferral
     }
 
     /// Whether only one batch at a time may be in flight, to find out if the receiver is back.

@@ -1,0 +1,226 @@
+import Foundation
+import Sluice
+import SluiceJSONL
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+
+/// An event that a gateway answers with any status blocks no other event, and only such an event becomes a dead letter.
+@Suite("Answered events don't block others", .serialized)
+struct AnsweredEventTests {
+    /// A gateway in front of a collector. It answers a request with a bad event in its own way.
+    final class Gateway: HTTPClient {
+        enum Answer: Sendable, Hashable, CustomStringConvertible {
+            case status(Int)
+            /// A 200 with a page in HTML.
+            case page
+            /// No response.
+            case broken
+
+            var status: Int {
+                switch self {
+                case .status(let status): status
+                case .page, .broken: 200
+                }
+            }
+
+            var description: String { self == .page ? "HTML-200" : "\(status)" }
+        }
+
+        private struct State {
+            var requests = 0
+            var sizes: [Int] = []
+            var accepted: [Int] = []
+            var answersAll: Answer?
+        }
+
+        private let answer: Answer
+        private let success: String
+        private let headers: [(name: String, value: String)]
+        private let state = Locked(State())
+
+        init(_ answer: Answer, _ format: String = "ndjson", headers: [(name: String, value: String)] = []) {
+            self.answer = answer
+            self.headers = headers
+            success =
+                switch format {
+                case "postHog": #"{"status":1}"#
+                case "segment": #"{"success":true}"#
+                case "otlp": "{}"
+                default: ""
+                }
+        }
+
+        var requests: Int { state.withLock(\.requests) }
+        var sizes: [Int] { state.withLock(\.sizes) }
+        /// In the order of arrival.
+        var accepted: [Int] { state.withLock(\.accepted) }
+
+        func answerAll(_ answer: Answer?) { state.withLock { $0.answersAll = answer } }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            let body = String(decoding: request.body, as: UTF8.self)
+            let numbers = body.split(separator: "number-").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
+            return try state.withLock { state in
+                state.requests += 1
+                state.sizes.append(numbers.count)
+                guard let answer = state.answersAll ?? (body.contains("poison") ? answer : nil) else {
+                    state.accepted += numbers
+                    return HTTPResponse(status: 200, body: Array(success.utf8))
+                }
+                switch answer {
+                case .status(let status):
+                    return HTTPResponse(status: status, headers: headers, body: Array("rule 942100 says no".utf8))
+                case .page: return HTTPResponse(status: 200, body: Array("<html>rule 942100 says no</html>".utf8))
+                case .broken: throw SluiceError(.inputOutput, "connection reset")
+                }
+            }
+        }
+    }
+
+    enum Place: String, CaseIterable, Sendable {
+        case front, middle, eachSegment
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let answer: Gateway.Answer
+        let bad: Int
+        let place: Place
+        let isJSONL: Bool
+        let format: String
+
+        var testDescription: String {
+            "\(answer), \(bad) bad events, \(place), \(isJSONL ? "JSONLStore" : "MemoryStore"), \(format)"
+        }
+
+        /// The events in their order: numbers below zero are bad ones.
+        var events: [Int] {
+            let good = Array(1...AnsweredEventTests.good)
+            let evil = (1...bad).map { -$0 }
+            switch place {
+            case .front: return evil + good
+            case .middle: return Array(good[..<250]) + evil + Array(good[250...])
+            case .eachSegment:
+                let share = (bad + 4) / 5
+                var events: [Int] = []
+                for segment in 0..<5 {
+                    events += good[segment * 100..<segment * 100 + 50]
+                    events += evil.dropFirst(segment * share).prefix(share)
+                    events += good[segment * 100 + 50..<segment * 100 + 100]
+                }
+                return events
+            }
+        }
+
+        static let all: [Case] = {
+            let statuses = [302, 400, 403, 404, 406, 409, 422, 431, 451, 500, 502]
+            let answers: [Gateway.Answer] = statuses.map { .status($0) } + [.page]
+            var cases: [Case] = []
+            for answer in answers {
+                for bad in [1, 2, 100] {
+                    for place in Place.allCases {
+                        for isJSONL in [false, true] {
+                            for format in ["ndjson", "postHog", "segment", "otlp"] {
+                                cases.append(
+                                    Case(answer: answer, bad: bad, place: place, isJSONL: isJSONL, format: format))
+                            }
+                        }
+                    }
+                }
+            }
+            return cases.filter { Trials.isFull || $0.isFew }
+        }()
+
+        /// All formats go through one piece of code, and so do most of the statuses.
+        private var isFew: Bool {
+            if format != "ndjson" { return bad == 2 && place == .front }
+            return bad < 100 || [403, 500].contains(answer.status)
+        }
+    }
+
+    private static let good = 500
+
+    private static func format(_ name: String) -> HTTPFormat {
+        switch name {
+        case "postHog": .postHog(apiKey: "k")
+        case "segment": .segment(writeKey: "k")
+        case "otlp": .otlp(service: "shop")
+        default: .ndjson
+        }
+    }
+
+    private func pipeline(
+        _ store: any Store, _ client: Gateway, _ time: VirtualTime, _ format: String = "ndjson",
+        _ onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
+    ) throws -> Pipeline {
+        try Pipeline(environment: PipelineEnvironment(time: time), onDiagnostic: onDiagnostic) {
+            store
+            HTTPTransport(
+                to: "https://host/", format: Self.format(format), configuration: .init(gzip: false, client: client))
+        }
+    }
+
+    private func track(_ events: [Int], _ pipeline: Pipeline) {
+        for number in events {
+            pipeline.track(number < 0 ? "poison" : "Event", ["n": .string("number-\(abs(number)).")])
+        }
+    }
+
+    /// Sends until nothing waits, with an hour between two flushes.
+    ///
+    /// - Returns: the number of flushes.
+    @discardableResult
+    private func drain(_ pipeline: Pipeline, _ time: VirtualTime, atMost: Int) async -> Int {
+        var flushes = 1
+        while await pipeline.flush().waiting > 0, flushes < atMost {
+            flushes += 1
+            time.advance(by: .seconds(3_600))
+        }
+        return flushes
+    }
+
+    /// The most requests for `bad` events among 500 good ones. A bad event needs at most four: a probe or a search finds it, it
+    /// is offered alone between two acceptances, and the search goes on. A status of 5xx or 200 is suspected after ten equal
+    /// answers, for each of the six batches. A search of a batch needs up to eight more requests.
+    private static func limit(_ row: Case) -> Int {
+        let isFailure = row.answer.status >= 500 || row.answer == .page && row.format != "ndjson"
+        return 4 * row.bad + 40 + (isFailure ? 6 * 18 : 6 * 8)
+    }
+
+    @Test("every good event is delivered, and every bad one is a dead letter with its status", arguments: Case.all)
+    func goodEventsAreDelivered(row: Case) async throws {
+        let time = VirtualTime()
+        let client = Gateway(row.answer, row.format)
+        let directory = try TemporaryDirectory()
+        let store: any Store = row.isJSONL ? JSONLStore(at: directory.path) : MemoryStore()
+        if row.isJSONL, row.place == .eachSegment {
+            // Each process leaves a segment.
+            let share = row.events.count / 5
+            for segment in 0..<5 {
+                let left = try pipeline(JSONLStore(at: directory.path), client, time)
+                left.pauseDelivery()
+                track(Array(row.events[segment * share..<(segment == 4 ? row.events.count : (segment + 1) * share)]), left)
+                await left.shutdown(timeout: .zero)
+            }
+        }
+        let pipeline = try pipeline(store, client, time, row.format)
+        if !row.isJSONL || row.place != .eachSegment {
+            pipeline.pauseDelivery()
+            track(row.events, pipeline)
+            pipeline.resumeDelivery()
+        }
+        let flushes = await drain(pipeline, time, atMost: 4 * row.bad + 150)
+        #expect(Set(client.accepted) == Set(1...Self.good))
+        #expect(client.accepted.count == Self.good)
+        let letters = try await pipeline.deadLetters()
+        #expect(letters.count == row.bad)
+        #expect(letters.allSatisfy { $0.status == row.answer.status && $0.response?.contains("rule 942100") == true })
+        #expect(try letters.allSatisfy { try $0.event().name == "poison" })
+        #expect(client.requests <= Self.limit(row), "\(client.requests) requests, \(flushes) flushes")
+        Trials.report("\(row.testDescription): \(client.requests) requests, \(flushes) flushes")
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+}
