@@ -202,6 +202,13 @@ extension BatchProgress {
     /// Whether events wait, and all of them were answered alone.
     var isTried: Bool { !hasUntried && !isResolved }
 
+    /// Whether offering the batch's events shows nothing until the receiver accepts another one.
+    func awaitsAcceptance(in stage: Refusals.Stage) -> Bool {
+        guard isSuspected, unresolved.isEmpty || stage.mode == .probing else { return false }
+        return stage.mode == .probing
+            || deferredPlaces.allSatisfy { suspects[$0].map { $0.row == stage.row && !$0.isConfirmed } ?? false }
+    }
+
     /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
     mutating func prepare(for stage: Refusals.Stage) {
         guard stage.mode == .probing, let first = places.first, suspects[first] != nil,

@@ -117,16 +117,14 @@ struct BatchTable: Sendable {
         )
     }
 
-    /// Takes a batch whose deferral has ended, with its events sendable. Probes take suspects last, and not at all if the store
-    /// has other events.
+    /// Takes a batch whose deferral has ended, with its events sendable. Suspects that wait for an acceptance are the last ones,
+    /// and are not taken while the store has other events.
     mutating func takeReady(
         at now: Duration, _ stage: Refusals.Stage = Refusals.Stage(), _ takeable: Int = 0
     ) -> BatchProgress? {
         var ready = deferred.filter { $0.until <= now }
-        if stage.mode == .probing {
-            let others = ready.filter { !$0.batch.isSuspected }
-            if takeable > 0 || !others.isEmpty { ready = others }
-        }
+        let others = ready.filter { !$0.batch.awaitsAcceptance(in: stage) }
+        if takeable > 0 || !others.isEmpty { ready = others }
         guard var batch = ready.min(by: { ($0.until, $0.batch.id) < ($1.until, $1.batch.id) })?.batch else {
             return nil
         }
