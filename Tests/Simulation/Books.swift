@@ -198,7 +198,8 @@ final class Books: Sendable {
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
                 state.records[serial]?.isReplayed = true
-                state.records[serial]?.acceptedIn = nil
+                // Its other copy can be accepted and not yet settled.
+                if state.records[serial]?.mayBeTwice != true { state.records[serial]?.acceptedIn = nil }
                 state.records[serial]?.isSettled = false
             }
         }
