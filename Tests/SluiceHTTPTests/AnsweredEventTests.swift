@@ -326,6 +326,20 @@ struct AnsweredEventTests {
         #expect(await second.shutdown().isBalanced)
     }
 
+    @Test("processes that only track and shut down deliver everything behind a bad event", arguments: [403, 302])
+    func shortLivedProcesses(status: Int) async throws {
+        let time = VirtualTime()
+        let directory = try TemporaryDirectory()
+        let client = Gateway(.status(status))
+        for launch in 0..<3 {
+            let pipeline = try pipeline(JSONLStore(at: directory.path), client, time)
+            track([-1] + Array(launch * 20 + 1...launch * 20 + 20), pipeline)
+            #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
+        }
+        #expect(client.accepted.sorted() == Array(1...60))
+        #expect(client.requests <= 3 * 16, "\(client.requests) requests")
+    }
+
     @Test("the bad events of one route don't delay another route")
     func otherRouteGoesOn() async throws {
         let time = VirtualTime()

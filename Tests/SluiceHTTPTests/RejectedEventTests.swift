@@ -156,7 +156,11 @@ struct RejectedEventTests {
         pipeline.resumeDelivery()
 
         var flushes = 0
-        while await pipeline.flush().waiting > 0, flushes < 5 * row.bad + 20 { flushes += 1 }
+        // A flush doesn't count dead letters that are put back while it goes on.
+        repeat {
+            await pipeline.flush()
+            flushes += 1
+        } while pipeline.ledger.routes[0].waiting > 0 && flushes < 5 * row.bad + 20
         #expect(client.accepted == Set(1...Self.good))
         // With one batch in flight, bad events in front of a batch don't delay its rest.
         if !row.isAppCenter { #expect(client.acceptedInOrder == Array(1...Self.good)) }

@@ -211,8 +211,9 @@ extension BatchProgress {
 
     /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
     mutating func prepare(for stage: Refusals.Stage) {
-        guard stage.mode == .probing, let first = places.first, suspects[first] != nil,
-            let index = places.firstIndex(where: { suspects[$0] == nil })
+        let isUntried = { [suspects] (place: Int) in suspects[place] == nil }
+        guard stage.mode == .probing,
+            let index = stage.isLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried), index > 0
         else { return }
         unresolved.insert(unresolved.remove(at: index), at: 0)
         places.insert(places.remove(at: index), at: 0)

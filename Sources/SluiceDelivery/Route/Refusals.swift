@@ -32,6 +32,9 @@ struct Refusals: Sendable {
         var mode = Mode.normal
         /// Changes when the receiver may have failed. An event whose answer is of another row is offered once more.
         var row = 0
+        /// Whether the process ends, and a probe is its last one. It offers the last event of a batch: the first one can be the
+        /// reason of the answer in each process.
+        var isLast = false
     }
 
     /// This many refusals in a row put the route on hold.

@@ -132,6 +132,7 @@ struct DeliverySchedule: Sendable {
         _ result: inout SendResult, _ suspects: (exist: Bool, areAll: Bool) = (false, true), epoch: Int,
         at now: Duration, random: () -> UInt64
     ) -> (rejected: [RejectedEvent], mustReplay: Bool) {
+        let mode = refusals.stage.mode
         let recorded = refusals.record(result, hasSuspects: suspects.exist)
         guard result.isAttempt else { return recorded }
         if let reason = result.suspect ?? recorded.rejected.first?.reason, result.accepted == 0, refusals.isHolding,
@@ -142,6 +143,8 @@ struct DeliverySchedule: Sendable {
             result.reason = "the receiver has refused \(refusals.inARow) events in a row: \(reason)"
         }
         backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
+        // A short-lived process would otherwise never learn which event is the reason.
+        if stopDeadline != nil, refusals.isHolding, mode == .normal { backOff.endWait() }
         return recorded
     }
 
@@ -167,7 +170,11 @@ struct DeliverySchedule: Sendable {
     var isProbing: Bool { backOff.isProbing || refusals.stage.mode != .normal }
 
     /// See ``Refusals/Stage``.
-    var stage: Refusals.Stage { refusals.stage }
+    var stage: Refusals.Stage {
+        var stage = refusals.stage
+        stage.isLast = stopDeadline != nil
+        return stage
+    }
 
     /// The size of the next part. A receiver that refuses everything is offered one event at a time.
     func limit(_ size: BatchSize) -> BatchSize {
