@@ -45,7 +45,8 @@ extension Verdicts {
         for result in results {
             for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count))
             where verdict.rank > each[index].rank {
-                each[index] = verdict
+                each[index] = verdict.saying(
+                    verdict.response ?? result.verdicts.response, verdict.status ?? result.verdicts.status)
             }
         }
         var merged = Verdicts.results(each)

@@ -28,7 +28,8 @@ public import Sluice
 ///   decides, check ``HTTPResponse/isComplete`` first.
 /// - Return `.rejected` for an event only if the backend names that event. If it refuses the request without naming an
 ///   event, return `.split`.
-/// - Keep events, response bodies and credentials out of the texts of your verdicts.
+/// - Keep events, response bodies and credentials out of the reasons of your verdicts. The transport gives the beginning of the
+///   body to dead letters. Set ``Sluice/Verdict/response`` if the backend has words for a single event.
 public protocol WireFormat: Sendable {
     /// Sets the body and its content type, and the method, path and query if your backend needs them.
     ///
@@ -40,7 +41,8 @@ public protocol WireFormat: Sendable {
     ///   without them. For tokens that may be missing temporarily, use ``HTTPTransport/Configuration/sign``.
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws
 
-    /// Reads the response. By default, every event gets ``HTTPResponse/verdict``.
+    /// Reads the response. By default, every event gets ``HTTPResponse/verdict``, or a hold if the status is 2xx and the
+    /// body is a page in HTML.
     ///
     /// - Parameters:
     ///   - batch: The events that were sent.
@@ -112,8 +114,12 @@ public protocol WireFormat: Sendable {
 }
 
 extension WireFormat {
-    /// ``HTTPResponse/verdict`` for every event.
-    public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts { .all(response.verdict) }
+    /// ``HTTPResponse/verdict`` for every event. A 2xx with a page in HTML is no success: gateways and captive portals write
+    /// such pages.
+    public func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        let isPage = (200...299).contains(response.status) && response.isPage
+        return .all(isPage ? .unrecognized("a collector") : response.verdict)
+    }
     /// The same name for all events.
     public func endpoints(for line: EventLine) -> [String] { [""] }
     /// Does nothing.

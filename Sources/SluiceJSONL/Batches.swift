@@ -225,7 +225,7 @@ struct Batches {
         for letter in letters {
             for index in parts.indices {
                 guard let id = parts[index].reject(letter.line) else { continue }
-                stored.deadLetters.add(letter.with(id), of: parts[index].segment)
+                stored.deadLetters.add(letter.with(id: id), of: parts[index].segment)
                 break
             }
         }
@@ -242,13 +242,5 @@ struct Batches {
         let segments = parts.map(\.segment)  // mutant: settle-first-file-only
         for segment in segments { stored.retire(segment) }
         return segments
-    }
-}
-
-extension DeadLetter {
-    /// Returns the letter as it is kept.
-    fileprivate func with(_ id: ID) -> DeadLetter {
-        DeadLetter(
-            id: id, line: line, reason: String(reason.prefix(1_024)), date: date, refusalsInARow: refusalsInARow)
     }
 }

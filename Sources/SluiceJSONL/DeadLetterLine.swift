@@ -1,6 +1,7 @@
 internal import Sluice
 
-/// The format of a dead letter: `{"id":…,"reason":…,"at":…,"refusals":…,"event":{…}}`. A number of zero refusals is left out.
+/// The format of a dead letter: `{"id":…,"reason":…,"at":…,"refusals":…,"status":…,"response":…,"event":{…}}`. A number of zero
+/// refusals is left out, and so are an unknown status and response.
 ///
 /// It is stored like an event: encrypted if events are, and with a checksum. Other keys before the event are ignored.
 enum DeadLetterLine {
@@ -19,6 +20,14 @@ enum DeadLetterLine {
         if letter.refusalsInARow > 0 {
             writer.raw(#","refusals":"#)
             writer.integer(letter.refusalsInARow)
+        }
+        if let status = letter.status {
+            writer.raw(#","status":"#)
+            writer.integer(status)
+        }
+        if let response = letter.response {
+            writer.raw(#","response":"#)
+            writer.string(response)
         }
         writer.raw(eventKey)
         writer.raw(letter.line.bytes)
@@ -39,9 +48,12 @@ enum DeadLetterLine {
             else { return nil }
             var refusals = 0
             if case .int(let count) = header["refusals"] { refusals = Int(clamping: count) }
+            var status: Int?
+            if case .int(let number) = header["status"] { status = Int(clamping: number) }
             return DeadLetter(
                 id: id, line: EventLine(bytes: event, priority: priority(of: event)), reason: reason,
-                date: Timestamp(milliseconds: date), refusalsInARow: refusals)
+                date: Timestamp(milliseconds: date), refusalsInARow: refusals, status: status,
+                response: header["response"]?.string)
         } catch {
             return nil
         }

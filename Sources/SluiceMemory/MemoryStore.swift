@@ -123,10 +123,7 @@ public final class MemoryStore: Store {
             guard state.handedOut[batch] != nil else { return }
             for letter in letters {
                 state.lastDeadLetter += 1
-                state.deadLetters.append(
-                    DeadLetter(
-                        id: state.lastDeadLetter, line: letter.line, reason: letter.reason, date: letter.date,
-                        refusalsInARow: letter.refusalsInARow))
+                state.deadLetters.append(letter.with(id: state.lastDeadLetter))
             }
         }
     }

@@ -151,7 +151,8 @@ struct StoreCheck {
         store.reject(
             [0, 3].map {
                 DeadLetter(
-                    line: lines[$0], reason: "sample \($0)", date: StoreCheck.date, refusalsInARow: $0)
+                    line: lines[$0], reason: "sample \($0)", date: StoreCheck.date, refusalsInARow: $0,
+                    status: $0 == 0 ? nil : 403, response: $0 == 0 ? nil : "no \"\u{E9}\"")
             }, in: batch.id)
         let letters = try store.deadLetters()
         try requireBacklog(6, "with 2 rejected events and the batch not settled,")
@@ -167,6 +168,9 @@ struct StoreCheck {
         try require(
             letters.map(\.reason) == ["sample 0", "sample 3"] && letters.map(\.refusalsInARow) == [0, 3],
             "a dead letter has lost its reason or its number of refusals")
+        try require(
+            letters.map(\.status) == [nil, 403] && letters.map(\.response) == [nil, "no \"\u{E9}\""],
+            "a dead letter has lost the receiver's status or response: return the letter that was rejected, with an id")
         try require(store.backlog.deadLetters == 2, "the backlog must count dead letters")
         let unknown = DeadLetter.ID.max
         try require(

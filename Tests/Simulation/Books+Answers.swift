@@ -15,9 +15,29 @@ extension Books {
         }
     }
 
+    /// The answers to a life, by the number of the attempt.
+    struct Answers {
+        var attempts = 0
+        var firstAcceptance: Int?
+        var lastAcceptance: Int?
+        /// The last answer to an event that was sent alone, and was not an acceptance.
+        var alone: [Int: Int] = [:]
+
+        mutating func note(_ batch: Batch, _ verdicts: Verdicts) {
+            attempts += 1
+            if batch.events.indices.contains(where: { verdicts.verdict(at: $0).isAccepted }) {
+                firstAcceptance = firstAcceptance ?? attempts
+                lastAcceptance = attempts
+            } else if batch.events.count == 1, let serial = Books.serial(batch.events[0].bytes) {
+                alone[serial] = attempts
+            }
+        }
+    }
+
     func answered(_ batch: Batch, _ verdicts: Verdicts, to life: Int) {
         if isVerbose { print("  \(batch.events.compactMap { Books.serial($0.bytes) }): \(verdicts)") }
         state.withLock { state in
+            state.answers[life, default: Answers()].note(batch, verdicts)
             for (index, line) in batch.events.enumerated() {
                 guard let serial = Books.serial(line.bytes) else { continue }
                 switch verdicts.verdict(at: index).kind {
@@ -29,6 +49,18 @@ extension Books {
                 }
             }
         }
+    }
+}
+
+extension Books.State {
+    /// An event whose answer doesn't say that it is about the event is rejected only if it was alone, and if the receiver has
+    /// accepted others before and after it.
+    mutating func checkConfirmed(_ letter: DeadLetter, _ serial: Int, in life: Int) {
+        guard letter.reason.hasPrefix("the receiver accepts others") else { return }
+        confirmed += 1
+        guard let answers = answers[life], let alone = answers.alone[serial], let first = answers.firstAcceptance,
+            let last = answers.lastAcceptance, first < alone, alone < last
+        else { return violations.append("\(serial) is rejected by life \(life) without acceptances around its answer") }
     }
 }
 

@@ -47,6 +47,10 @@ final class Books: Sendable {
         var shortestAge = Duration.seconds(1_000_000_000)
         var delayed: Set<Int> = []
         var refused: [Int: SimulatedProcess] = [:]
+        /// The answers of each life that decide whether an event can be rejected because others are accepted.
+        var answers: [Int: Answers] = [:]
+        /// Events that were rejected for that reason.
+        var confirmed = 0
         var violations: [String] = []
         var acknowledged = 0
         var duplicates = 0
@@ -172,7 +176,9 @@ final class Books: Sendable {
 
     func rejects(_ events: [DeadLetter], _ batch: Batch.ID, in life: Int) {
         state.withLock { state in
-            for serial in events.compactMap({ Books.serial($0.line.bytes) }) {
+            for letter in events {
+                guard let serial = Books.serial(letter.line.bytes) else { continue }
+                state.checkConfirmed(letter, serial, in: life)
                 state.records[serial]?.isRejected = true
                 state.records[serial]?.rejectedIn = life
                 // Replayed, it comes in another batch.
@@ -192,7 +198,8 @@ final class Books: Sendable {
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
                 state.records[serial]?.isReplayed = true
-                state.records[serial]?.acceptedIn = nil
+                // Its other copy can be accepted and not yet settled.
+                if state.records[serial]?.mayBeTwice != true { state.records[serial]?.acceptedIn = nil }
                 state.records[serial]?.isSettled = false
             }
         }
@@ -322,6 +329,7 @@ final class Books: Sendable {
             state.refused = [:]
             state.acknowledged = state.records.count
             state.records = [:]
+            state.answers = [:]
         }
     }
 

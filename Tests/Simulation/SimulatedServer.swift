@@ -8,12 +8,18 @@ final class SimulatedServer: Sendable {
         case well, slow, down, losesAnswers, throttles, refusesAll, holds, picks, wantsLess, knowsAll
         /// Refuses requests with bad events, names bad events, throttles some users, or can't read some events.
         case refusesBad, namesBad, throttlesSome, cannotReadSome
+        /// Answers requests with bad events with a status that doesn't say so, or with any status at all.
+        case answersBad, answersAll
     }
 
     private struct State {
         var random: SeededRandom
         var mood = Mood.well
+        /// The status of a gateway, which changes with the mood.
+        var status = 403
     }
+
+    private static let statuses = [200, 302, 400, 401, 403, 404, 406, 409, 422, 431, 451, 500, 502, 503]
 
     private let state: Locked<State>
     private let time: VirtualTime
@@ -26,7 +32,10 @@ final class SimulatedServer: Sendable {
     var mood: Mood { state.withLock { $0.mood } }
 
     func setMood(_ mood: Mood) {
-        state.withLock { $0.mood = mood }
+        state.withLock { state in
+            state.mood = mood
+            state.status = Self.statuses.randomElement(using: &state.random) ?? 403
+        }
     }
 
     private func chance(_ one: Int) -> Bool {
@@ -67,6 +76,10 @@ final class SimulatedServer: Sendable {
         case .refusesBad:
             if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return .all(.split(reason: "bad event")) }
             return .all(try takeAll(batch, take))
+        case .answersBad:
+            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return answer() }
+            return .all(try takeAll(batch, take))
+        case .answersAll: return answer()
         case .namesBad: return try each(batch, 7, .rejected(reason: "bad event"), take)
         case .throttlesSome:
             return try each(batch, 5, .retry(after: chance(2) ? nil : .seconds(number(0...90))), take)
@@ -74,6 +87,18 @@ final class SimulatedServer: Sendable {
         case .knowsAll:
             return .each(try batch.events.map { try take($0) ? .duplicate : .accepted })
         }
+    }
+
+    /// The verdicts of a transport over HTTP for the gateway's status.
+    private func answer() -> Verdicts {
+        let status = state.withLock(\.status)
+        let verdict: Verdict =
+            switch status {
+            case 400, 422: .split(reason: "status \(status)")
+            case 200, 500...599: .retry(after: nil, reason: "status \(status)")
+            default: .hold(reason: "status \(status)", after: chance(4) ? .seconds(number(0...90)) : nil)
+            }
+        return .all(verdict, status: status)
     }
 
     /// Whether an event is one of those that the receiver treats in its own way.

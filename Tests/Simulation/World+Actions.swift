@@ -230,7 +230,10 @@ extension World {
         start(settings)
         guard let last = lives.last else { return books.violated("the last life cannot start") }
         // It comes up before its server does.
-        server.setMood([.down, .throttles, .throttlesSome, .refusesAll, .holds].randomElement(using: &random) ?? .down)
+        let moods: [SimulatedServer.Mood] = [
+            .down, .throttles, .throttlesSome, .refusesAll, .holds, .answersBad, .answersAll,
+        ]
+        server.setMood(moods.randomElement(using: &random) ?? .down)
         pass(minutes: 10, until: { false })
         server.setMood(.well)
         let isDone = { last.pipeline?.ledger.routes[0].waiting == 0 && self.serialsOnDisk().isEmpty }

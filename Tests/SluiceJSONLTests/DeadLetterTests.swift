@@ -74,6 +74,25 @@ struct DeadLetterTests {
         #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 2))
     }
 
+    @Test("a dead letter keeps the status and the cleaned words of the receiver across processes; older lines have none")
+    func lettersKeepWords() throws {
+        let store = try opened()
+        for number in 0..<3 { try store.append(.canonical(number)) }
+        let batch = try #require(try store.nextBatch())
+        let texts: [String?] = ["no \"caf\u{E9}\"\n\u{0}\u{9B}1m", String(repeating: "\u{1F600}", count: 400), nil]
+        store.store.reject(
+            zip(batch.events, texts).map { line, text in
+                DeadLetter(line: line, reason: "HTTP 403", date: .sample, status: text.map { _ in 403 }, response: text)
+            }, in: batch.id)
+        try store.settle(batch)
+        store.store.close()
+        let letters = try opened().store.deadLetters()
+        #expect(letters.map(\.status) == [403, 403, nil])
+        #expect(letters.map(\.response) == ["no \"caf\u{E9}\"   1m", String(repeating: "\u{1F600}", count: 256), nil])
+        // The words can contain secrets, so they aren't printed.
+        #expect(!"\(letters)".contains("caf"))
+    }
+
     @Test("an event that is rejected twice is one dead letter, and is not handed out again by a later process")
     func rejectedEventIsNotReturned() throws {
         let store = try opened()

@@ -6,6 +6,7 @@ enum SQL {
     static let schema = """
         CREATE TABLE IF NOT EXISTS event (
             seq INTEGER PRIMARY KEY AUTOINCREMENT, class INT, line BLOB, batch INT, reason TEXT, date INT, refusals INT,
+            status INT, response TEXT,
             size INT AS (length(line)), waits INT AS (class >= 0 OR batch IS NOT NULL), dead INT AS (class < 0));
         CREATE INDEX IF NOT EXISTS event_class ON event (batch, class, seq);
         UPDATE event SET batch = NULL WHERE batch IS NOT NULL;
@@ -23,7 +24,7 @@ enum SQL {
         """
 
     static let reject = """
-        UPDATE event SET class = class - 2, reason = ?, date = ?, refusals = ? WHERE seq = (
+        UPDATE event SET class = class - 2, reason = ?, date = ?, refusals = ?, status = ?, response = ? WHERE seq = (
             SELECT min(seq) FROM event WHERE batch = ? AND class >= 0 AND line = ?)
         """
 

@@ -27,6 +27,19 @@ public struct DeadLetter: Sendable, Identifiable {
     /// let outages = try await pipeline.deadLetters().filter { $0.refusalsInARow >= 20 }
     /// ```
     public let refusalsInARow: Int
+    /// The status of the receiver's response, such as 400 of HTTP. Nil if the event was never sent, or if the transport
+    /// has no status.
+    public let status: Int?
+    /// The receiver's own words: at most 1,024 bytes of UTF-8, with each control character replaced by a space. Nil if
+    /// there were none. They can repeat contents of the event.
+    ///
+    /// ```swift
+    /// for letter in try await pipeline.deadLetters() {
+    ///     print(letter.status ?? 0, letter.response ?? letter.reason)
+    /// }
+    /// ```
+    public var response: String? { words.text }
+    private let words: ResponseText
 
     /// Creates a dead letter, in a store of your own or in a test.
     ///
@@ -34,12 +47,37 @@ public struct DeadLetter: Sendable, Identifiable {
     /// let line = EventLine(bytes: [], priority: .normal)
     /// let letter = DeadLetter(line: line, reason: "HTTP 400", date: .now)
     /// ```
-    public init(id: ID = 0, line: EventLine, reason: String, date: Timestamp, refusalsInARow: Int = 0) {
+    ///
+    /// - Parameters:
+    ///   - id: See ``id``.
+    ///   - line: See ``line``.
+    ///   - reason: See ``reason``.
+    ///   - date: See ``date``.
+    ///   - refusalsInARow: See ``refusalsInARow``.
+    ///   - status: See ``status``.
+    ///   - response: The receiver's words, which are cut and cleaned.
+    public init(
+        id: ID = 0, line: EventLine, reason: String, date: Timestamp, refusalsInARow: Int = 0, status: Int? = nil,
+        response: String? = nil
+    ) {
         self.id = id
+        self.status = status
+        words = ResponseText(response).cleaned
         self.line = line
         self.reason = reason
         self.date = date
         self.refusalsInARow = refusalsInARow
+    }
+
+    /// The same letter with the id that a store assigns, and with at most 1,024 characters of its reason.
+    ///
+    /// ```swift
+    /// letters.append(letter.with(id: lastID + 1))
+    /// ```
+    public func with(id: ID) -> DeadLetter {
+        DeadLetter(
+            id: id, line: line, reason: String(reason.prefix(1_024)), date: date, refusalsInARow: refusalsInARow,
+            status: status, response: response)
     }
 
     /// Decodes the event.

@@ -21,10 +21,27 @@ public struct Verdict: Sendable, Hashable {
     package let kind: Kind
     /// Why the event was not accepted, for diagnostics, the ledger and dead letters. Empty if there is no reason.
     public let reason: String
+    /// The receiver's own words about this event, for its dead letter only. Nil if there are none, or if
+    /// ``Verdicts/response`` has them.
+    ///
+    /// ```swift
+    /// var verdict = Verdict.rejected(reason: "the table refused the row")
+    /// verdict.response = "the column 'price' doesn't exist"
+    /// ```
+    public var response: String? {
+        get { words.text }
+        set { words = ResponseText(newValue) }
+    }
+    private var words = ResponseText(nil)
+    /// The status of the response, if it isn't ``Verdicts/status``.
+    package var status: Int?
+    /// The time that the receiver asked for with a ``hold(reason:after:)``.
+    package let holdTime: Duration?
 
-    private init(_ kind: Kind, _ reason: String = "") {
+    private init(_ kind: Kind, _ reason: String = "", holdTime: Duration? = nil) {
         self.kind = kind
         self.reason = reason
+        self.holdTime = holdTime
     }
 
     /// The receiver took the event.
@@ -59,9 +76,12 @@ public struct Verdict: Sendable, Hashable {
     /// it. An event that is refused on its own becomes a dead letter.
     public static func split(reason: String) -> Verdict { Verdict(.split, reason) }
 
-    /// The receiver takes nothing at present, for a reason that isn't in the events, such as a wrong key. All events are
-    /// kept, and the route probes now and then.
-    public static func hold(reason: String) -> Verdict { Verdict(.hold, reason) }
+    /// The receiver takes nothing at present, probably for a reason that isn't in the events, such as a wrong key. All
+    /// events are kept, and the route probes now and then, not before `after` if you pass it. If the receiver accepts the
+    /// other events, the one that it answers so alone becomes a dead letter.
+    public static func hold(reason: String, after: Duration? = nil) -> Verdict {
+        Verdict(.hold, reason, holdTime: after)
+    }
 
     /// Whether the receiver has the event.
     public var isAccepted: Bool { kind == .accepted || kind == .duplicate }
@@ -82,10 +102,26 @@ public struct Verdicts: Sendable, Hashable {
     /// let response = Verdicts.all(busy, status: 503)
     /// ```
     public var status: Int?
+    /// The receiver's own words, such as the body of the response. A dead letter keeps the first 1,024 bytes; they never
+    /// become part of a diagnostic or of the ledger. ``Verdict/response`` of a single event comes first.
+    ///
+    /// ```swift
+    /// var verdicts = Verdicts.all(.split(reason: "HTTP 400"), status: 400)
+    /// verdicts.response = "unknown field 'price'"
+    /// ```
+    public var response: String? {
+        get { words.text }
+        set { words = ResponseText(newValue) }
+    }
+    private var words = ResponseText(nil)
+
+    private init(_ kind: Kind, status: Int?) {
+        (self.kind, self.status) = (kind, status)
+    }
 
     /// One verdict for the request as a whole.
     public static func all(_ verdict: Verdict, status: Int? = nil) -> Verdicts {
-        Verdicts(kind: .all(verdict), status: status)
+        Verdicts(.all(verdict), status: status)
     }
 
     /// One verdict for each event, in the order of the batch. Use this only if the receiver named the events.
@@ -98,6 +134,6 @@ public struct Verdicts: Sendable, Hashable {
     /// .zero` the route resends it without a pause. Use that for a receiver that takes a request only as a whole,
     /// without the events that it names. A list of the wrong length counts as a retry of the whole batch.
     public static func each(_ verdicts: [Verdict], status: Int? = nil) -> Verdicts {
-        Verdicts(kind: .each(verdicts), status: status)
+        Verdicts(.each(verdicts), status: status)
     }
 }

@@ -9,11 +9,17 @@ struct BatchProgress: Sendable {
     let critical: Int
     /// Events that can be sent now.
     private(set) var unresolved: [EventLine]
-    /// Events that the receiver deferred while it handled others.
+    /// Events that the receiver deferred while it handled others, and suspects that wait for an acceptance.
     private(set) var deferred: [EventLine] = []
     /// The places of ``unresolved`` and of ``deferred`` in the batch.
     private var places: [Int]
     private var deferredPlaces: [Int] = []
+    /// Answers to single events that can be about their contents, by place.
+    private var suspects: [Int: Suspect] = [:]
+    /// Whether an answer to some of the events can be about their contents.
+    private(set) var isSuspected = false
+    /// The last failure with a status, and how often it came in a row.
+    private var failure: (status: Int?, count: Int) = (nil, 0)
     /// The longest time that the receiver asked for, since ``deferred`` was empty.
     private(set) var deferral = Duration.zero
     /// How often the batch waited only for deferred events.
@@ -53,8 +59,10 @@ struct BatchProgress: Sendable {
         return Batch(id: id, events: Array(unresolved.prefix(count)), retryCount: retries)
     }
 
-    /// Applies the verdicts for the first `count` unresolved events.
-    mutating func apply(_ verdicts: Verdicts, toFirst count: Int) -> SendResult {
+    /// Applies the verdicts for the first `count` unresolved events, which were offered in `stage`.
+    mutating func apply(
+        _ verdicts: Verdicts, toFirst count: Int, in stage: Refusals.Stage = Refusals.Stage()
+    ) -> SendResult {
         var result = SendResult()
         let each: [Verdict]
         var areNamed = false
@@ -67,7 +75,13 @@ struct BatchProgress: Sendable {
             each = Array(repeating: .retry(after: nil, reason: reason), count: count)
         }
         var kept: [Int] = []
+        var suspected: Verdict?
         var sendAgain = false
+        func rejection(_ index: Int, _ reason: String, isRefusal: Bool = true) -> SendResult.Rejection {
+            .init(
+                line: unresolved[index], place: places[index], reason: reason, status: each[index].status ?? verdicts.status,
+                response: each[index].response ?? verdicts.response, isRefusal: isRefusal)
+        }
         for (index, verdict) in each.enumerated() {
             let (place, reason) = (places[index], verdict.reason)
             switch verdict.kind {
@@ -77,29 +91,27 @@ struct BatchProgress: Sendable {
                 result.duplicates += 1
             case .rejected:
                 // mutant: offer-refused-event-again
-                result.rejected.append(.init(line: unresolved[index], place: place, reason: reason, isRefusal: true))
+                result.rejected.append(rejection(index, reason))
             case .unsendable:
                 result.rejected.append(.init(line: unresolved[index], place: place, reason: reason, isRefusal: false))
             case .tooLarge where count == 1:
                 // It was this event that was too large, not the parts before it.
                 isSearching = true
-                result.rejected.append(
-                    .init(
-                        line: unresolved[index], place: place, reason: "the event alone is too large for the receiver",
-                        isRefusal: true))
+                result.rejected.append(rejection(index, "the event alone is too large for the receiver"))
             case .tooLarge:
                 result.splitReason = result.splitReason ?? reason
                 isSearching = false
                 kept.append(index)
             case .split where count == 1:
                 isSearching = true
-                result.rejected.append(.init(line: unresolved[index], place: place, reason: reason, isRefusal: true))
+                result.rejected.append(rejection(index, reason))
             case .split:
                 result.splitReason = result.splitReason ?? reason
                 isSearching = true
                 kept.append(index)
             case .hold:
-                (result.effect, result.reason) = (.hold, reason)
+                (result.effect, result.reason, result.holdTime) = (.hold, reason, verdict.holdTime)
+                suspected = suspected ?? verdict
                 kept.append(index)
             case .retry(.zero?) where areNamed:
                 sendAgain = true
@@ -110,6 +122,7 @@ struct BatchProgress: Sendable {
                     deferredPlaces.append(place)
                     deferral = max(deferral, after ?? .zero)
                 } else {
+                    suspected = suspected ?? verdict
                     kept.append(index)
                 }
                 if result.effect != .hold {
@@ -137,19 +150,152 @@ struct BatchProgress: Sendable {
         } else if isSearching, count >= partEvents, result.accepted == count {
             partEvents = count * 2
         }
+        if result.accepted > 0 {
+            accepted(in: stage, &result)
+        } else if var suspected, result.splitReason == nil, !sendAgain {
+            suspected.response = suspected.response ?? verdicts.response
+            suspect(kept.count, suspected, in: stage, &result)
+        }
         return result
     }
 
     /// Whether only deferred events are left.
     var isDeferred: Bool { unresolved.isEmpty && !deferred.isEmpty }
 
-    /// Ends the deferral: the deferred events can be sent now.
+    /// Ends the deferral: the deferred events can be sent now, in their order.
     mutating func resume() {
-        unresolved += deferred
-        places += deferredPlaces
-        (deferred, deferredPlaces) = ([], [])
+        resume { _ in true }
         deferral = .zero
         deferrals += 1
         (retries, deferredRetries) = (deferredRetries, 0)
+    }
+
+    /// Moves deferred events back between the events that can be sent.
+    private mutating func resume(where isMatch: (_ place: Int) -> Bool) {
+        let later = Array(zip(deferred, deferredPlaces))
+        let all = (Array(zip(unresolved, places)) + later.filter { isMatch($0.1) }).sorted { $0.1 < $1.1 }
+        (unresolved, places) = (all.map(\.0), all.map(\.1))
+        (deferred, deferredPlaces) = (
+            later.filter { !isMatch($0.1) }.map(\.0), later.map(\.1).filter { !isMatch($0) }
+        )
+        guard isSuspected else { return }
+        // The suspects are offered in halves.
+        (partEvents, isSearching) = (max(1, unresolved.count / 2), true)
+    }
+}
+
+// MARK: - Suspects
+
+extension BatchProgress {
+    /// An event that was answered alone.
+    private struct Suspect: Sendable {
+        let verdict: Verdict
+        let status: Int?
+        /// The row in which only an acceptance is missing to reject the event; nil if the receiver was not well before.
+        let row: Int?
+        /// Whether the acceptance has come.
+        var isConfirmed = false
+    }
+
+    /// Whether there are events to send that were not answered alone.
+    var hasUntried: Bool { places.contains { suspects[$0] == nil } }
+
+    /// Whether events wait, and all of them were answered alone.
+    var isTried: Bool { !hasUntried && !isResolved }
+
+    /// Whether offering the batch's events shows nothing until the receiver accepts another one.
+    func awaitsAcceptance(in stage: Refusals.Stage) -> Bool {
+        guard isSuspected, unresolved.isEmpty || stage.mode == .probing else { return false }
+        return stage.mode == .probing
+            || deferredPlaces.allSatisfy { suspects[$0].map { $0.row == stage.row && !$0.isConfirmed } ?? false }
+    }
+
+    /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
+    mutating func prepare(for stage: Refusals.Stage) {
+        let isUntried = { [suspects] (place: Int) in suspects[place] == nil }
+        guard stage.mode == .probing,
+            let index = stage.isLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried), index > 0
+        else { return }
+        unresolved.insert(unresolved.remove(at: index), at: 0)
+        places.insert(places.remove(at: index), at: 0)
+    }
+
+    /// The first `count` events got an answer that can be about their contents.
+    private mutating func suspect(
+        _ count: Int, _ verdict: Verdict, in stage: Refusals.Stage, _ result: inout SendResult
+    ) {
+        let isHold = result.effect == .hold
+        if !isHold {
+            guard Refusals.canConcernContents(result.status) else { return failure = (nil, 0) }
+            failure = (result.status, failure.status == result.status ? failure.count + 1 : 1)
+            let isKnown = stage.mode == .probing || stage.mode == .searching && isSuspected
+            guard isKnown || failure.count >= Refusals.equalFailures else { return }
+        }
+        (isSuspected, result.isSuspected) = (true, true)
+        switch stage.mode {
+        case .normal: return
+        case .probing:
+            if count == 1 { setAside(verdict, result.status, row: nil) }
+        case .searching where count == 1:
+            if suspects[places[0]]?.row != stage.row { result.suspect = verdict.reason }
+            isSearching = true
+            setAside(verdict, result.status, row: stage.row)
+        case .searching:
+            result.splitReason = verdict.reason
+            (isSearching, partEvents) = (true, max(1, count / 2))
+        }
+        // The receiver is well. After a failure, the route backs off all the same.
+        if isHold, stage.mode == .searching, result.holdTime == nil { (result.effect, result.reason) = (.progress, nil) }
+    }
+
+    private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int?) {
+        suspects[places[0]] = Suspect(verdict: verdict, status: status, row: row)
+        deferred.append(unresolved.removeFirst())
+        deferredPlaces.append(places.removeFirst())
+        retries = 0
+    }
+
+    /// The receiver has accepted an event.
+    private mutating func accepted(in stage: Refusals.Stage, _ result: inout SendResult) {
+        failure = (nil, 0)
+        guard isSuspected, stage.mode != .normal else { return }
+        if confirm(stage.row) {
+            let places = Set(suspects.filter(\.value.isConfirmed).keys)
+            let all = Array(zip(deferred, deferredPlaces))
+            result.rejected += all.filter { places.contains($0.1) }.map { confirmed($0.0, $0.1) }
+            let rest = all.filter { !places.contains($0.1) }
+            (deferred, deferredPlaces) = (rest.map(\.0), rest.map(\.1))
+            result.isConfirmed = true
+        }
+        if stage.mode == .probing { resume { [suspects] in suspects[$0] != nil } }
+    }
+
+    /// Notes that the receiver has accepted an event after the suspects of this row were answered.
+    ///
+    /// - Returns: whether there are such suspects.
+    mutating func confirm(_ row: Int) -> Bool {
+        let places = deferredPlaces.filter { suspects[$0]?.row == row }
+        for place in places { suspects[place]?.isConfirmed = true }
+        return !places.isEmpty
+    }
+
+    /// Takes the events out that were confirmed while the batch waited; nil if there are none. No request is needed.
+    mutating func takeConfirmed() -> SendResult? {
+        let items = Array(zip(unresolved, places))
+        let isConfirmed = { [suspects] (place: Int) in suspects[place]?.isConfirmed ?? false }
+        guard items.contains(where: { isConfirmed($0.1) }) else { return nil }
+        var result = SendResult()
+        (result.isAttempt, result.isConfirmed) = (false, true)
+        result.rejected = items.filter { isConfirmed($0.1) }.map { confirmed($0.0, $0.1) }
+        let rest = items.filter { !isConfirmed($0.1) }
+        (unresolved, places) = (rest.map(\.0), rest.map(\.1))
+        return result
+    }
+
+    private func confirmed(_ line: EventLine, _ place: Int) -> SendResult.Rejection {
+        let suspect = suspects[place]
+        return .init(
+            line: line, place: place, reason: "the receiver accepts others: \(suspect?.verdict.reason ?? "")",
+            status: suspect?.status, response: suspect?.verdict.response, isRefusal: false)
     }
 }

@@ -95,9 +95,36 @@ struct BatchTable: Sendable {
         }
     }
 
-    /// Takes a batch whose deferral has ended, with its events sendable.
-    mutating func takeReady(at now: Duration) -> BatchProgress? {
-        let ready = deferred.filter { $0.until <= now }
+    /// Makes the suspects ready, because the receiver has accepted another event.
+    ///
+    /// - Returns: whether a probe was accepted, and the suspects must be sent before the rest of its batch.
+    mutating func release(_ stage: Refusals.Stage, at now: Duration) -> Bool {
+        guard stage.mode != .normal else { return false }
+        for (id, entry) in batches {
+            guard case .deferred(var batch, _, let notBefore) = entry.phase, batch.isSuspected else { continue }
+            _ = batch.confirm(stage.row)
+            batches[id]?.phase = .deferred(batch, until: max(now, notBefore), notBefore: notBefore)
+        }
+        return stage.mode == .probing && deferred.contains(where: \.batch.isSuspected)
+    }
+
+    /// Whether the route has suspects after an attempt of this batch, and events that are none.
+    func suspects(with batch: BatchProgress, takeable: Int) -> (exist: Bool, areAll: Bool) {
+        let others = deferred.map(\.batch)
+        return (
+            batch.isSuspected && !batch.isResolved || others.contains(where: \.isSuspected),
+            !batch.hasUntried && takeable <= 0 && others.allSatisfy(\.isSuspected)
+        )
+    }
+
+    /// Takes a batch whose deferral has ended, with its events sendable. Suspects that wait for an acceptance are the last ones,
+    /// and are not taken while the store has other events.
+    mutating func takeReady(
+        at now: Duration, _ stage: Refusals.Stage = Refusals.Stage(), _ takeable: Int = 0
+    ) -> BatchProgress? {
+        var ready = deferred.filter { $0.until <= now }
+        let others = ready.filter { !$0.batch.awaitsAcceptance(in: stage) }
+        if takeable > 0 || !others.isEmpty { ready = others }
         guard var batch = ready.min(by: { ($0.until, $0.batch.id) < ($1.until, $1.batch.id) })?.batch else {
             return nil
         }
@@ -125,6 +152,9 @@ struct BatchTable: Sendable {
 
     /// All batches, and the one that a worker is taking.
     var count: Int { batches.count + taking }
+
+    /// ``count`` without batches that wait for the receiver to accept another event.
+    var expected: Int { count - deferred.count { $0.batch.isSuspected } }
 
     /// Attempts that are going on, including the use of the store before and after them.
     var inFlight: Int {

@@ -4,6 +4,11 @@ struct RouteJournal: Sendable {
     /// Diagnostics to pass to the host without the lock.
     private(set) var diagnostics: [Diagnostic] = []
     private var isSplitting = false
+    /// Failed attempts since the receiver last accepted an event.
+    private var failures = 0
+    /// The reasons of them that were reported.
+    private var reasons: Set<String> = []
+    private static let maximumReasons = 4
 
     init(name: String) {
         ledger = RouteLedger(name: name)
@@ -99,7 +104,7 @@ struct RouteJournal: Sendable {
         ledger.duplicates += result.duplicates
         ledger.rejected += result.rejected.count
         ledger.waiting -= result.resolved
-        ledger.attempts.record(result)
+        if result.isAttempt { ledger.attempts.record(result) }
         if let first = rejected.first {
             report(.rejected, "\(rejected.count) event(s) became dead letters, the first because: \(first.reason)")
         }
@@ -108,8 +113,22 @@ struct RouteJournal: Sendable {
             if !isSplitting { report(.splitting, "\(reason): smaller parts follow") }
             isSplitting = true
         }
-        if result.accepted > 0 { isSplitting = false }
-        if let reason = result.reason { report(result.effect == .hold ? .held : .retrying, reason) }
+        if result.accepted > 0 { (isSplitting, failures, reasons) = (false, 0, []) }
+        if let reason = result.reason {
+            if result.effect == .hold { report(.held, reason) } else { reportRetry(reason) }
+        }
+    }
+
+    /// Reports an outage once for each of its first reasons, and its 10th, 100th, 1,000th failure and so on.
+    private mutating func reportRetry(_ reason: String) {
+        failures += 1
+        var power = 10
+        while power < failures { power *= 10 }
+        if reasons.count < RouteJournal.maximumReasons, reasons.insert(reason).inserted {
+            report(.retrying, reason)
+        } else if failures == power {
+            report(.retrying, "\(reason) (\(failures) attempts failed since the receiver last accepted an event)")
+        }
     }
 }
 

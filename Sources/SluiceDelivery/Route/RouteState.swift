@@ -137,7 +137,7 @@ struct RouteState: Sendable {
         case .stop: return .stop
         case .send: break
         }
-        if let batch = batches.takeReady(at: now) { return .resume(batch, permit) }
+        if let batch = batches.takeReady(at: now, schedule.stage, takeable) { return .resume(batch, permit) }
         guard gate.enter() else {
             close()
             return .stop
@@ -159,7 +159,7 @@ struct RouteState: Sendable {
     }
 
     private var permit: Permit {
-        Permit(size: schedule.limit(batchSize), epoch: schedule.epoch, inputs: waiters.inputs)
+        Permit(size: schedule.limit(batchSize), epoch: schedule.epoch, stage: schedule.stage, inputs: waiters.inputs)
     }
 
     private mutating func decision(
@@ -169,7 +169,7 @@ struct RouteState: Sendable {
         let inFlight = batches.inFlight
         let work = DeliverySchedule.Work(
             waiting: takeable, isHolding: isHolding || hasReady,
-            hasOther: batches.count > (isHolding ? 1 : 0), othersAreInFlight: inFlight > 0)
+            hasOther: batches.expected > (isHolding ? 1 : 0), othersAreInFlight: inFlight > 0)
         let decision = schedule.decision(at: now, work)
         if takeable > 0, schedule.takeNetworkNotice(isAwaited: decision == .stop || waiters.areFlushing, at: now) {
             journal.reportUnknownNetwork()
@@ -259,10 +259,11 @@ struct RouteState: Sendable {
         // The receiver's word comes too late: the store is closed, and the batch stays in it.
         guard !isStopped else { return nil }
         var result = result
-        let recorded = schedule.record(&result, epoch: epoch, at: now, random: random)
-        var work = StoreWork(
-            result: result, rejected: recorded.rejected, mustReplay: recorded.mustReplay, mustSettle: batch.isResolved)
-        if batch.isDeferred { work.deferral = schedule.deferral(batch, at: now, random: random()) }
+        let (stage, suspects) = (schedule.stage, batches.suspects(with: batch, takeable: takeable))
+        let recorded = schedule.record(&result, suspects, epoch: epoch, at: now, random: random)
+        var work = StoreWork(result, recorded, mustSettle: batch.isResolved)
+        work.deferral = schedule.deferral(batch, at: now, random: random)
+        if result.accepted > 0, batches.release(stage, at: now), !batch.isResolved { work.deferral = (now, now) }
         if work.isNeeded {
             _ = gate.enter()
             batches.settle(batch.id)  // mutant: remove-before-settling
@@ -294,8 +295,7 @@ struct RouteState: Sendable {
 
     /// Counts a deleted batch. The store could remove it if `isComplete`.
     mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
-        let count = batches.remove(batch)
-        journal.deleted(count)
+        journal.deleted(batches.remove(batch))
         if !isComplete { isDeletionComplete = false }
         waiters.changed()
     }

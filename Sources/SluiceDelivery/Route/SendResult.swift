@@ -22,6 +22,16 @@ struct SendResult: Sendable {
     /// See ``Verdicts/status``.
     var status: Int?
     var rejected: [Rejection] = []
+    /// The time that the receiver asked for with a hold.
+    var holdTime: Duration?
+    /// Whether the answer can be about the contents of the events, although it doesn't say so: see ``Refusals``.
+    var isSuspected = false
+    /// The reason of an event that was answered so alone, and that only an acceptance is missing to reject.
+    var suspect: String?
+    /// Whether events were rejected because the receiver accepts others.
+    var isConfirmed = false
+    /// Whether a request was sent.
+    var isAttempt = true
 
     /// One event that becomes a dead letter.
     struct Rejection: Sendable {
@@ -29,6 +39,8 @@ struct SendResult: Sendable {
         /// Its place in the batch.
         let place: Int
         let reason: String
+        var status: Int?
+        var response: String?
         /// Whether the receiver refused it. Otherwise the transport could not send it.
         let isRefusal: Bool
     }

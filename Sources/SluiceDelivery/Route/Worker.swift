@@ -28,9 +28,15 @@ struct Worker {
                 replaceWorker(holding: progress)
                 return false
             }
-            let part = progress.nextPart(current.size)
-            let verdicts = await send(part)
-            let result = progress.apply(verdicts, toFirst: part.events.count)
+            let result: SendResult
+            if let confirmed = progress.takeConfirmed() {
+                result = confirmed
+            } else {
+                progress.prepare(for: current.stage)
+                let part = progress.nextPart(current.size)
+                let verdicts = await send(part)
+                result = progress.apply(verdicts, toFirst: part.events.count, in: current.stage)
+            }
             let now = route.environment.time.continuousTime()
             let work = route.update {
                 $0.record(result, progress, epoch: current.epoch, at: now, random: route.environment.random)
@@ -67,7 +73,8 @@ struct Worker {
             let date = route.environment.time.wallTime()
             let letters = work.rejected.map { event in
                 DeadLetter(
-                    line: event.line, reason: event.reason, date: date, refusalsInARow: event.refusalsInARow)
+                    line: event.line, reason: event.reason, date: date, refusalsInARow: event.refusalsInARow,
+                    status: event.status, response: event.response)
             }
             route.store.reject(letters, in: batch.id)  // mutant: forget-dead-letters
         }

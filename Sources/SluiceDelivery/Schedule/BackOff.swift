@@ -35,6 +35,8 @@ struct BackOff: Sendable {
     private var holds = 0
     /// Waits that the network has ended since the last success.
     private var networkRetries = 0
+    /// When the hold can be ended, at the earliest, because the receiver named a time.
+    private var holdMinimum: Duration?
 
     init(_ policy: DeliveryPolicy) {
         self.policy = policy
@@ -48,7 +50,8 @@ struct BackOff: Sendable {
     /// Ends a back-off or a hold, because the host asks for it.
     mutating func endWait() {
         switch phase {
-        case .backingOff, .held: phase = .ready
+        case .backingOff: phase = .ready
+        case .held: phase = holdMinimum.map { .throttled(until: $0) } ?? .ready
         case .ready, .throttled: break
         }
     }
@@ -71,8 +74,10 @@ struct BackOff: Sendable {
         return true
     }
 
-    /// Applies the effect of an attempt that began in `epoch`.
-    mutating func record(_ effect: SendResult.Effect, epoch: Int, at now: Duration, random: () -> UInt64) {
+    /// Applies the effect of an attempt that began in `epoch`. `holdTime` is the time that the receiver asked for with a hold.
+    mutating func record(
+        _ effect: SendResult.Effect, holdTime: Duration? = nil, epoch: Int, at now: Duration, random: () -> UInt64
+    ) {
         if epoch < self.epoch, phase != .ready { return recordLate(effect, at: now) }
         switch effect {
         case .progress:
@@ -87,8 +92,11 @@ struct BackOff: Sendable {
             self.epoch += 1
             spendRetry()
             holds += 1
-            let half = policy.holdInterval * min(1 << min(holds - 1, 4), BackOff.maximumHolds) / 2
-            enter(.held(until: now + half + half * BackOff.fraction(random())), at: now)
+            let wait = holdWait(holds, random())
+            holdMinimum = holdTime.map { now + BackOff.floor($0) }
+            // The back-off keeps clients from coming back together.
+            let minimum = holdMinimum.map { $0 + BackOff.jittered(policy.backOff, random()) } ?? now
+            enter(.held(until: max(now + wait, minimum)), at: now)
         }
     }
 
@@ -142,8 +150,15 @@ struct BackOff: Sendable {
     /// and `until` has a back-off of the batch on top.
     func deferral(_ batch: BatchProgress, at now: Duration, random: UInt64) -> (notBefore: Duration, until: Duration) {
         let notBefore = now + BackOff.floor(batch.deferral)
+        if batch.isSuspected { return (notBefore, notBefore + holdWait(batch.deferrals + 1, random)) }
         let longest = policy.backOff * (1 << min(batch.deferrals, BackOff.maximumSpentRetries))
         return (notBefore, notBefore + BackOff.jittered(min(policy.maximumBackOff, longest), random))
+    }
+
+    /// The wait after a number of holds: half of it is random.
+    private func holdWait(_ holds: Int, _ random: UInt64) -> Duration {
+        let half = policy.holdInterval * min(1 << min(max(0, holds - 1), 4), BackOff.maximumHolds) / 2
+        return half + half * BackOff.fraction(random)
     }
 
     private func nextBackOff(_ random: UInt64) -> Duration {

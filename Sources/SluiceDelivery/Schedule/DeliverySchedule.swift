@@ -122,20 +122,29 @@ struct DeliverySchedule: Sendable {
     ///
     /// - Parameters:
     ///   - result: the outcome, which may be changed to ``SendResult/Effect/hold``.
+    ///   - suspects: whether the route has events that are suspected to be the reason of an answer, and whether it has no
+    ///     other ones, with which it can find out if the receiver is well.
     ///   - epoch: the value of ``epoch`` when the attempt began.
     ///   - now: the time.
     ///   - random: returns random bits.
     /// - Returns: see ``Refusals/record(_:)``.
     mutating func record(
-        _ result: inout SendResult, epoch: Int, at now: Duration, random: () -> UInt64
+        _ result: inout SendResult, _ suspects: (exist: Bool, areAll: Bool) = (false, true), epoch: Int,
+        at now: Duration, random: () -> UInt64
     ) -> (rejected: [RejectedEvent], mustReplay: Bool) {
-        let recorded = refusals.record(result)
-        if !recorded.rejected.isEmpty, result.accepted == 0, refusals.isHolding, result.effect == .progress {
+        let mode = refusals.stage.mode
+        let recorded = refusals.record(result, hasSuspects: suspects.exist)
+        guard result.isAttempt else { return recorded }
+        if let reason = result.suspect ?? recorded.rejected.first?.reason, result.accepted == 0, refusals.isHolding,
+            result.effect == .progress, result.suspect == nil || suspects.areAll
+        {
+            refusals.forgetRow()
             result.effect = .hold
-            result.reason =
-                "the receiver has refused \(refusals.inARow) events in a row: \(recorded.rejected[0].reason)"
+            result.reason = "the receiver has refused \(refusals.inARow) events in a row: \(reason)"
         }
-        backOff.record(result.effect, epoch: epoch, at: now, random: random)
+        backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
+        // A short-lived process would otherwise never learn which event is the reason.
+        if stopDeadline != nil, refusals.isHolding, mode == .normal { backOff.endWait() }
         return recorded
     }
 
@@ -146,13 +155,26 @@ struct DeliverySchedule: Sendable {
     /// See ``BackOff/epoch``.
     var epoch: Int { backOff.epoch }
 
-    /// See ``BackOff/deferral(_:at:random:)``.
-    func deferral(_ batch: BatchProgress, at now: Duration, random: UInt64) -> (notBefore: Duration, until: Duration) {
-        backOff.deferral(batch, at: now, random: random)
+    /// See ``BackOff/deferral(_:at:random:)``. Nil if the batch has events that its worker can send.
+    func deferral(
+        _ batch: BatchProgress, at now: Duration, random: () -> UInt64
+    ) -> (notBefore: Duration, until: Duration)? {
+        guard batch.isDeferred || refusals.isHolding && batch.isTried else { return nil }
+        var deferral = backOff.deferral(batch, at: now, random: random())
+        // A suspect is a probe, too.
+        if batch.isSuspected, let deadline = phase.deadline { deferral.until = max(deferral.until, deadline) }
+        return deferral
     }
 
     /// Whether only one batch at a time may be in flight, to find out if the receiver is back.
-    var isProbing: Bool { backOff.isProbing || refusals.isHolding }
+    var isProbing: Bool { backOff.isProbing || refusals.stage.mode != .normal }
+
+    /// See ``Refusals/Stage``.
+    var stage: Refusals.Stage {
+        var stage = refusals.stage
+        stage.isLast = stopDeadline != nil
+        return stage
+    }
 
     /// The size of the next part. A receiver that refuses everything is offered one event at a time.
     func limit(_ size: BatchSize) -> BatchSize {
@@ -174,6 +196,7 @@ struct DeliverySchedule: Sendable {
         }
         guard hasWork else {
             passes.nothingWaits(besideOthers: work.hasOther)
+            refusals.nothingWaits()
             return .wait(until: nil)
         }
         if conditions.mustWait { return .wait(until: conditions.networkNoticeTime(at: now)) }

@@ -3,6 +3,8 @@ struct Permit: Sendable {
     let size: BatchSize
     /// See ``BackOff/epoch``.
     let epoch: Int
+    /// See ``Refusals/Stage``.
+    var stage = Refusals.Stage()
     /// The value of ``Waiters/inputs`` when this was decided.
     let inputs: Int
 }
@@ -39,8 +41,15 @@ struct StoreWork: Sendable {
     let mustReplay: Bool
     /// Whether the batch is resolved and must be removed.
     let mustSettle: Bool
-    /// When the rest of the batch is sent, if the receiver has deferred all of it.
+    /// When the rest of the batch is sent, if the receiver has deferred all of it, or other events must be sent before.
     var deferral: (notBefore: Duration, until: Duration)?
+
+    init(
+        _ result: SendResult, _ recorded: (rejected: [RejectedEvent], mustReplay: Bool), mustSettle: Bool
+    ) {
+        (self.result, self.mustSettle) = (result, mustSettle)
+        (rejected, mustReplay) = recorded
+    }
 
     var isDeferred: Bool { deferral != nil }
     /// Whether the worker must use the store.

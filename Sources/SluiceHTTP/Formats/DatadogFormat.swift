@@ -31,7 +31,7 @@ struct DatadogFormat: WireFormat {
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
         switch response.status {
-        case 202: .all(.accepted)
+        case 202 where !response.isPage: .all(.accepted)
         case 200...299: .all(.unrecognized("Datadog"))
         default: .all(response.verdict)
         }

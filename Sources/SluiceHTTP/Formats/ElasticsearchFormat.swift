@@ -4,7 +4,7 @@ import Sluice
 struct ElasticsearchFormat: WireFormat {
     let index: String
 
-    /// The results fit into the 64 KiB that are read of a response, even if every event is refused.
+    /// The results fit into the 64 KiB that are read of a response, unless many events are refused.
     var maximumBatchSize: BatchSize { BatchSize(events: 500, bytes: 10_000_000) }
     var maximumBodyBytes: Int { 90_000_000 }
     var acceptsGzip: Bool { true }
@@ -14,7 +14,7 @@ struct ElasticsearchFormat: WireFormat {
     func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
         // Also for a URL of `/_bulk`, which names no index.
         request.appendPath(index, "_bulk", replacing: ["_bulk"])
-        request.appendQuery("filter_path", "errors,items.*.status")
+        request.appendQuery("filter_path", "errors,items.*.status,items.*.error.type,items.*.error.reason")
         request.setHeader("Content-Type", "application/x-ndjson")
         var writer = batch.makeWriter()
         for line in batch.events {
@@ -35,16 +35,20 @@ struct ElasticsearchFormat: WireFormat {
         guard response.status == 200 else {
             return .all((200...299).contains(response.status) ? .retry(after: nil) : response.verdict)
         }
+        // Smaller parts have shorter results. Events that are stored already are then duplicates.
+        if !response.isComplete, batch.events.count > 1 { return .all(.tooLarge(reason: "the results are too long")) }
         guard let items = response.jsonObject?["items"]?.array, items.count == batch.events.count else {
             return .all(.retry(after: nil))
         }
         return .results(
             items.map { item in
-                guard let status = item.object?["create"]?.object?["status"]?.asInt else {
-                    return .retry(after: response.retryAfter)
-                }
+                let result = item.object?["create"]?.object
+                guard let status = result?["status"]?.asInt else { return .retry(after: response.retryAfter) }
                 if status == 409 { return .duplicate }
+                let error = result?["error"]?.object
+                let words = [error?["type"]?.string, error?["reason"]?.string].compactMap(\.self)
                 return Verdict(status: status, of: "Elasticsearch", retryAfter: response.retryAfter)
+                    .saying(words.isEmpty ? nil : words.joined(separator: ": "), status)
             })
     }
 }

@@ -39,7 +39,9 @@ struct KafkaFormat: WireFormat {
         let results = offsets.map { Self.verdict(of: $0, later: later) }
         // Even a list as long as the batch can have one result for each partition, in another order.
         let arePartitions = Set(offsets.compactMap { $0.object?["partition"]?.asInt }).count == results.count
-        if results.count == count, count == 1 || !arePartitions { return .results(results) }
+        if results.count == count, count == 1 || !arePartitions {
+            return .results(zip(results, offsets).map { $0.saying($1.object?["error"]?.string) })
+        }
         guard arePartitions else { return .all(later) }
         if results.allSatisfy({ $0 == .accepted }) { return .all(.accepted) }
         return .all(results.contains(Self.refusal) ? .split(reason: "Kafka refused a record") : later)

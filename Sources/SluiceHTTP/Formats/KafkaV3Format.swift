@@ -44,6 +44,7 @@ struct KafkaV3Format: WireFormat {
             guard let code = report["error_code"]?.asInt else { return later }
             // A status, or a status with two more digits such as 50003.
             return Verdict(status: code >= 10_000 ? code / 100 : code, of: "Kafka", retryAfter: response.retryAfter)
+                .saying(report["message"]?.string, code >= 10_000 ? code / 100 : code)
         }
         return .results(results + repeatElement(later, count: batch.events.count - results.count))
     }

@@ -77,6 +77,12 @@ struct MixpanelFormat: WireFormat {
             else { return .all(response.status == 400 ? response.verdict : .retry(after: nil)) }
             let failedRecords = events.indices.filter { indices.contains(.int(Int64($0))) }
             let failed = Set(failedRecords.map { events[$0] })
+            let pairs = (records ?? []).compactMap { record -> (Int, String)? in
+                guard let record = record.object, let index = record["index"]?.asInt, let text = record["message"]?.string
+                else { return nil }
+                return (events[index], text)
+            }
+            let words = Dictionary(pairs) { first, _ in first }
             // Mixpanel has accepted the other events only if it counts them. Otherwise they are sent a second time
             // without the refused ones.
             let count = (object?["num_records_imported"] ?? object?["num_good_events"])?.asInt
@@ -84,7 +90,7 @@ struct MixpanelFormat: WireFormat {
             let rest: Verdict = isAccepted ? .accepted : .retry(after: .zero)
             return .each(
                 batch.events.indices.map {
-                    failed.contains($0) ? .rejected(reason: "Mixpanel refused the event") : rest
+                    failed.contains($0) ? .rejected(reason: "Mixpanel refused the event").saying(words[$0]) : rest
                 })
         default: return .all(response.verdict)
         }

@@ -14,19 +14,22 @@ extension HTTPResponse {
     /// | 400, 422 | split: one of the events may be invalid |
     /// | 408, 425, 429, 5xx | retry, not before ``retryAfter`` |
     /// | 413 | too large: the batch is sent in smaller parts |
-    /// | any other 4xx | hold: wrong credentials, URL or format, for which no event should be dropped |
+    /// | any other 4xx | hold, not before ``retryAfter``: wrong credentials, URL or format, for which no event should be dropped |
     /// | any other number | retry: not a valid status |
     public var verdict: Verdict {
         switch status {
         case 200...299: .accepted
-        case 300...399: .hold(reason: "the server redirects (HTTP \(status)); check the URL")
+        case 300...399: .hold(reason: "the server redirects (HTTP \(status)); check the URL", after: retryAfter)
         case 400, 422: .split(reason: "the server refused the events (HTTP \(status))")
         case 408, 425, 429, 500...599: .retry(after: retryAfter)
         case 413: .tooLarge()
-        case 401, 403, 407: .hold(reason: "the server refused the credentials (HTTP \(status)); check them")
-        case 404, 410: .hold(reason: "the server doesn't know the URL (HTTP \(status)); check it")
+        case 401, 403, 407:
+            .hold(reason: "the server refused the credentials (HTTP \(status)); check them", after: retryAfter)
+        case 404, 410: .hold(reason: "the server doesn't know the URL (HTTP \(status)); check it", after: retryAfter)
         case 400...499:
-            .hold(reason: "the server doesn't accept such requests (HTTP \(status)); check the URL and the format")
+            .hold(
+                reason: "the server doesn't accept such requests (HTTP \(status)); check the URL and the format",
+                after: retryAfter)
         default: .retry(after: nil)
         }
     }
@@ -61,6 +64,16 @@ extension HTTPResponse {
         return .milliseconds(min(max(milliseconds, 0), 3_600_000))
     }
 
+    /// Whether the body is a page for a browser, as captive portals and gateways write it instead of the backend.
+    var isPage: Bool {
+        if header("Content-Type")?.lowercased().hasPrefix("text/html") ?? false { return true }
+        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        return body.first { $0 > 0x20 && !byteOrderMark.contains($0) } == UInt8(ascii: "<")
+    }
+
+    /// The beginning of the body, for dead letters. A few bytes more than they keep, so no character is cut.
+    fileprivate var text: String? { body.isEmpty ? nil : String(decoding: body.prefix(1_032), as: UTF8.self) }
+
     private func date(or now: Timestamp) -> Timestamp { header("Date").flatMap { Timestamp(httpDate: $0) } ?? now }
 
     /// The reason for retries without one. It contains nothing of the body, because a body may contain secrets.
@@ -88,6 +101,15 @@ extension Verdict {
         }
     }
 
+    /// The same verdict with the receiver's own words about the event, and with a status for it alone. An acceptance needs
+    /// none.
+    func saying(_ response: String?, _ status: Int? = nil) -> Verdict {
+        guard !isAccepted else { return self }
+        var verdict = self
+        (verdict.response, verdict.status) = (response, status)
+        return verdict
+    }
+
     fileprivate func explained(by response: HTTPResponse) -> Verdict {
         guard case .retry(let after) = kind, reason.isEmpty else { return self }
         return .retry(after: after, reason: response.retryReason)
@@ -101,16 +123,19 @@ extension Verdicts {
         guard verdicts.contains(where: \.isAccepted) else { return .each(verdicts) }
         return .each(
             verdicts.map { verdict in
-                verdict.kind == .hold ? .rejected(reason: verdict.reason) : verdict
+                verdict.kind == .hold ? .rejected(reason: verdict.reason).saying(verdict.response, verdict.status) : verdict
             })
     }
 
-    /// Adds the response's status, also as the reason of retries without one.
+    /// Adds the response's status, also as the reason of retries without one, and its body.
     func explained(by response: HTTPResponse) -> Verdicts {
+        var result: Verdicts
         switch kind {
-        case .all(let verdict): .all(verdict.explained(by: response), status: response.status)
-        case .each(let verdicts): .each(verdicts.map { $0.explained(by: response) }, status: response.status)
+        case .all(let verdict): result = .all(verdict.explained(by: response), status: response.status)
+        case .each(let verdicts): result = .each(verdicts.map { $0.explained(by: response) }, status: response.status)
         }
+        if kind != .all(.accepted) { result.response = response.text }
+        return result
     }
 }
 

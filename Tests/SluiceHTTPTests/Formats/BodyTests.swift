@@ -29,7 +29,7 @@ struct BodyTests {
             ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.newlines
         ),
         (
-            "elasticsearch", "https://host:9200/events/_bulk?filter_path=errors%2Citems.%2A.status", [ndjson],
+            "elasticsearch", "https://host:9200/events/_bulk?filter_path=errors%2Citems.%2A.status%2Citems.%2A.error.type%2Citems.%2A.error.reason", [ndjson],
             ExpectedBodies.elasticsearch
         ),
         ("otlp", "https://host:4318/v1/logs", [json], ExpectedBodies.otlp),
@@ -148,7 +148,7 @@ struct BodyTests {
             ("kafkaV3", "https://h/kafka/v3", "https://h/kafka/v3/clusters/c-1/topics/events/records"),
             (
                 "elasticsearch", "https://events",
-                "https://events/events/_bulk?filter_path=errors%2Citems.%2A.status"
+                "https://events/events/_bulk?filter_path=errors%2Citems.%2A.status%2Citems.%2A.error.type%2Citems.%2A.error.reason"
             ),
             ("segment", "https://h/base/?a=b", "https://h/base/v1/batch?a=b"),
             ("otlp", "http://h:4318/v1/logs", "http://h:4318/v1/logs"),

@@ -77,7 +77,7 @@ struct FormatVerdictTests {
             let response = HTTPResponse(status: 200, body: Array(body.utf8))
             let fates = try Set(sample.wire.verdicts(for: .allKinds(), from: response).fates(of: 3))
             if Self.takesAnySuccess.contains(sample.name), sample.name != "segment" {
-                #expect(fates == [.accepted])
+                #expect(fates == [body.hasPrefix("<") ? .hold : .accepted])
             } else if sample.name == "otlp", body == #"{"success":false}"# {
                 #expect(fates == [.accepted], "an object without a partial success is one")
             } else {
@@ -93,7 +93,9 @@ struct FormatVerdictTests {
         guard !["loki", "datadog", "clickHouse"].contains(row.format), row.status / 100 == 2, !row.body.isEmpty,
             !Self.takesAnySuccess.contains(row.format) || row.format == "segment", row.format != "kafkaV3"
         else { return }
-        #expect(try Set(row.verdicts(isComplete: false).fates(of: 3)) == [.retry])
+        // The results of smaller parts are shorter.
+        let isElasticsearch = row.format == "elasticsearch" && row.status == 200
+        #expect(try Set(row.verdicts(isComplete: false).fates(of: 3)) == [isElasticsearch ? .tooLarge : .retry])
     }
 
     @Test("a status alone rejects no event, and only a 2xx accepts events", arguments: FormatSample.all)

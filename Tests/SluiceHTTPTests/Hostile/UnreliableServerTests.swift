@@ -27,7 +27,7 @@ struct UnreliableServerTests {
     /// Refusals that no event causes, for batches of more than one event.
     static let refusals: [TrialServer.Action] = [.status(413), .status(400)]
 
-    @Test("every event arrives, in order, if the server fails in 30 % of the requests", arguments: [1, 3])
+    @Test("every event arrives, in order unless it was answered alone, if the server fails in 30 % of the requests", arguments: [1, 3])
     func randomFaultsLoseNothing(batchesInFlight: Int) async throws {
         let count = Trials.count(full: 100_000, few: 4_000)
         var policy = Self.policy
@@ -35,6 +35,8 @@ struct UnreliableServerTests {
         let random = Locked(SeededRandom(seed: 1))
         let kept = Locked<Set<Int>>([])
         let failures = Locked(0)
+        // An event that is answered alone can be the reason of the answer, so the next one is offered before it.
+        let suspects = Locked<Set<Int>>([])
         let server = try TrialServer { _, numbers, _ in
             let action: TrialServer.Action? = random.withLock { random in
                 guard Int.random(in: 0..<100, using: &random) < 30 else { return nil }
@@ -42,6 +44,7 @@ struct UnreliableServerTests {
                 return all.randomElement(using: &random)
             }
             if action != nil { failures.withLock { $0 += 1 } }
+            if action != nil, numbers.count == 1 { suspects.withLock { $0.formUnion(numbers) } }
             if action?.keeps == true { kept.withLock { $0.formUnion(numbers) } }
             return action
         }
@@ -66,7 +69,9 @@ struct UnreliableServerTests {
         let books = server.all
         var seen: Set<Int> = []
         let firsts = books.read.filter { seen.insert($0).inserted }
-        #expect((batchesInFlight == 1 ? firsts : firsts.sorted()) == Array(0..<count))
+        #expect(firsts.sorted() == Array(0..<count))
+        let others = firsts.filter { [suspects = suspects.withLock(\.self)] in !suspects.contains($0) }
+        if batchesInFlight == 1 { #expect(others == others.sorted()) }
         #expect(books.confirmed.count == count, "a confirmed event was sent again")
         var times: [Int: Int] = [:]
         for number in books.read { times[number, default: 0] += 1 }

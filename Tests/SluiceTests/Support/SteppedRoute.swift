@@ -229,13 +229,20 @@ struct SteppedRoute {
         _ batch: BatchProgress, _ permit: Permit, _ index: Int, _ answer: (Batch) -> Verdicts
     ) {
         var batch = batch
-        let part = batch.nextPart(permit.size)
         let before = Set((batch.unresolved + batch.deferred).map(Self.number))
+        if let result = batch.takeConfirmed() {
+            resolved.formUnion(before.subtracting((batch.unresolved + batch.deferred).map(Self.number)))
+            unrecorded += result.resolved
+            workers[index] = .answered(batch, result, epoch: permit.epoch)
+            return
+        }
+        batch.prepare(for: permit.stage)
+        let part = batch.nextPart(permit.size)
         let numbers = part.events.map(Self.number)
         if numbers.isEmpty { fail("nothing is sent") }
         if !resolved.isDisjoint(with: numbers) { fail("an event is sent after its verdict") }
         if !deleted.isDisjoint(with: numbers) { fail("an event is sent after it was deleted") }
-        let result = batch.apply(answer(part), toFirst: numbers.count)
+        let result = batch.apply(answer(part), toFirst: numbers.count, in: permit.stage)
         resolved.formUnion(before.subtracting((batch.unresolved + batch.deferred).map(Self.number)))
         unrecorded += result.resolved
         if result.effect == .deferred { backOffs += 1 }

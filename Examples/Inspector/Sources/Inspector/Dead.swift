@@ -5,7 +5,7 @@ import StoreFiles
 /// `sluice dead`
 struct Dead: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists dead letters: date, event, id and reason.")
+        abstract: "Lists dead letters: date, event, id, reason and the receiver's words.")
 
     @OptionGroup var store: FolderArgument
 
@@ -21,7 +21,8 @@ struct Dead: AsyncParsableCommand {
                 Style.name(Terminal.printable(letter?.eventName ?? "(encrypted)"), isColored: isColored),
                 Style.dim(letter?.event.id?.description ?? "-", isColored: isColored),
                 Terminal.printable(letter?.reason ?? "-"),
-            ]
+                Style.dim(Terminal.printable(letter?.response ?? ""), isColored: isColored),
+            ].filter { !$0.isEmpty }
             Terminal.write(parts.joined(separator: " ") + "\n")
         }
         for problem in list.problems { Terminal.note("\(problem)") }

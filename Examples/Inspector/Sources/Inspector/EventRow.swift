@@ -13,11 +13,12 @@ enum EventRow {
         return writer.bytes
     }
 
-    /// Returns the same members, and the reason and the date of the dead letter.
+    /// Returns the same members, and the reason, the receiver's words and the date of the dead letter.
     static func json(of letter: DeadLetterLine?, process: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.object {
             $0["reason"] = letter?.reason ?? ""
+            $0["response"] = letter?.response
             if let letter { $0["at"] = PropertyValue.int(letter.date.milliseconds) }
             write(letter?.event, process: process, to: &$0)
         }

@@ -160,7 +160,10 @@ struct Replayer: Sendable {
             try store.append(letter.line)
             guard let batch = try store.nextBatch(BatchSize(events: 1, bytes: 1)) else { continue }
             // Without `refusalsInARow`, for which the pipeline would replay long rows automatically.
-            store.reject([DeadLetter(line: letter.line, reason: letter.reason, date: letter.date)], in: batch.id)
+            let copy = DeadLetter(
+                line: letter.line, reason: letter.reason, date: letter.date, status: letter.status,
+                response: letter.response)
+            store.reject([copy], in: batch.id)
             try store.settle(batch.id)
         }
         return store

@@ -1,15 +1,21 @@
 import Foundation
 package import Sluice
 
-/// A dead letter in a file: `{"id":…,"reason":…,"at":…,"refusals":…,"event":{…},"crc":…}`. See ``StoredLine``.
+/// A dead letter in a file: `{"id":…,"reason":…,"at":…,"refusals":…,"status":…,"response":…,"event":{…},"crc":…}`. See
+/// ``StoredLine``.
 package struct DeadLetterLine {
     package let reason: String
     package let date: Timestamp
+    /// The receiver's status and words, if there were any.
+    package let status: Int?
+    package let response: String?
     package let event: EventLine
 
     private struct Header: Decodable {
         let reason: String
         let at: Int64
+        let status: Int?
+        let response: String?
     }
 
     private static let eventKey = Array(#","event":"#.utf8)
@@ -29,7 +35,7 @@ package struct DeadLetterLine {
         } catch {
             throw .noDeadLetter
         }
-        reason = header.reason
+        (reason, status, response) = (header.reason, header.status, header.response)
         date = Timestamp(milliseconds: header.at)
         let event = Array(stored.opening[key.upperBound...])[...]
         guard event.first == UInt8(ascii: "{"), event.last == UInt8(ascii: "}") else { throw .noDeadLetter }

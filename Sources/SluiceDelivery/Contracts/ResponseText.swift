@@ -1,0 +1,29 @@
+/// The receiver's own words. They can contain secrets, so they are never printed, and two verdicts are equal whatever the
+/// words.
+struct ResponseText: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    let text: String?
+
+    init(_ text: String?) {
+        self.text = text
+    }
+
+    static func == (one: ResponseText, other: ResponseText) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+    var description: String { text == nil ? "nil" : "some text" }
+    var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
+
+    /// At most 1,024 bytes, without control characters; nil if nothing is left.
+    var cleaned: ResponseText {
+        guard let text else { return self }
+        var result = String.UnicodeScalarView()
+        var bytes = 0
+        for scalar in text.unicodeScalars {
+            bytes += UTF8.width(scalar)
+            if bytes > 1_024 { break }
+            let isControl = scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value || 0x2028...0x2029 ~= scalar.value
+            result.append(isControl ? " " : scalar)
+        }
+        while result.last == " " { result.removeLast() }
+        return ResponseText(result.isEmpty ? nil : String(result))
+    }
+}

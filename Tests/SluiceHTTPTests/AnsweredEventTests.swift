@@ -1,0 +1,413 @@
+import Foundation
+import Sluice
+import SluiceJSONL
+import SluiceMemory
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+
+/// An event that a gateway answers with any status blocks no other event, and only such an event becomes a dead letter.
+@Suite("Answered events don't block others", .serialized)
+struct AnsweredEventTests {
+    /// A gateway in front of a collector. It answers a request with a bad event in its own way.
+    final class Gateway: HTTPClient {
+        enum Answer: Sendable, Hashable, CustomStringConvertible {
+            case status(Int)
+            /// A 200 with a page in HTML.
+            case page
+            /// No response.
+            case broken
+
+            var status: Int {
+                switch self {
+                case .status(let status): status
+                case .page, .broken: 200
+                }
+            }
+
+            var description: String { self == .page ? "HTML-200" : "\(status)" }
+        }
+
+        private struct State {
+            var requests = 0
+            var sizes: [Int] = []
+            var accepted: [Int] = []
+            var answersAll: Answer?
+        }
+
+        private let answer: Answer
+        private let success: String
+        private let headers: [(name: String, value: String)]
+        private let state = Locked(State())
+
+        init(_ answer: Answer, _ format: String = "ndjson", headers: [(name: String, value: String)] = []) {
+            self.answer = answer
+            self.headers = headers
+            success =
+                switch format {
+                case "postHog": #"{"status":1}"#
+                case "segment": #"{"success":true}"#
+                case "otlp": "{}"
+                default: ""
+                }
+        }
+
+        var requests: Int { state.withLock(\.requests) }
+        var sizes: [Int] { state.withLock(\.sizes) }
+        /// In the order of arrival.
+        var accepted: [Int] { state.withLock(\.accepted) }
+
+        func answerAll(_ answer: Answer?) { state.withLock { $0.answersAll = answer } }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            let body = String(decoding: request.body, as: UTF8.self)
+            let numbers = body.split(separator: "number-").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
+            return try state.withLock { state in
+                state.requests += 1
+                state.sizes.append(numbers.count)
+                guard let answer = state.answersAll ?? (body.contains("poison") ? answer : nil) else {
+                    state.accepted += numbers
+                    return HTTPResponse(status: 200, body: Array(success.utf8))
+                }
+                switch answer {
+                case .status(let status):
+                    return HTTPResponse(status: status, headers: headers, body: Array("rule 942100 says no".utf8))
+                case .page: return HTTPResponse(status: 200, body: Array("<html>rule 942100 says no</html>".utf8))
+                case .broken: throw SluiceError(.inputOutput, "connection reset")
+                }
+            }
+        }
+    }
+
+    enum Place: String, CaseIterable, Sendable {
+        case front, middle, eachSegment
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let answer: Gateway.Answer
+        let bad: Int
+        let place: Place
+        let isJSONL: Bool
+        let format: String
+
+        var testDescription: String {
+            "\(answer), \(bad) bad events, \(place), \(isJSONL ? "JSONLStore" : "MemoryStore"), \(format)"
+        }
+
+        /// The events in their order: numbers below zero are bad ones.
+        var events: [Int] {
+            let good = Array(1...AnsweredEventTests.good)
+            let evil = (1...bad).map { -$0 }
+            switch place {
+            case .front: return evil + good
+            case .middle: return Array(good[..<250]) + evil + Array(good[250...])
+            case .eachSegment:
+                let share = (bad + 4) / 5
+                var events: [Int] = []
+                for segment in 0..<5 {
+                    events += good[segment * 100..<segment * 100 + 50]
+                    events += evil.dropFirst(segment * share).prefix(share)
+                    events += good[segment * 100 + 50..<segment * 100 + 100]
+                }
+                return events
+            }
+        }
+
+        static let all: [Case] = {
+            let statuses = [302, 400, 403, 404, 406, 409, 422, 431, 451, 500, 502]
+            let answers: [Gateway.Answer] = statuses.map { .status($0) } + [.page]
+            var cases: [Case] = []
+            for answer in answers {
+                for bad in [1, 2, 100] {
+                    for place in Place.allCases {
+                        for isJSONL in [false, true] {
+                            for format in ["ndjson", "postHog", "segment", "otlp"] {
+                                cases.append(
+                                    Case(answer: answer, bad: bad, place: place, isJSONL: isJSONL, format: format))
+                            }
+                        }
+                    }
+                }
+            }
+            return cases.filter { Trials.isFull || $0.isFew }
+        }()
+
+        /// All formats go through one piece of code, and so do most of the statuses.
+        private var isFew: Bool {
+            if format != "ndjson" { return bad == 2 && place == .front }
+            return bad < 100 || [403, 500].contains(answer.status)
+        }
+    }
+
+    private static let good = 500
+
+    private static func format(_ name: String) -> HTTPFormat {
+        switch name {
+        case "postHog": .postHog(apiKey: "k")
+        case "segment": .segment(writeKey: "k")
+        case "otlp": .otlp(service: "shop")
+        default: .ndjson
+        }
+    }
+
+    private func pipeline(
+        _ store: any Store, _ client: Gateway, _ time: VirtualTime, _ format: String = "ndjson",
+        isPaused: Bool = false, _ onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
+    ) throws -> Pipeline {
+        try Pipeline(
+            isDeliveryPaused: isPaused, environment: PipelineEnvironment(time: time), onDiagnostic: onDiagnostic
+        ) {
+            store
+            HTTPTransport(
+                to: "https://host/", format: Self.format(format), configuration: .init(gzip: false, client: client))
+        }
+    }
+
+    private func track(_ events: [Int], _ pipeline: Pipeline) {
+        for number in events {
+            pipeline.track(number < 0 ? "poison" : "Event", ["n": .string("number-\(abs(number)).")])
+        }
+    }
+
+    /// Sends until nothing waits, with an hour between two flushes.
+    ///
+    /// - Returns: the number of flushes.
+    @discardableResult
+    private func drain(_ pipeline: Pipeline, _ time: VirtualTime, atMost: Int) async -> Int {
+        for flushes in 1...atMost {
+            await pipeline.flush()
+            // A flush doesn't count dead letters that are put back while it goes on.
+            if pipeline.ledger.routes.allSatisfy({ $0.waiting == 0 }) { return flushes }
+            time.advance(by: .seconds(3_600))
+        }
+        return atMost
+    }
+
+    /// The most requests for `bad` events among 500 good ones. A bad event needs at most four: a probe or a search finds it, it
+    /// is offered alone between two acceptances, and the search goes on. A status of 5xx or 200 is suspected after ten equal
+    /// answers, for each of the six batches. A search of a batch needs up to eight more requests.
+    private static func limit(_ row: Case) -> Int {
+        let isFailure = row.answer.status >= 500 || row.answer == .page && row.format != "ndjson"
+        return 4 * row.bad + 40 + (isFailure ? 6 * 18 : 6 * 8)
+    }
+
+    @Test("every good event is delivered, and every bad one is a dead letter with its status", arguments: Case.all)
+    func goodEventsAreDelivered(row: Case) async throws {
+        let time = VirtualTime()
+        let client = Gateway(row.answer, row.format)
+        let directory = try TemporaryDirectory()
+        let store: any Store = row.isJSONL ? JSONLStore(at: directory.path) : MemoryStore()
+        if row.isJSONL, row.place == .eachSegment {
+            // Each process leaves a segment.
+            let share = row.events.count / 5
+            for segment in 0..<5 {
+                let left = try pipeline(JSONLStore(at: directory.path), client, time, isPaused: true)
+                track(Array(row.events[segment * share..<(segment == 4 ? row.events.count : (segment + 1) * share)]), left)
+                await left.shutdown(timeout: .zero)
+            }
+        }
+        let pipeline = try pipeline(store, client, time, row.format, isPaused: true)
+        if !row.isJSONL || row.place != .eachSegment { track(row.events, pipeline) }
+        pipeline.resumeDelivery()
+        let flushes = await drain(pipeline, time, atMost: 4 * row.bad + 150)
+        #expect(client.accepted.sorted() == Array(1...Self.good))
+        let letters = try await pipeline.deadLetters()
+        #expect(letters.count == row.bad)
+        #expect(letters.allSatisfy { $0.status == row.answer.status && $0.response?.contains("rule 942100") == true })
+        #expect(try letters.allSatisfy { try $0.event().name == "poison" })
+        #expect(client.requests <= Self.limit(row), "\(client.requests) requests, \(flushes) flushes")
+        Trials.report("\(row.testDescription): \(client.requests) requests, \(flushes) flushes")
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    // MARK: Receivers that answer everything so
+
+    @Test("a receiver that answers everything so for 14 days destroys nothing, and gets everything in order after its repair",
+        arguments: [Gateway.Answer.status(403), .status(400), .status(500), .page, .broken])
+    func repairedReceiverGetsEverything(answer: Gateway.Answer) async throws {
+        let time = VirtualTime()
+        let client = Gateway(.status(403))
+        client.answerAll(answer)
+        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
+        track(Array(1...1_000), pipeline)
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        for _ in 0..<14 * 24 {
+            time.advance(by: .seconds(3_600))
+            await time.waitForSleeper()
+        }
+        let route = pipeline.ledger.routes[0]
+        #expect(route.delivered == 0)
+        #expect(route.waiting + route.deadLetters == 1_000)
+        if answer != .status(400) { #expect(route.deadLetters == 0) }
+        // The clock jumps by an hour, so a probe or a retry can follow each jump.
+        #expect(client.requests <= 14 * 24 + 60, "\(client.requests) requests")
+        Trials.report("\(answer) for 14 days: \(client.requests) requests")
+        let probes = client.sizes.suffix(100)
+        if answer != .broken { #expect(probes.allSatisfy { $0 == 1 }, "a probe is one event") }
+
+        client.answerAll(nil)
+        await drain(pipeline, time, atMost: 20)
+        #expect(client.accepted.sorted() == Array(1...1_000))
+        // The probe that finds the receiver well comes first. The others follow in order.
+        if answer != .status(400) { #expect(Array(client.accepted.dropFirst()) == client.accepted.dropFirst().sorted()) }
+        #expect(pipeline.ledger.routes[0].deadLetters == 0)
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test("a receiver that is repaired before the second probe gets everything in order", arguments: [403, 302, 404])
+    func repairBeforeSecondProbeKeepsOrder(status: Int) async throws {
+        let time = VirtualTime()
+        let client = Gateway(.status(status))
+        client.answerAll(.status(status))
+        let pipeline = try pipeline(MemoryStore(), client, time)
+        // One fewer than start a delivery without the flush.
+        track(Array(1...99), pipeline)
+        await pipeline.flush()
+        client.answerAll(nil)
+        track(Array(100...510), pipeline)
+        await drain(pipeline, time, atMost: 5)
+        #expect(client.accepted == Array(1...510))
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test("connection failures are never about the contents: the whole batch is sent again, and nothing is rejected")
+    func connectionFailuresAreNotSuspected() async throws {
+        let time = VirtualTime()
+        let client = Gateway(.broken)
+        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
+        track([-1] + Array(1...99), pipeline)
+        pipeline.resumeDelivery()
+        for _ in 0..<50 { await pipeline.flush() }
+        #expect(client.sizes.allSatisfy { $0 == 100 })
+        #expect(pipeline.ledger.routes[0].waiting == 100)
+        #expect(pipeline.ledger.routes[0].deadLetters == 0)
+        await pipeline.shutdown(timeout: .zero)
+    }
+
+    @Test("a 400 for a wrong key, in processes that never see an acceptance, makes no dead letters that stay", arguments: [1, 5, 30])
+    func wrongKeyWithStatus400(count: Int) async throws {
+        let time = VirtualTime()
+        let directory = try TemporaryDirectory()
+        let client = Gateway(.status(403))
+        client.answerAll(.status(400))
+        for launch in 0..<2 {
+            let pipeline = try pipeline(JSONLStore(at: directory.path), client, time)
+            track(Array(launch * count + 1...(launch + 1) * count), pipeline)
+            await pipeline.flush()
+            await pipeline.shutdown(timeout: .zero)
+        }
+        client.answerAll(nil)
+        let pipeline = try pipeline(JSONLStore(at: directory.path), client, time)
+        track([2 * count + 1], pipeline)
+        await drain(pipeline, time, atMost: 10)
+        await pipeline.flush()
+        #expect(client.accepted.sorted() == Array(1...2 * count + 1))
+        #expect(pipeline.ledger.routes[0].deadLetters == 0)
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test("a restart in the middle of the search loses nothing, and the next process finds the bad events")
+    func restartInTheMiddle() async throws {
+        let time = VirtualTime()
+        let directory = try TemporaryDirectory()
+        let client = Gateway(.status(403))
+        let first = try pipeline(JSONLStore(at: directory.path), client, time, isPaused: true)
+        track([-1] + Array(1...50) + [-2] + Array(51...100), first)
+        first.resumeDelivery()
+        for _ in 0..<3 { await first.flush() }
+        await first.shutdown(timeout: .zero)
+        let second = try pipeline(JSONLStore(at: directory.path), client, time)
+        await drain(second, time, atMost: 40)
+        #expect(Set(client.accepted) == Set(1...100))
+        #expect(try await second.deadLetters().map(\.status) == [403, 403])
+        #expect(await second.shutdown().isBalanced)
+    }
+
+    @Test("processes that only track and shut down deliver everything behind a bad event", arguments: [403, 302])
+    func shortLivedProcesses(status: Int) async throws {
+        let time = VirtualTime()
+        let directory = try TemporaryDirectory()
+        let client = Gateway(.status(status))
+        for launch in 0..<3 {
+            let pipeline = try pipeline(JSONLStore(at: directory.path), client, time)
+            track([-1] + Array(launch * 20 + 1...launch * 20 + 20), pipeline)
+            #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
+        }
+        #expect(client.accepted.sorted() == Array(1...60))
+        #expect(client.requests <= 3 * 16, "\(client.requests) requests")
+    }
+
+    @Test("the bad events of one route don't delay another route")
+    func otherRouteGoesOn() async throws {
+        let time = VirtualTime()
+        let (gateway, collector) = (Gateway(.status(403)), Gateway(.broken))
+        let pipeline = try Pipeline(isDeliveryPaused: true, environment: PipelineEnvironment(time: time)) {
+            Route("behind a gateway") {
+                MemoryStore()
+                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(client: gateway))
+            }
+            Route("direct") {
+                Filter { $0.name != "poison" }
+                MemoryStore()
+                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(client: collector))
+            }
+        }
+        track([-1] + Array(1...300), pipeline)
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        #expect(collector.accepted == Array(1...300))
+        #expect(gateway.accepted.isEmpty)
+        await drain(pipeline, time, atMost: 20)
+        #expect(gateway.accepted.sorted() == Array(1...300))
+        #expect(pipeline.ledger.routes.map(\.deadLetters) == [1, 0])
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test("Retry-After of a hold is obeyed, also by a flush")
+    func retryAfterOfHoldIsObeyed() async throws {
+        let time = VirtualTime()
+        let client = Gateway(.status(403), headers: [("Retry-After", "1200")])
+        client.answerAll(.status(403))
+        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
+        track([1, 2], pipeline)
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        time.advance(by: .seconds(1_199))
+        await pipeline.flush()
+        #expect(client.requests == 1)
+        time.advance(by: .seconds(2))
+        client.answerAll(nil)
+        await pipeline.flush()
+        #expect(client.accepted == [1, 2])
+        await pipeline.shutdown()
+    }
+
+    @Test("an outage is reported once, and its 10th and 100th failure with the count")
+    func outageIsReportedOnce() async throws {
+        let time = VirtualTime()
+        let client = Gateway(.status(403))
+        client.answerAll(.broken)
+        let told = Locked<[String]>([])
+        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true) { diagnostic in
+            if diagnostic.kind == .retrying { told.withLock { $0.append(diagnostic.message) } }
+        }
+        track([1], pipeline)
+        pipeline.resumeDelivery()
+        for _ in 0..<120 { await pipeline.flush() }
+        let reason = "inputOutput: connection reset"
+        func count(_ failures: Int) -> String {
+            "\(reason) (\(failures) attempts failed since the receiver last accepted an event)"
+        }
+        #expect(told.withLock { $0 } == [reason, count(10), count(100)])
+        client.answerAll(nil)
+        await pipeline.flush()
+        client.answerAll(.broken)
+        track([2], pipeline)
+        await pipeline.flush()
+        #expect(told.withLock { $0.count } == 4)
+        await pipeline.shutdown(timeout: .zero)
+    }
+}
