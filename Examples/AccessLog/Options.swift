@@ -7,7 +7,7 @@ struct Options {
 
         --store DIR         keep events on disk instead of in memory
         --to URL|stdout     where to deliver them (stdout)
-        --format FORMAT     ndjson (the default); gzip, which is compressed ndjson; clickhouse:TABLE;
+        --format FORMAT     ndjson (the default); gzip, which is compressed ndjson; json, an array; clickhouse:TABLE;
                             clickhouse18:TABLE for servers older than 22.2
         --deadline SECONDS  how long to keep trying at the end (30)
         """
@@ -50,6 +50,7 @@ struct Options {
         switch (parts.first, parts.count) {
         case ("ndjson", 1): return .ndjson
         case ("gzip", 1): return .vector
+        case ("json", 1): return .jsonArray
         case ("clickhouse", 2): return .clickHouse(table: parts[1])
         case ("clickhouse18", 2): return .clickHouseLegacy(table: parts[1])
         default: throw Mistake(description: "unknown format \(text)")

@@ -198,7 +198,7 @@ enum Guides {
 
     static func deadLetters(_ pipeline: Pipeline) async throws {
         for letter in try await pipeline.deadLetters() {
-            print("\(letter.date): \(try letter.event().name): \(letter.reason)")
+            print("\(letter.date): \(try letter.event().name): \(letter.reason); \(letter.response ?? "")")
         }
         // You have repaired the server: send its events again.
         try await pipeline.replayDeadLetters(route: "analytics") { $0.reason.contains("HTTP 400") }

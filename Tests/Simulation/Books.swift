@@ -235,7 +235,10 @@ final class Books: Sendable {
                 if isDeleting {
                     state.records[serial]?.excuse = "deleted"
                 } else {
-                    state.violations.append("\(serial) settled in life \(life), but neither accepted nor rejected")
+                    state.violations.append(
+                        "\(serial) settled in life \(life), but neither accepted nor rejected: \(batch), \(record.acceptedIn ?? -1) \(record.isReplayed) \(record.mayBeTwice)"
+                    )
+                    print("  WRONG settle \(serial)")
                 }
             }
         }

@@ -30,8 +30,8 @@ public struct DeadLetter: Sendable, Identifiable {
     /// The status of the receiver's response, such as 400 of HTTP. Nil if the event was never sent, or if the transport
     /// has no status.
     public let status: Int?
-    /// The receiver's own words: at most 1,024 bytes of UTF-8, with each control character replaced by a space. Nil if
-    /// there were none. They can repeat contents of the event.
+    /// The receiver's own words: at most 1,024 bytes of UTF-8, with each control character replaced by a space. Nil without
+    /// any. They can repeat contents of the event.
     ///
     /// ```swift
     /// for letter in try await pipeline.deadLetters() {

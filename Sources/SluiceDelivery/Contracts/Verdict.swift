@@ -21,7 +21,7 @@ public struct Verdict: Sendable, Hashable {
     package let kind: Kind
     /// Why the event was not accepted, for diagnostics, the ledger and dead letters. Empty if there is no reason.
     public let reason: String
-    /// The receiver's own words about this event, for its dead letter only. Nil if there are none, or if
+    /// The receiver's own words about this event, for its dead letter only. Nil without any, or if
     /// ``Verdicts/response`` has them.
     ///
     /// ```swift

@@ -79,7 +79,8 @@ struct BatchProgress: Sendable {
         var sendAgain = false
         func rejection(_ index: Int, _ reason: String, isRefusal: Bool = true) -> SendResult.Rejection {
             .init(
-                line: unresolved[index], place: places[index], reason: reason, status: each[index].status ?? verdicts.status,
+                line: unresolved[index], place: places[index], reason: reason,
+                status: each[index].status ?? verdicts.status,
                 response: each[index].response ?? verdicts.response, isRefusal: isRefusal)
         }
         for (index, verdict) in each.enumerated() {
@@ -214,7 +215,8 @@ extension BatchProgress {
     mutating func prepare(for stage: Refusals.Stage) {
         let isUntried = { [suspects] (place: Int) in suspects[place] == nil }
         guard stage.mode == .probing,
-            let index = stage.isLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried), index > 0
+            let index = stage.isLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried),
+            index > 0
         else { return }
         unresolved.insert(unresolved.remove(at: index), at: 0)
         places.insert(places.remove(at: index), at: 0)
@@ -245,7 +247,9 @@ extension BatchProgress {
             (isSearching, partEvents) = (true, max(1, count / 2))
         }
         // The receiver is well. After a failure, the route backs off all the same.
-        if isHold, stage.mode == .searching, result.holdTime == nil { (result.effect, result.reason) = (.progress, nil) }
+        if isHold, stage.mode == .searching, result.holdTime == nil {
+            (result.effect, result.reason) = (.progress, nil)
+        }
     }
 
     private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int?) {
@@ -255,7 +259,7 @@ extension BatchProgress {
         retries = 0
     }
 
-    /// The receiver has accepted an event.
+    /// Goes on after an acceptance.
     private mutating func accepted(in stage: Refusals.Stage, _ result: inout SendResult) {
         failure = (nil, 0)
         guard isSuspected, stage.mode != .normal else { return }
@@ -279,7 +283,7 @@ extension BatchProgress {
         return !places.isEmpty
     }
 
-    /// Takes the events out that were confirmed while the batch waited; nil if there are none. No request is needed.
+    /// Takes the events out that were confirmed while the batch waited; nil without any. No request is needed.
     mutating func takeConfirmed() -> SendResult? {
         let items = Array(zip(unresolved, places))
         let isConfirmed = { [suspects] (place: Int) in suspects[place]?.isConfirmed ?? false }

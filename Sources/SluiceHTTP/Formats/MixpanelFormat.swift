@@ -78,7 +78,8 @@ struct MixpanelFormat: WireFormat {
             let failedRecords = events.indices.filter { indices.contains(.int(Int64($0))) }
             let failed = Set(failedRecords.map { events[$0] })
             let pairs = (records ?? []).compactMap { record -> (Int, String)? in
-                guard let record = record.object, let index = record["index"]?.asInt, let text = record["message"]?.string
+                guard let record = record.object, let index = record["index"]?.asInt,
+                    let text = record["message"]?.string
                 else { return nil }
                 return (events[index], text)
             }

@@ -159,18 +159,23 @@ class Machine:
         raise Impossible("too few ports are free")
 
     @staticmethod
+    def install(*packages):
+        """Installs packages."""
+        names = ", ".join(packages)
+        print(f"installing {names}", file=sys.stderr, flush=True)
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for arguments in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *packages]):
+            if os.geteuid() != 0 or not shutil.which("apt-get"):
+                raise Impossible(f"installing {names} needs root and apt-get")
+            if subprocess.run(["apt-get", *arguments], env=environment, stdout=sys.stderr).returncode != 0:
+                raise Impossible(f"{names} can't be installed")
+
+    @staticmethod
     def need(tool, package):
         """Installs a tool's package if it is missing, and returns the tool's path."""
         path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
         if not shutil.which(tool, path=path):
-            print(f"installing {package} for {tool}", file=sys.stderr, flush=True)
-            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            install = ["install", "-q", "-y", "--no-install-recommends", package]
-            for arguments in (["update", "-q"], install):
-                if os.geteuid() != 0 or not shutil.which("apt-get"):
-                    raise Impossible(f"{tool} is missing; installing {package} needs root and apt-get")
-                if subprocess.run(["apt-get", *arguments], env=environment, stdout=sys.stderr).returncode != 0:
-                    raise Impossible(f"{package} can't be installed")
+            Machine.install(package)
         found = shutil.which(tool, path=path)
         if not found:
             raise Impossible(f"{package} is installed, but {tool} is missing")

@@ -4,6 +4,7 @@ import json
 import os
 
 CONFIGURATION = """
+{modules}
 daemon off;
 {user}
 worker_processes 1;
@@ -41,9 +42,10 @@ SERVER = """
 
 
 class Server:
-    """An nginx with a server for each of `kinds`: a dictionary from names to (options of listen, directives)."""
+    """An nginx with a server for each of `kinds`: a dictionary from names to (options of listen, directives). `modules` are the
+    paths of modules to load."""
 
-    def __init__(self, machine, name, kinds):
+    def __init__(self, machine, name, kinds, modules=()):
         program = machine.need("nginx", "nginx-light")
         self.place = machine.folder(name)
         end, *ports = machine.free_ports(1 + len(kinds))
@@ -54,7 +56,8 @@ class Server:
         user = "user root;" if os.geteuid() == 0 else ""
         path = os.path.join(self.place, "nginx.conf")
         with open(path, "w") as file:
-            file.write(CONFIGURATION.format(place=self.place, end=end, servers=servers, user=user))
+            file.write(CONFIGURATION.format(place=self.place, end=end, servers=servers, user=user,
+                                            modules="\n".join(f"load_module {module};" for module in modules)))
         command = [program, "-p", self.place, "-c", path, "-e", f"{self.place}/start.log"]
         machine.start(command, ports[-1], name)
 

@@ -3,6 +3,9 @@ import Testing
 
 @testable import SluiceHTTP
 
+/// What elasticsearch is asked for.
+private let reasons = "filter_path=errors%2Citems.%2A.status%2Citems.%2A.error.type%2Citems.%2A.error.reason"
+
 @Suite("Requests of each format")
 struct BodyTests {
     static let json = "Content-Type: application/json"
@@ -29,7 +32,7 @@ struct BodyTests {
             ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.newlines
         ),
         (
-            "elasticsearch", "https://host:9200/events/_bulk?filter_path=errors%2Citems.%2A.status%2Citems.%2A.error.type%2Citems.%2A.error.reason", [ndjson],
+            "elasticsearch", "https://host:9200/events/_bulk?\(reasons)", [ndjson],
             ExpectedBodies.elasticsearch
         ),
         ("otlp", "https://host:4318/v1/logs", [json], ExpectedBodies.otlp),
@@ -132,7 +135,7 @@ struct BodyTests {
             ("loki", "https://h/api/prom/push", "https://h/loki/api/v1/push"),
             (
                 "elasticsearch", "https://h/_bulk?pipeline=p",
-                "https://h/events/_bulk?pipeline=p&filter_path=errors%2Citems.%2A.status"
+                "https://h/events/_bulk?pipeline=p&\(reasons)"
             ),
             (
                 "elasticsearch", "https://h/events/_bulk?filter_path=x",
@@ -148,7 +151,7 @@ struct BodyTests {
             ("kafkaV3", "https://h/kafka/v3", "https://h/kafka/v3/clusters/c-1/topics/events/records"),
             (
                 "elasticsearch", "https://events",
-                "https://events/events/_bulk?filter_path=errors%2Citems.%2A.status%2Citems.%2A.error.type%2Citems.%2A.error.reason"
+                "https://events/events/_bulk?\(reasons)"
             ),
             ("segment", "https://h/base/?a=b", "https://h/base/v1/batch?a=b"),
             ("otlp", "http://h:4318/v1/logs", "http://h:4318/v1/logs"),

@@ -178,10 +178,8 @@ struct OwnFormatTests {
 
     @Test("an event of two endpoints is sent again until both have accepted it")
     func bothEndpointsCount() async throws {
-        let retry = Verdict.retry(reason: "the server could not accept the events (HTTP 503)")
         for (refusing, expected) in [
-            ("persons", Verdicts.each([.accepted, retry, retry], status: 503)),
-            ("events", .each([retry, retry, .accepted], status: 200)),
+            ("persons", [true, false, false]), ("events", [false, false, true]),
         ] {
             let client = FakeServer {
                 $0.endpoint == refusing
@@ -196,7 +194,8 @@ struct OwnFormatTests {
                     Self.line("Bought", [:]), Self.line("$SignUp", ["$original_id": "a-1"]),
                     Self.line("$ProfileSet", ["$set": [:]]),
                 ])
-            #expect(try await transport.send(batch) == expected)
+            let verdicts = try await transport.send(batch).fates(of: 3)
+            #expect(verdicts == expected.map { $0 ? .accepted : .retry })
         }
     }
 
