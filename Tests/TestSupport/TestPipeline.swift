@@ -76,6 +76,9 @@ package func waitForWrites() {
     BackgroundWrites.wait()
 }
 
+/// Does the same as ``waitForWrites()`` without blocking a thread, for tests with many trials.
+package func writesAreDone() async { while !BackgroundWrites.isIdle { await Task.yield() } }
+
 extension Event {
     /// A new event, for tests of a processor without a pipeline.
     package static func named(_ name: String = "Event", _ properties: Properties = [:]) -> Event {

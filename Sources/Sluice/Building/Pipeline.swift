@@ -77,7 +77,8 @@ public final class Pipeline: EventTracking {
             return
         }
         routes.each { $0.close() }
-        BackgroundWrites.wait()
+        // After a shutdown, the state of its plugins is stored.
+        if !ending.isOver { BackgroundWrites.wait() }
         // Before the processors are released: another object can get the address of one that is gone.
         places.release()
     }

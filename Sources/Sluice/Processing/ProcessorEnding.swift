@@ -10,6 +10,9 @@ final class ProcessorEnding: Sendable {
 
     private let state = Locked(State())
 
+    /// Whether all processors have finished, or their time is over.
+    var isOver: Bool { state.withLock(\.isOver) }
+
     /// Finishes the processors of each chain from the last line to the first, and all chains at the same time.
     ///
     /// Returns when all have finished, or after `time` even if one hangs. The later processors of its chain then don't

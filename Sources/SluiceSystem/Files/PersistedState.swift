@@ -345,8 +345,10 @@ package enum BackgroundWrites {
     static let count = Locked(0)
     private static let longestWait = 1_000
 
+    package static var isIdle: Bool { count.withLock { $0 == 0 } }
+
     /// Waits until all are written, for about a second at most: a disk can hang.
     package static func wait() {
-        for _ in 0..<longestWait where count.withLock({ $0 > 0 }) { SystemFileSystem.pause() }
+        for _ in 0..<longestWait where !isIdle { SystemFileSystem.pause() }
     }
 }

@@ -114,7 +114,7 @@ struct CompositionTrial: CustomStringConvertible {
                 guard ledger.isBalanced else { throw Mismatch(description: "the ledger isn't balanced") }
                 try check(rows, trial.own == nil ? .reversed : .any)
             case .kill:
-                waitForWrites()
+                await writesAreDone()
                 disk = former.copy()
                 // The rest of this launch reaches neither the disk nor the events.
                 await pipeline.shutdown()
