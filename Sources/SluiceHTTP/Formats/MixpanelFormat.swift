@@ -54,6 +54,10 @@ struct MixpanelFormat: WireFormat {
         switch response.status {
         // `/engage` and `/groups` return a status of 1 or 0.
         case 200...299 where records?.isEmpty ?? true:
+            // Fewer than were sent contradict the code.
+            if let imported = object?["num_records_imported"]?.asInt, imported < recordedEvents(of: batch).count {
+                return .all(.retry(after: nil))
+            }
             if object?["code"] == 200 || [1, "OK"].contains(object?["status"]) { return .all(.accepted) }
             return .all(object?["status"] == 0 ? .split(reason: "Mixpanel refused the profiles") : .retry(after: nil))
         case 200...299, 400:
