@@ -204,7 +204,9 @@ struct AnsweredEventTests {
             let share = row.events.count / 5
             for segment in 0..<5 {
                 let left = try pipeline(JSONLStore(at: directory.path), client, time, isPaused: true)
-                track(Array(row.events[segment * share..<(segment == 4 ? row.events.count : (segment + 1) * share)]), left)
+                track(
+                    Array(row.events[segment * share..<(segment == 4 ? row.events.count : (segment + 1) * share)]), left
+                )
                 await left.shutdown(timeout: .zero)
             }
         }
@@ -224,7 +226,8 @@ struct AnsweredEventTests {
 
     // MARK: Receivers that answer everything so
 
-    @Test("a receiver that answers everything so for 14 days destroys nothing, and gets everything in order after its repair",
+    @Test(
+        "a receiver that answers everything so for 14 days destroys nothing, and gets everything in order after its repair",
         arguments: [Gateway.Answer.status(403), .status(400), .status(500), .page, .broken])
     func repairedReceiverGetsEverything(answer: Gateway.Answer) async throws {
         let time = VirtualTime()
@@ -252,7 +255,9 @@ struct AnsweredEventTests {
         await drain(pipeline, time, atMost: 20)
         #expect(client.accepted.sorted() == Array(1...1_000))
         // The probe that finds the receiver well comes first. The others follow in order.
-        if answer != .status(400) { #expect(Array(client.accepted.dropFirst()) == client.accepted.dropFirst().sorted()) }
+        if answer != .status(400) {
+            #expect(Array(client.accepted.dropFirst()) == client.accepted.dropFirst().sorted())
+        }
         #expect(pipeline.ledger.routes[0].deadLetters == 0)
         #expect(await pipeline.shutdown().isBalanced)
     }
@@ -287,7 +292,9 @@ struct AnsweredEventTests {
         await pipeline.shutdown(timeout: .zero)
     }
 
-    @Test("a 400 for a wrong key, in processes that never see an acceptance, makes no dead letters that stay", arguments: [1, 5, 30])
+    @Test(
+        "a 400 for a wrong key, in processes that never see an acceptance, makes no dead letters that stay",
+        arguments: [1, 5, 30])
     func wrongKeyWithStatus400(count: Int) async throws {
         let time = VirtualTime()
         let directory = try TemporaryDirectory()

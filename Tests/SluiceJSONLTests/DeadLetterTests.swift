@@ -74,7 +74,8 @@ struct DeadLetterTests {
         #expect(store.store.backlog == Backlog(events: 0, bytes: 0, deadLetters: 2))
     }
 
-    @Test("a dead letter keeps the status and the cleaned words of the receiver across processes; older lines have none")
+    @Test(
+        "a dead letter keeps the status and the cleaned words of the receiver across processes; older lines have none")
     func lettersKeepWords() throws {
         let store = try opened()
         for number in 0..<3 { try store.append(.canonical(number)) }

@@ -69,9 +69,8 @@ struct MixpanelFormat: WireFormat {
             let failedRecords = events.indices.filter { indices.contains(.int(Int64($0))) }
             let failed = Set(failedRecords.map { events[$0] })
             let pairs = (records ?? []).compactMap { record -> (Int, String)? in
-                guard let record = record.object, let index = record["index"]?.asInt, let text = record["message"]?.string
-                else { return nil }
-                return (events[index], text)
+                guard let index = record.object?["index"]?.asInt else { return nil }
+                return (record.object?["message"]?.string).map { (events[index], $0) }
             }
             let words = Dictionary(pairs) { first, _ in first }
             // Mixpanel has accepted the other events only if it counts them. Otherwise they are sent a second time

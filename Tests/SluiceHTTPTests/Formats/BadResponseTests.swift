@@ -49,7 +49,9 @@ struct BadResponseTests {
         }
     }
 
-    @Test("no status and no bad body rejects an event without a search, so a wrong key destroys nothing", arguments: FormatSample.all)
+    @Test(
+        "no status and no bad body rejects an event without a search, so a wrong key destroys nothing",
+        arguments: FormatSample.all)
     func badBodyRejectsNothing(sample: FormatSample) throws {
         for status in Self.statuses where status >= 300 {
             for body in Body.allCases {

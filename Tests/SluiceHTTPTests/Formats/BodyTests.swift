@@ -29,7 +29,9 @@ struct BodyTests {
             ["X-ClickHouse-User: writer", "X-ClickHouse-Key: s3cr3t-key", ndjson], ExpectedBodies.newlines
         ),
         (
-            "elasticsearch", "https://host:9200/events/_bulk?filter_path=errors%2Citems.%2A.status%2Citems.%2A.error.type%2Citems.%2A.error.reason", [ndjson],
+            "elasticsearch",
+            "https://host:9200/events/_bulk?filter_path=errors%2Citems.%2A.status"
+                + "%2Citems.%2A.error.type%2Citems.%2A.error.reason", [ndjson],
             ExpectedBodies.elasticsearch
         ),
         ("otlp", "https://host:4318/v1/logs", [json], ExpectedBodies.otlp),

@@ -27,7 +27,9 @@ struct UnreliableServerTests {
     /// Refusals that no event causes, for batches of more than one event.
     static let refusals: [TrialServer.Action] = [.status(413), .status(400)]
 
-    @Test("every event arrives, in order unless it was answered alone, if the server fails in 30 % of the requests", arguments: [1, 3])
+    @Test(
+        "every event arrives, in order unless it was answered alone, if the server fails in 30 % of the requests",
+        arguments: [1, 3])
     func randomFaultsLoseNothing(batchesInFlight: Int) async throws {
         let count = Trials.count(full: 100_000, few: 4_000)
         var policy = Self.policy

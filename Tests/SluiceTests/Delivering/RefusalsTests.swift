@@ -126,7 +126,9 @@ import Testing
         #expect(record(Self.accepted, &refusals).mustReplay)
     }
 
-    @Test("a short row with which an earlier process ended is put back once, because nothing shows that it was accepted after")
+    @Test(
+        "a short row with which an earlier process ended is put back once, because nothing shows that it was accepted after"
+    )
     func lastRowOfEarlierProcess() {
         var refusals = Refusals()
         let letters = Self.letters([1, 2, 1, 2, 3])
