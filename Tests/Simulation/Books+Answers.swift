@@ -42,9 +42,9 @@ extension Books {
                 guard let serial = Books.serial(line.bytes) else { continue }
                 switch verdicts.verdict(at: index).kind {
                 case .accepted, .duplicate: state.records[serial]?.acceptedIn = life
-                case .retry, .hold: break
-                // Others of its batch may have to wait for the next batch to show whose fault it is.
-                case .split, .tooLarge, .rejected, .unsendable:
+                case .retry where verdicts.status == nil: break
+                // Others of its batch may have to wait for another event to show whose fault it is.
+                case .split, .tooLarge, .rejected, .unsendable, .hold, .retry:
                     state.delayed.formUnion(state.handedOut[life]?[batch.id] ?? [])
                 }
             }

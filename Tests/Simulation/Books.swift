@@ -198,8 +198,11 @@ final class Books: Sendable {
                 state.records[serial]?.isRejected = false
                 state.records[serial]?.rejectedIn = nil
                 state.records[serial]?.isReplayed = true
-                // Its other copy can be accepted and not yet settled.
-                if state.records[serial]?.mayBeTwice != true { state.records[serial]?.acceptedIn = nil }
+                // If it was replayed before, and the file of the dead letter could not be removed, there are two copies. The other
+                // one can be accepted and not yet settled.
+                if let record = state.records[serial], !record.mayBeTwice, !record.isReplayed {
+                    state.records[serial]?.acceptedIn = nil
+                }
                 state.records[serial]?.isSettled = false
             }
         }
@@ -235,10 +238,7 @@ final class Books: Sendable {
                 if isDeleting {
                     state.records[serial]?.excuse = "deleted"
                 } else {
-                    state.violations.append(
-                        "\(serial) settled in life \(life), but neither accepted nor rejected: \(batch), \(record.acceptedIn ?? -1) \(record.isReplayed) \(record.mayBeTwice)"
-                    )
-                    print("  WRONG settle \(serial)")
+                    state.violations.append("\(serial) settled in life \(life), but neither accepted nor rejected")
                 }
             }
         }

@@ -38,20 +38,26 @@ struct AnsweredEventTests {
         }
 
         private let answer: Answer
-        private let success: String
+        private let format: String
         private let headers: [(name: String, value: String)]
         private let state = Locked(State())
 
         init(_ answer: Answer, _ format: String = "ndjson", headers: [(name: String, value: String)] = []) {
             self.answer = answer
             self.headers = headers
-            success =
-                switch format {
-                case "postHog": #"{"status":1}"#
-                case "segment": #"{"success":true}"#
-                case "otlp": "{}"
-                default: ""
-                }
+            self.format = format
+        }
+
+        private func success(of body: String) -> String {
+            switch format {
+            case "postHog":
+                "{\"results\":{"
+                    + body.split(separator: #""uuid":"#).dropFirst()
+                    .map { "\($0.prefix(38)):{\"result\":\"ok\"}" }.joined(separator: ",") + "}}"
+            case "segment": #"{"success":true}"#
+            case "otlp": "{}"
+            default: ""
+            }
         }
 
         var requests: Int { state.withLock(\.requests) }
@@ -69,7 +75,7 @@ struct AnsweredEventTests {
                 state.sizes.append(numbers.count)
                 guard let answer = state.answersAll ?? (body.contains("poison") ? answer : nil) else {
                     state.accepted += numbers
-                    return HTTPResponse(status: 200, body: Array(success.utf8))
+                    return HTTPResponse(status: 200, body: Array(success(of: body).utf8))
                 }
                 switch answer {
                 case .status(let status):

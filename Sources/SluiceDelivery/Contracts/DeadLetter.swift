@@ -30,8 +30,8 @@ public struct DeadLetter: Sendable, Identifiable {
     /// The status of the receiver's response, such as 400 of HTTP. Nil if the event was never sent, or if the transport
     /// has no status.
     public let status: Int?
-    /// The receiver's own words: at most 1,024 bytes of UTF-8, with each control character replaced by a space. Nil without
-    /// any. They can repeat contents of the event.
+    /// The receiver's own words: at most 1,024 bytes of UTF-8, with each control character replaced by a space. Nil if
+    /// it said nothing. They can repeat contents of the event.
     ///
     /// ```swift
     /// for letter in try await pipeline.deadLetters() {
@@ -72,7 +72,8 @@ public struct DeadLetter: Sendable, Identifiable {
     /// The same letter with the id that a store assigns, and with at most 1,024 characters of its reason.
     ///
     /// ```swift
-    /// letters.append(letter.with(id: lastID + 1))
+    /// let letter = DeadLetter(line: EventLine(bytes: [], priority: .normal), reason: "HTTP 400", date: .now)
+    /// let kept = [letter.with(id: 1)]
     /// ```
     public func with(id: ID) -> DeadLetter {
         DeadLetter(

@@ -21,8 +21,8 @@ public struct Verdict: Sendable, Hashable {
     package let kind: Kind
     /// Why the event was not accepted, for diagnostics, the ledger and dead letters. Empty if there is no reason.
     public let reason: String
-    /// The receiver's own words about this event, for its dead letter only. Nil without any, or if
-    /// ``Verdicts/response`` has them.
+    /// The receiver's own words about this event, for its dead letter only. Nil if it said nothing, or if
+    /// ``Verdicts/response`` has the words.
     ///
     /// ```swift
     /// var verdict = Verdict.rejected(reason: "the table refused the row")

@@ -78,10 +78,10 @@ struct BatchProgress: Sendable {
         var suspected: Verdict?
         var sendAgain = false
         func rejection(_ index: Int, _ reason: String, isRefusal: Bool = true) -> SendResult.Rejection {
-            .init(
-                line: unresolved[index], place: places[index], reason: reason,
-                status: each[index].status ?? verdicts.status,
-                response: each[index].response ?? verdicts.response, isRefusal: isRefusal)
+            let (status, response) = (each[index].status ?? verdicts.status, each[index].response ?? verdicts.response)
+            return .init(
+                line: unresolved[index], place: places[index], reason: reason, status: status, response: response,
+                isRefusal: isRefusal)
         }
         for (index, verdict) in each.enumerated() {
             let (place, reason) = (places[index], verdict.reason)
@@ -214,10 +214,9 @@ extension BatchProgress {
     /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
     mutating func prepare(for stage: Refusals.Stage) {
         let isUntried = { [suspects] (place: Int) in suspects[place] == nil }
-        guard stage.mode == .probing,
-            let index = stage.isLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried),
-            index > 0
-        else { return }
+        guard stage.mode == .probing else { return }
+        let next = stage.isLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried)
+        guard let index = next, index > 0 else { return }
         unresolved.insert(unresolved.remove(at: index), at: 0)
         places.insert(places.remove(at: index), at: 0)
     }
@@ -247,9 +246,8 @@ extension BatchProgress {
             (isSearching, partEvents) = (true, max(1, count / 2))
         }
         // The receiver is well. After a failure, the route backs off all the same.
-        if isHold, stage.mode == .searching, result.holdTime == nil {
-            (result.effect, result.reason) = (.progress, nil)
-        }
+        guard isHold, stage.mode == .searching, result.holdTime == nil else { return }
+        (result.effect, result.reason) = (.progress, nil)
     }
 
     private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int?) {
@@ -259,7 +257,7 @@ extension BatchProgress {
         retries = 0
     }
 
-    /// Goes on after an acceptance.
+    /// Rejects confirmed suspects, and offers the others once more.
     private mutating func accepted(in stage: Refusals.Stage, _ result: inout SendResult) {
         failure = (nil, 0)
         guard isSuspected, stage.mode != .normal else { return }
@@ -274,7 +272,7 @@ extension BatchProgress {
         if stage.mode == .probing { resume { [suspects] in suspects[$0] != nil } }
     }
 
-    /// Notes that the receiver has accepted an event after the suspects of this row were answered.
+    /// Notes an acceptance that comes after the answers to the suspects of this row.
     ///
     /// - Returns: whether there are such suspects.
     mutating func confirm(_ row: Int) -> Bool {
@@ -283,7 +281,7 @@ extension BatchProgress {
         return !places.isEmpty
     }
 
-    /// Takes the events out that were confirmed while the batch waited; nil without any. No request is needed.
+    /// Takes the events out that were confirmed while the batch waited. No request is needed. Nil without such events.
     mutating func takeConfirmed() -> SendResult? {
         let items = Array(zip(unresolved, places))
         let isConfirmed = { [suspects] (place: Int) in suspects[place]?.isConfirmed ?? false }

@@ -108,7 +108,7 @@ struct BatchTable: Sendable {
         return stage.mode == .probing && deferred.contains(where: \.batch.isSuspected)
     }
 
-    /// Whether the route has suspects after an attempt of this batch, and other events.
+    /// Whether the route has suspects after an attempt of this batch, and whether it has no other events.
     func suspects(with batch: BatchProgress, takeable: Int) -> (exist: Bool, areAll: Bool) {
         let others = deferred.map(\.batch)
         return (

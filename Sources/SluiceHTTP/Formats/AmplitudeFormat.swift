@@ -36,7 +36,10 @@ struct AmplitudeFormat: WireFormat {
         let rest = Verdict.retry(after: .zero)
         switch response.status {
         case 200...299:
-            return .all(response.jsonObject?["code"] == 200 ? .accepted : .retry(after: nil))
+            let object = response.jsonObject
+            // Fewer than were sent contradict the code.
+            let isComplete = object?["events_ingested"]?.asInt.map { $0 >= count } ?? true
+            return .all(object?["code"] == 200 && isComplete ? .accepted : .retry(after: nil))
         case 400:
             if isKeyInvalid(response) { return .all(.hold(reason: "Amplitude refuses the API key")) }
             let keys = [

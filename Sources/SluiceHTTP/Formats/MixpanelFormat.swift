@@ -67,6 +67,10 @@ struct MixpanelFormat: WireFormat {
         switch response.status {
         // `/engage` and `/groups` return a status of 1 or 0.
         case 200...299 where records?.isEmpty ?? true:
+            // Fewer than were sent contradict the code.
+            if let imported = object?["num_records_imported"]?.asInt, imported < recordedEvents(of: batch).count {
+                return .all(.retry(after: nil))
+            }
             if object?["code"] == 200 || [1, "OK"].contains(object?["status"]) { return .all(.accepted) }
             return .all(object?["status"] == 0 ? .split(reason: "Mixpanel refused the profiles") : .retry(after: nil))
         case 200...299, 400:
@@ -78,10 +82,8 @@ struct MixpanelFormat: WireFormat {
             let failedRecords = events.indices.filter { indices.contains(.int(Int64($0))) }
             let failed = Set(failedRecords.map { events[$0] })
             let pairs = (records ?? []).compactMap { record -> (Int, String)? in
-                guard let record = record.object, let index = record["index"]?.asInt,
-                    let text = record["message"]?.string
-                else { return nil }
-                return (events[index], text)
+                guard let index = record.object?["index"]?.asInt else { return nil }
+                return (record.object?["message"]?.string).map { (events[index], $0) }
             }
             let words = Dictionary(pairs) { first, _ in first }
             // Mixpanel has accepted the other events only if it counts them. Otherwise they are sent a second time

@@ -101,8 +101,8 @@ extension Verdict {
         }
     }
 
-    /// The same verdict with the receiver's own words about the event, and with a status for it alone. An acceptance
-    /// needs no words.
+    /// The same verdict with the receiver's own words about the event, and with a status for it alone. An acceptance stays
+    /// as it is.
     func saying(_ response: String?, _ status: Int? = nil) -> Verdict {
         guard !isAccepted else { return self }
         var verdict = self
@@ -123,8 +123,8 @@ extension Verdicts {
         guard verdicts.contains(where: \.isAccepted) else { return .each(verdicts) }
         return .each(
             verdicts.map { verdict in
-                verdict.kind == .hold
-                    ? .rejected(reason: verdict.reason).saying(verdict.response, verdict.status) : verdict
+                guard verdict.kind == .hold else { return verdict }
+                return .rejected(reason: verdict.reason).saying(verdict.response, verdict.status)
             })
     }
 

@@ -215,6 +215,7 @@ enum ResponseTables {
         ResponseRow("mixpanel", 400, failed(#"{"index":"1"}"#), .refused),
         ResponseRow("mixpanel", 400, failed("7"), .refused), ResponseRow("mixpanel", 400, failed(""), .refused),
         ResponseRow("mixpanel", 400, "not JSON", .refused),
+        ResponseRow("mixpanel", 200, #"{"code":200,"num_records_imported":1,"status":"OK"}"#, .retry),
         ResponseRow("mixpanel", 401, .hold), ResponseRow("mixpanel", 413, .tooLarge),
         ResponseRow("mixpanel", 429, .retry),
         ResponseRow("mixpanel", 500, .retry), ResponseRow("mixpanel", 503, .retry),
