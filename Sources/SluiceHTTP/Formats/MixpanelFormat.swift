@@ -68,7 +68,9 @@ struct MixpanelFormat: WireFormat {
         // `/engage` and `/groups` return a status of 1 or 0.
         case 200...299 where records?.isEmpty ?? true:
             // Fewer than were sent contradict the code.
-            if let imported = object?["num_records_imported"]?.asInt, imported < recordedEvents(of: batch).count {
+            if let imported = object?["num_records_imported"]?.asInt,
+                imported < recordedEvents(of: batch, response.endpoint).count
+            {
                 return .all(.retry(after: nil))
             }
             if object?["code"] == 200 || [1, "OK"].contains(object?["status"]) { return .all(.accepted) }
