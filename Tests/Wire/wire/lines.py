@@ -83,7 +83,7 @@ def clickhouse_legacy(record, findings):
 def elasticsearch(record, findings):
     """An action line and a document line for each event, each ended by a newline. The answer's size is limited by
     `filter_path`."""
-    query = {"filter_path": "errors,items.*.status"}
+    query = {"filter_path": "errors,items.*.status,items.*.error.type,items.*.error.reason"}
     request = only(record, findings, "https://host:9200", "/events/_bulk", query, "application/x-ndjson")
     if not request:
         return
