@@ -32,8 +32,8 @@ struct Refusals: Sendable {
         var mode = Mode.normal
         /// Changes when the receiver may have failed. An event whose answer is of another row is offered once more.
         var row = 0
-        /// Whether the process ends, and a probe is its last one. It offers the last event of a batch: the first one can be the
-        /// reason of the answer in each process.
+        /// Whether the process ends, and a probe is its last one. It offers the last event of a batch that was answered so: the
+        /// first one can be the reason in each process.
         var isLast = false
     }
 

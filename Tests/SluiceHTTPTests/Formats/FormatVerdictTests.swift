@@ -86,6 +86,36 @@ struct FormatVerdictTests {
         }
     }
 
+    @Test("an event that the backend names has the backend's own words")
+    func namedEventHasWords() throws {
+        let bodies = [
+            (
+                "elasticsearch",
+                #"{"items":[{"create":{"status":201}},{"create":{"status":400,"error":{"type":"mapper","reason":"no date"}}},"#
+                    + #"{"create":{"status":201}}]}"#, "mapper: no date"
+            ),
+            (
+                "kafka",
+                #"{"offsets":[{"partition":0,"offset":1},{"partition":0,"error_code":87,"error":"bad record"},"#
+                    + #"{"partition":0,"offset":2}]}"#, "bad record"
+            ),
+            (
+                "kafkaV3", #"{"error_code":200}{"error_code":40002,"message":"bad record"}{"error_code":200}"#,
+                "bad record"
+            ),
+        ]
+        for (name, body, words) in bodies {
+            let sample = try #require(FormatSample.all.first { $0.name == name })
+            let response = HTTPResponse(status: 200, body: Array(body.utf8))
+            let verdicts = try sample.wire.verdicts(for: .allKinds(), from: response)
+            guard case .each(let each) = verdicts.kind else {
+                Issue.record("\(name): \(verdicts)")
+                continue
+            }
+            #expect(each.map(\.response) == [nil, words, nil], "\(name)")
+        }
+    }
+
     @Test("an incomplete body is not an acceptance", arguments: ResponseTables.all.indices)
     func incompleteBodyIsNotAccepted(row: Int) throws {
         let row = ResponseTables.all[row]
