@@ -40,7 +40,7 @@ def run(machine):
     server = nginx.Server(machine, "firewall", {"sink": ("", directives)}, modules=[MODULE])
     url = f"http://127.0.0.1:{server.ports['sink']}/events"
     store = machine.folder("firewall-store")
-    lines = machine.requests[:10_000 if machine.is_full else 2_500]
+    lines = machine.requests[: machine.trials(10_000, 2_500)]
     started = time.monotonic()
     runs = 0
     counts = {"waiting": 1}
