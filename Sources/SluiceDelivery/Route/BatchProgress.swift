@@ -220,8 +220,8 @@ extension BatchProgress {
     mutating func prepare(for stage: Refusals.Stage) {
         let isUntried = { [suspects] (place: Int) in suspects[place] == nil }
         guard stage.mode == .probing else { return }
-        let next =
-            stage.isLast && isSuspected ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried)
+        let takesLast = stage.isLast && isSuspected
+        let next = takesLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried)
         guard let index = next, index > 0 else { return }
         unresolved.insert(unresolved.remove(at: index), at: 0)
         places.insert(places.remove(at: index), at: 0)
