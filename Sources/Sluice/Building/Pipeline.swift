@@ -78,7 +78,7 @@ public final class Pipeline: EventTracking {
         }
         routes.each { $0.close() }
         // After a shutdown, the state of its plugins is stored.
-        if !ending.isOver { BackgroundWrites.wait() }
+        if !ending.isOver { states.waitForWrites() }
         // Before the processors are released: another object can get the address of one that is gone.
         places.release()
     }

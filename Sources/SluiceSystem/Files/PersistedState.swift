@@ -322,6 +322,8 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 // MARK: Consent and erasure
 
 extension PersistedState: KeptState {
+    package var isWriting: Bool { memory.withLock { $0.writer != nil } }
+
     package func keep() {
         loadIfPossible()
         if memory.withLock({ $0.saved != $0.changes }) { writeOrReport() }

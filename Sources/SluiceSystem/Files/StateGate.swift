@@ -11,6 +11,9 @@ package protocol KeptState: AnyObject, Sendable {
     /// - Returns: The number of states that were stored.
     func remove(forgetting: Bool) throws(SluiceError) -> Int
 
+    /// Whether it is being written in the background.
+    var isWriting: Bool { get }
+
     /// Passes the event that joins the user's ids to a receiver that missed it, if there is such an event.
     ///
     /// - Parameters:
@@ -23,6 +26,8 @@ package protocol KeptState: AnyObject, Sendable {
 extension KeptState {
     /// There is no such event.
     package func join(_ isHeld: (EventID) -> Bool, _ deliver: (Event) -> Bool) -> Bool { true }
+    /// False: it is written by its caller.
+    package var isWriting: Bool { false }
 }
 
 /// Decides whether the plugins of a chain may store their state, and reaches all of it.
@@ -70,6 +75,13 @@ package final class StateGate: KeptState {
 
     /// Whether a state that finds the gate must be removed.
     package var mustRemove: Bool { !isOpen && owesRemoval() }
+
+    package var isWriting: Bool { states.contains(where: \.isWriting) }
+
+    /// Waits until the states are written, for about a second at most: a disk can hang.
+    package func waitForWrites() {
+        for _ in 0..<1_000 where isWriting { SystemFileSystem.pause() }
+    }
 
     /// Whether it stands below another gate.
     package var isInPipeline: Bool { state.withLock { $0.above != nil } }
