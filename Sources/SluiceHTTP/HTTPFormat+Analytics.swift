@@ -57,7 +57,7 @@ extension HTTPFormat {
     /// ```
     ///
     /// While the project's quota is used up, PostHog drops events with status 200. The route then goes on hold instead.
-    /// The parameters are those of ``postHog(apiKey:isHistoricalMigration:locatesUsers:)``.
+    /// It has the same parameters as ``postHog(apiKey:isHistoricalMigration:locatesUsers:)``.
     public static func postHogBatch(
         apiKey: String, isHistoricalMigration: Bool = false, locatesUsers: Bool? = nil
     ) -> HTTPFormat {

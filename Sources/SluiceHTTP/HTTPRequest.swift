@@ -32,7 +32,7 @@ public struct HTTPRequest: Sendable {
     /// Don't use it as an idempotency key, because parts with other events share it. Use
     /// `Batch.deduplicationToken`.
     public var id: String
-    /// The endpoint that the events belong to, one of those that ``WireFormat/endpoints(for:)`` returns for each of them.
+    /// The endpoint of the events. ``WireFormat/endpoints(for:)`` returns it for each of them.
     public var endpoint: String
     /// Whether the receiver has answered 401 to this request. ``HTTPTransport/Configuration/sign`` is then called once
     /// more, and can get a new token.

@@ -18,7 +18,7 @@ struct CompositionTrial: CustomStringConvertible {
     private enum Order {
         /// That of the table.
         case table
-        /// The same, but the events of a route's plugin come after those of the chain that all routes share.
+        /// The same, but a plugin of a route tracks its events after the plugins that all routes share.
         case chains
         /// On entering, that of the lines.
         case lines

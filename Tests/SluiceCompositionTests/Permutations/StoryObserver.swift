@@ -10,7 +10,7 @@ struct StoryObserver {
         let description: String
     }
 
-    /// The lines that all routes share, and those of the second route.
+    /// The lines that all routes share, and the lines of the second route.
     let shared: [Line]
     let own: [Line]
     let routes: Int
