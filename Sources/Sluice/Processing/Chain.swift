@@ -86,6 +86,9 @@ final class Chain: Sendable {
         return proceed(&new, below: index, entry.isOpen)
     }
 
+    /// Counts an event that a processor holds.
+    func hold() { path.update(number) { $0.held += 1 } }
+
     /// Sends an event on, below the stage that held it.
     func forward(_ event: Event, below index: Int) -> Bool {
         guard path.takeHeld(number) else { return false }
@@ -135,7 +138,6 @@ final class Chain: Sendable {
         case .keep: break
         case .drop(let reason): return drop(reason, passage.trace)
         case .hold:
-            path.update(number) { $0.held += 1 }
             passage.trace?.end(.hold)
             return false
         }

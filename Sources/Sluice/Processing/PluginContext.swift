@@ -15,8 +15,8 @@
 /// ```
 ///
 /// A plugin stands at one place: in the processors that all routes share, or in one route. Its events never leave that
-/// chain. The context doesn't keep the pipeline alive. Don't call it with a lock held that `process` takes: events come
-/// back through your plugin.
+/// chain. The context doesn't keep the pipeline alive. Don't call it with a lock held that `process` takes, except for
+/// ``hold(_:)``: events come back through your plugin.
 public final class PluginContext: Sendable {
     /// The position of the plugin.
     private final class Place: Sendable {
@@ -216,12 +216,25 @@ public final class PluginContext: Sendable {
 
     /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
     ///
-    /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held. The page
-    /// "Writing a processor" has a whole example.
+    /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held. Call this
+    /// before another thread can find the copy, or with the lock that protects it:
+    ///
+    /// ```swift
+    /// return lock.withLock {
+    ///     waiting.append(copy)
+    ///     return context.hold(copy)
+    /// }
+    /// ```
+    ///
+    /// The page "Writing a processor" has the whole example.
     ///
     /// - Parameter event: The event that ``Processor/process(_:)`` was given.
     /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
-    public func hold(_ event: Event) -> Disposition { .hold }
+    public func hold(_ event: Event) -> Disposition {
+        // Not when `process` returns: another thread can forward the copy before that.
+        place.value.chain?.hold()
+        return .hold
+    }
 
     /// Lets an event continue that your processor has held back with ``hold(_:)``.
     ///

@@ -157,7 +157,7 @@ import Testing
                 for try await pipeline in group { built = pipeline ?? built }
                 return built
             }
-            let ledger = try #require(pipeline?.ledger)
+            let ledger = try await #require(pipeline).shutdown(timeout: .seconds(600))
             // Events while it is being prepared are dropped by the speaker itself.
             #expect(ledger.tracked == 101 && ledger.isBalanced)
             #expect(store.events.count + (ledger.dropped[.filtered] ?? 0) == 101)

@@ -36,8 +36,10 @@ import Testing
 
         func process(_ event: inout Event) -> Disposition {
             let copy = event
-            events.withLock { $0.append(copy) }
-            return .hold
+            return events.withLock { events in
+                events.append(copy)
+                return context.hold(copy)
+            }
         }
 
         func take() -> [Event] {
@@ -314,6 +316,27 @@ import Testing
         holder.release()
         #expect(bench.pipeline.ledger.dropped == [.shutDown: 1])
         #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    /// Forwards each event before `process` returns, as another thread can.
+    private struct Hasty: Processor {
+        let context = PluginContext()
+
+        func process(_ event: inout Event) -> Disposition {
+            let disposition = context.hold(event)
+            context.forward(event)
+            return disposition
+        }
+    }
+
+    @Test("an event that is forwarded before it is known to be held is stored, and counted once")
+    func earlyForward() async throws {
+        let transport = ScriptedTransport()
+        let bench = try Bench(transport, processor: Hasty())
+        bench.track(2)
+        let ledger = await bench.pipeline.shutdown()
+        #expect(ledger.held == 0 && ledger.isBalanced)
+        #expect(try transport.accepted().count == 2)
     }
 
     @Test("events that many threads track, hold and forward are counted once")

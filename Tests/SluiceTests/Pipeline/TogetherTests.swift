@@ -55,7 +55,7 @@ import Testing
             case "c": context.track("from c")
             case "d":
                 held.withLock { [event] in $0 = event }
-                return .hold
+                return context.hold(event)
             case "e": if let event = held.withLock({ $0.take() }) { context.forward(event) }
             default: break
             }

@@ -31,8 +31,10 @@ private final class Holder: Processor {
         if event.name == "Cause" { context.insert("Inserted", before: event) }
         guard event.name == "Held" else { return .keep }
         let copy = event
-        held.withLock { $0.append(copy) }
-        return .hold
+        return held.withLock { held in
+            held.append(copy)
+            return context.hold(copy)
+        }
     }
 
     func take() -> [Event] {
