@@ -3,18 +3,15 @@
 /// This is a value without I/O. Each event leaves it once, as accepted or as rejected.
 struct BatchProgress: Sendable {
     let id: Batch.ID
-    /// The number of events in the batch.
-    let count: Int
+    /// All events of the batch. The others below are their places.
+    let events: [EventLine]
     /// How many of them are critical: all or none.
     let critical: Int
     /// Events that can be sent now.
-    private(set) var unresolved: [EventLine]
+    private(set) var unresolved: [Int]
     /// Events that the receiver deferred while it handled others, and suspects that wait for an acceptance.
-    private(set) var deferred: [EventLine] = []
-    /// The places of ``unresolved`` and of ``deferred`` in the batch.
-    private var places: [Int]
-    private var deferredPlaces: [Int] = []
-    /// Answers to single events that can be about their contents, by place.
+    private(set) var deferred: [Int] = []
+    /// Answers to single events that can be about their contents.
     private var suspects: [Int: Suspect] = [:]
     /// Whether an answer to some of the events can be about their contents.
     private(set) var isSuspected = false
@@ -33,11 +30,13 @@ struct BatchProgress: Sendable {
 
     init(_ batch: Batch) {
         id = batch.id
-        count = batch.events.count
-        critical = batch.events.first?.priority == .critical ? count : 0
-        unresolved = batch.events
-        places = Array(batch.events.indices)
+        events = batch.events
+        critical = events.first?.priority == .critical ? batch.events.count : 0
+        unresolved = Array(events.indices)
     }
+
+    /// The number of events in the batch.
+    var count: Int { events.count }
 
     /// Events without a final verdict.
     var waiting: Int { unresolved.count + deferred.count }
@@ -51,12 +50,12 @@ struct BatchProgress: Sendable {
     func nextPart(_ limit: BatchSize) -> Batch {
         var bytes = 0
         var count = 0
-        for line in unresolved.prefix(min(limit.events, partEvents)) {
-            bytes += line.bytes.count
+        for place in unresolved.prefix(min(limit.events, partEvents)) {
+            bytes += events[place].bytes.count
             if count > 0, bytes > limit.bytes { break }
             count += 1
         }
-        return Batch(id: id, events: Array(unresolved.prefix(count)), retryCount: retries)
+        return Batch(id: id, events: unresolved.prefix(count).map { events[$0] }, retryCount: retries)
     }
 
     /// Applies the verdicts for the first `count` unresolved events, which were offered in `stage`.
@@ -69,7 +68,7 @@ struct BatchProgress: Sendable {
         result.status = verdicts.status
         switch verdicts.kind {
         // The usual answer: 2 % of the instructions of a delivery.
-        case .all(.accepted): (each, result.acceptedPlaces) = ([], Array(places.prefix(count)))
+        case .all(.accepted): (each, result.acceptedPlaces) = ([], Array(unresolved.prefix(count)))
         case .all(let verdict): each = Array(repeating: verdict, count: count)
         case .each(let list) where list.count == count: (each, areNamed) = (list, true)
         case .each(let list):
@@ -82,24 +81,24 @@ struct BatchProgress: Sendable {
         func rejection(_ index: Int, _ reason: String, isRefusal: Bool = true) -> SendResult.Rejection {
             let (status, response) = (each[index].status ?? verdicts.status, each[index].response ?? verdicts.response)
             return .init(
-                line: unresolved[index], place: places[index], reason: reason, status: status, response: response,
-                isRefusal: isRefusal)
+                line: events[unresolved[index]], place: unresolved[index], reason: reason, status: status,
+                response: response, isRefusal: isRefusal)
         }
         for index in each.indices {
             // No copy of an accepted event's verdict.
             var verdict: Verdict { each[index] }
             var reason: String { each[index].reason }
             switch each[index].kind {
-            case .accepted: result.acceptedPlaces.append(places[index])  // mutant: take-retry-for-acceptance
+            case .accepted: result.acceptedPlaces.append(unresolved[index])  // mutant: take-retry-for-acceptance
             case .duplicate:
-                result.acceptedPlaces.append(places[index])
+                result.acceptedPlaces.append(unresolved[index])
                 result.duplicates += 1
             case .rejected:
                 // mutant: offer-refused-event-again
                 result.rejected.append(rejection(index, reason))
             case .unsendable:
-                result.rejected.append(
-                    .init(line: unresolved[index], place: places[index], reason: reason, isRefusal: false))
+                let place = unresolved[index]
+                result.rejected.append(.init(line: events[place], place: place, reason: reason, isRefusal: false))
             case .tooLarge where count == 1:
                 // It was this event that was too large, not the parts before it.
                 isSearching = true
@@ -125,7 +124,6 @@ struct BatchProgress: Sendable {
             case .retry(let after):
                 if areNamed {
                     deferred.append(unresolved[index])
-                    deferredPlaces.append(places[index])
                     deferral = max(deferral, after ?? .zero)
                 } else {
                     suspected = suspected ?? verdict
@@ -137,7 +135,6 @@ struct BatchProgress: Sendable {
                 }
             }
         }
-        places.replaceSubrange(0..<count, with: kept.map { places[$0] })
         unresolved.replaceSubrange(0..<count, with: kept.map { unresolved[$0] })  // mutant: forget-partial-delivery
         switch result.effect {
         // The receiver works, and others can go on.
@@ -178,12 +175,8 @@ struct BatchProgress: Sendable {
 
     /// Moves deferred events back between the events that can be sent.
     private mutating func resume(where isMatch: (_ place: Int) -> Bool) {
-        let later = Array(zip(deferred, deferredPlaces))
-        let all = (Array(zip(unresolved, places)) + later.filter { isMatch($0.1) }).sorted { $0.1 < $1.1 }
-        (unresolved, places) = (all.map(\.0), all.map(\.1))
-        (deferred, deferredPlaces) = (
-            later.filter { !isMatch($0.1) }.map(\.0), later.map(\.1).filter { !isMatch($0) }
-        )
+        unresolved = (unresolved + deferred.filter(isMatch)).sorted()
+        deferred.removeAll(where: isMatch)
         guard isSuspected else { return }
         // The suspects are offered in halves.
         (partEvents, isSearching) = (max(1, unresolved.count / 2), true)
@@ -204,7 +197,7 @@ extension BatchProgress {
     }
 
     /// Whether there are events to send that were not answered alone.
-    var hasUntried: Bool { places.contains { suspects[$0] == nil } }
+    var hasUntried: Bool { unresolved.contains { suspects[$0] == nil } }
 
     /// Whether events wait, and all of them were answered alone.
     var isTried: Bool { !hasUntried && !isResolved }
@@ -213,7 +206,7 @@ extension BatchProgress {
     func awaitsAcceptance(in stage: Refusals.Stage) -> Bool {
         guard isSuspected, unresolved.isEmpty || stage.mode == .probing else { return false }
         return stage.mode == .probing
-            || deferredPlaces.allSatisfy { suspects[$0].map { $0.row == stage.row && !$0.isConfirmed } ?? false }
+            || deferred.allSatisfy { suspects[$0].map { $0.row == stage.row && !$0.isConfirmed } ?? false }
     }
 
     /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
@@ -221,10 +214,9 @@ extension BatchProgress {
         let isUntried = { [suspects] (place: Int) in suspects[place] == nil }
         guard stage.mode == .probing else { return }
         let takesLast = stage.isLast && isSuspected
-        let next = takesLast ? places.lastIndex(where: isUntried) : places.firstIndex(where: isUntried)
+        let next = takesLast ? unresolved.lastIndex(where: isUntried) : unresolved.firstIndex(where: isUntried)
         guard let index = next, index > 0 else { return }
         unresolved.insert(unresolved.remove(at: index), at: 0)
-        places.insert(places.remove(at: index), at: 0)
     }
 
     /// The first `count` events got an answer that can be about their contents.
@@ -244,7 +236,7 @@ extension BatchProgress {
         case .probing:
             if count == 1 { setAside(verdict, result.status, row: nil) }
         case .searching where count == 1:
-            if suspects[places[0]]?.row != stage.row { result.suspect = verdict.reason }
+            if suspects[unresolved[0]]?.row != stage.row { result.suspect = verdict.reason }
             isSearching = true
             setAside(verdict, result.status, row: stage.row)
         case .searching:
@@ -257,9 +249,9 @@ extension BatchProgress {
     }
 
     private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int?) {
-        suspects[places[0]] = Suspect(verdict: verdict, status: status, row: row)
-        deferred.append(unresolved.removeFirst())
-        deferredPlaces.append(places.removeFirst())
+        let place = unresolved.removeFirst()
+        suspects[place] = Suspect(verdict: verdict, status: status, row: row)
+        deferred.append(place)
         retries = 0
     }
 
@@ -268,11 +260,9 @@ extension BatchProgress {
         failure = (nil, 0)
         guard isSuspected, stage.mode != .normal else { return }
         if confirm(stage.row) {
-            let places = Set(suspects.filter(\.value.isConfirmed).keys)
-            let all = Array(zip(deferred, deferredPlaces))
-            result.rejected += all.filter { places.contains($0.1) }.map { confirmed($0.0, $0.1) }
-            let rest = all.filter { !places.contains($0.1) }
-            (deferred, deferredPlaces) = (rest.map(\.0), rest.map(\.1))
+            result.rejected += deferred.filter(isConfirmed).map(confirmed)
+            let suspects = suspects
+            deferred.removeAll { suspects[$0]?.isConfirmed ?? false }
             result.isConfirmed = true
         }
         if stage.mode == .probing { resume { [suspects] in suspects[$0] != nil } }
@@ -282,7 +272,7 @@ extension BatchProgress {
     ///
     /// - Returns: whether there are such suspects.
     mutating func confirm(_ row: Int) -> Bool {
-        let places = deferredPlaces.filter { suspects[$0]?.row == row }
+        let places = deferred.filter { suspects[$0]?.row == row }
         for place in places { suspects[place]?.isConfirmed = true }
         return !places.isEmpty
     }
@@ -290,21 +280,21 @@ extension BatchProgress {
     /// Takes the events out that were confirmed while the batch waited. No request is needed. Nil without such events.
     mutating func takeConfirmed() -> SendResult? {
         if suspects.isEmpty { return nil }
-        let items = Array(zip(unresolved, places))
-        let isConfirmed = { [suspects] (place: Int) in suspects[place]?.isConfirmed ?? false }
-        guard items.contains(where: { isConfirmed($0.1) }) else { return nil }
         var result = SendResult()
+        result.rejected = unresolved.filter(isConfirmed).map(confirmed)
+        guard !result.rejected.isEmpty else { return nil }
         (result.isAttempt, result.isConfirmed) = (false, true)
-        result.rejected = items.filter { isConfirmed($0.1) }.map { confirmed($0.0, $0.1) }
-        let rest = items.filter { !isConfirmed($0.1) }
-        (unresolved, places) = (rest.map(\.0), rest.map(\.1))
+        let suspects = suspects
+        unresolved.removeAll { suspects[$0]?.isConfirmed ?? false }
         return result
     }
 
-    private func confirmed(_ line: EventLine, _ place: Int) -> SendResult.Rejection {
+    private func isConfirmed(_ place: Int) -> Bool { suspects[place]?.isConfirmed ?? false }
+
+    private func confirmed(_ place: Int) -> SendResult.Rejection {
         let suspect = suspects[place]
         return .init(
-            line: line, place: place, reason: "the receiver accepts others: \(suspect?.verdict.reason ?? "")",
+            line: events[place], place: place, reason: "the receiver accepts others: \(suspect?.verdict.reason ?? "")",
             status: suspect?.status, response: suspect?.verdict.response, isRefusal: false)
     }
 }

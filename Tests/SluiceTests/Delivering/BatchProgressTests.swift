@@ -89,7 +89,7 @@ import Testing
         let result = progress.apply(.all(.retry(after: .seconds(2), reason: "busy")), toFirst: 3)
         #expect(result.effect == .retry(after: .seconds(2)))
         #expect(result.reason == "busy")
-        #expect(BatchProgressTests.numbers(progress.unresolved) == [0, 1, 2])
+        #expect(progress.unresolved == [0, 1, 2])
     }
 
     @Test("named retries beside an acceptance are deferred, and the other events go on")
@@ -100,15 +100,15 @@ import Testing
             toFirst: 4)
         #expect(result.effect == .progress)
         #expect(result.reason == nil)
-        #expect(BatchProgressTests.numbers(progress.unresolved) == [4])
-        #expect(BatchProgressTests.numbers(progress.deferred) == [1, 3])
+        #expect(progress.unresolved == [4])
+        #expect(progress.deferred == [1, 3])
         #expect(progress.deferral == .seconds(7))
         #expect(!progress.isDeferred)
         _ = progress.apply(.all(.accepted), toFirst: 1)
         #expect(progress.isDeferred)
         #expect(!progress.isResolved)
         progress.resume()
-        #expect(BatchProgressTests.numbers(progress.unresolved) == [1, 3])
+        #expect(progress.unresolved == [1, 3])
         #expect(progress.deferral == .zero)
         #expect(progress.deferrals == 1)
     }
@@ -128,7 +128,7 @@ import Testing
         let result = progress.apply(
             .each([.retry(after: .zero), .retry(after: .seconds(30)), .retry(after: .zero)]), toFirst: 3)
         #expect(result.effect == .progress)
-        #expect(BatchProgressTests.numbers(progress.unresolved) == [0, 2])
+        #expect(progress.unresolved == [0, 2])
         #expect(
             progress.apply(.each([.retry(after: .zero), .retry(after: .zero)]), toFirst: 2).effect == .retry(after: nil)
         )
@@ -206,7 +206,7 @@ import Testing
         func check(_ result: SendResult) {
             accepted += result.accepted
             rejected += BatchProgressTests.numbers(result.rejected.map(\.line))
-            let lines = rejected + BatchProgressTests.numbers(progress.unresolved + progress.deferred)
+            let lines = rejected + progress.unresolved + progress.deferred
             #expect(Set(lines).count == lines.count)
             #expect(accepted + lines.count == 12)
             #expect(progress.resolved == accepted + rejected.count)

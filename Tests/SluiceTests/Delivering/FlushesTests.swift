@@ -29,7 +29,7 @@ import Testing
 
         mutating func flush() {
             let inStore = store.events.map(SteppedRoute.number)
-            let out = batches.flatMap { ($0.unresolved + $0.deferred).map(SteppedRoute.number) }
+            let out = batches.flatMap(SteppedRoute.numbers)
             flushes[table.beginFlush(untaken: inStore.count)] = Expected(waiting: Set(inStore + out))
         }
 
@@ -57,10 +57,10 @@ import Testing
             let each = part.events.map { _ in Bool.random() ? .accepted : choices.randomElement() ?? .accepted }
             let all: [Verdicts] = [.all(.accepted), .all(.retry(after: nil)), .all(.hold(reason: "no"))]
             let verdicts = Bool.random() ? .each(each) : all.randomElement() ?? .all(.accepted)
-            let before = Set((batches[index].unresolved + batches[index].deferred).map(SteppedRoute.number))
+            let before = Set(SteppedRoute.numbers(waitingIn: batches[index]))
             let result = batches[index].apply(verdicts, toFirst: part.events.count)
             let rejected = Set(result.rejected.map { SteppedRoute.number($0.line) })
-            let left = Set((batches[index].unresolved + batches[index].deferred).map(SteppedRoute.number))
+            let left = Set(SteppedRoute.numbers(waitingIn: batches[index]))
             let accepted = before.subtracting(left).subtracting(rejected)
             for key in flushes.keys {
                 guard let waiting = flushes[key]?.waiting else { continue }

@@ -122,7 +122,7 @@ import Testing
 
         /// The receiver accepts most batches, and sometimes rejects one event and defers another one.
         private mutating func answer(_ batch: BatchProgress, of worker: Int) -> Verdicts {
-            let numbers = batch.unresolved.map(SteppedRoute.number)
+            let numbers = batch.unresolved.map { SteppedRoute.number(batch.events[$0]) }
             for number in numbers where !deferred.contains(number) && !wasStuck {
                 let interval = Duration.seconds(priorities[number] == .critical ? 3 : 60)
                 // If the receiver defers all events of a part, the route backs off.

@@ -68,6 +68,10 @@ struct SteppedRoute {
 
     static func number(_ line: EventLine) -> Int { Int(line.bytes.first ?? 255) }
 
+    static func numbers(waitingIn batch: BatchProgress) -> [Int] {
+        (batch.unresolved + batch.deferred).map { number(batch.events[$0]) }
+    }
+
     static func line(_ number: Int, _ priority: Event.Priority = .normal) -> EventLine {
         EventLine(bytes: BatchProgressTests.line(number).bytes, priority: priority)
     }
@@ -229,9 +233,9 @@ struct SteppedRoute {
         _ batch: BatchProgress, _ permit: Permit, _ index: Int, _ answer: (Batch) -> Verdicts
     ) {
         var batch = batch
-        let before = Set((batch.unresolved + batch.deferred).map(Self.number))
+        let before = Set(Self.numbers(waitingIn: batch))
         if let result = batch.takeConfirmed() {
-            resolved.formUnion(before.subtracting((batch.unresolved + batch.deferred).map(Self.number)))
+            resolved.formUnion(before.subtracting(Self.numbers(waitingIn: batch)))
             unrecorded += result.resolved
             workers[index] = .answered(batch, result, epoch: permit.epoch)
             return
@@ -243,7 +247,7 @@ struct SteppedRoute {
         if !resolved.isDisjoint(with: numbers) { fail("an event is sent after its verdict") }
         if !deleted.isDisjoint(with: numbers) { fail("an event is sent after it was deleted") }
         let result = batch.apply(answer(part), toFirst: numbers.count, in: permit.stage)
-        resolved.formUnion(before.subtracting((batch.unresolved + batch.deferred).map(Self.number)))
+        resolved.formUnion(before.subtracting(Self.numbers(waitingIn: batch)))
         unrecorded += result.resolved
         if result.effect == .deferred { backOffs += 1 }
         workers[index] = .answered(batch, result, epoch: permit.epoch)
