@@ -35,11 +35,22 @@
             private let network: NetworkObservation
         #endif
 
-        /// Reports the launch, and that the app is active if it is.
+        /// The way in which the app was launched, for a plugin that must know it before the first signal.
         ///
         /// On iOS and visionOS, the role that the system has given to the process tells whether the user launched the app,
-        /// also while an app with scenes is launching. On tvOS and watchOS, the app's state does. If you know better, call
-        /// `pipeline.signal(.launched(.passive))` before: the first report counts.
+        /// also while an app with scenes is launching. On tvOS and watchOS, the app's state does.
+        ///
+        /// ```swift
+        /// let tagger = PassiveLaunchTagger(launch: AppSignals.launch)
+        /// ```
+        @available(iOSApplicationExtension, unavailable)
+        @available(tvOSApplicationExtension, unavailable)
+        @available(visionOSApplicationExtension, unavailable)
+        public static var launch: Signal.Launch { Platform.launch }
+
+        /// Reports the ``launch``, and that the app is active if it is.
+        ///
+        /// If you know better, call `pipeline.signal(.launched(.passive))` before: the first report counts.
         ///
         /// - Parameters:
         ///   - pipeline: The pipeline that gets the signals.
@@ -52,7 +63,7 @@
             self.init(pipeline, center, Platform.notifications) { pipeline in
                 periods.begin(pipeline, BackgroundTask(pipeline))
             }
-            pipeline.signal(.launched(Platform.launch))
+            pipeline.signal(.launched(Self.launch))
             if Platform.isActive { pipeline.signal(.didBecomeActive) }
         }
 

@@ -17,8 +17,10 @@ public import Sluice
 ///
 /// A push message, a location or a fetch can launch an app, and the system can prewarm it. Reports about users must leave
 /// out the events of such a launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
-/// (`$recovered`) is not marked, because it says nothing about this one. Nor is an event before the first signal, such as one of a
-/// plugin that you use before the pipeline is built.
+/// (`$recovered`) is not marked, because it says nothing about this one.
+///
+/// An event can come before the first signal, such as one of a plugin that you use before the pipeline is built. Pass the
+/// way of the launch for that, on Apple's platforms `PassiveLaunchTagger(launch: AppSignals.launch)`.
 ///
 /// It needs the signals of the app: `AppSignals` of SluiceLifecycle reports them, or you call
 /// ``Sluice/Pipeline/signal(_:)``. You can list it above or below `LifecycleEvents` and `Screens`. List `Sessions`
@@ -27,10 +29,12 @@ public final class PassiveLaunchTagger: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    private let isPassive = Locked(false)
+    private let isPassive: Locked<Bool>
 
     /// Creates the processor.
-    public init() {}
+    ///
+    /// - Parameter launch: The way in which the process was started, for events before the first signal.
+    public init(launch: Signal.Launch = .foreground) { isPassive = Locked(launch.isPassive) }
 
     /// Marks the event after a passive launch.
     public func process(_ event: inout Event) -> Disposition {

@@ -94,6 +94,7 @@ import UIKit
         ] as [(task_role_t?, Bool, UIApplication.State, [Signal])])
     func roleDecidesAboutLaunch(role: task_role_t?, isPrewarmed: Bool, state: UIApplication.State, expected: [Signal]) {
         launch(role, state, isPrewarmed: isPrewarmed) {
+            #expect(AppSignals.launch == expected.first?.launch)
             let app = AppSignals(to: pipeline, from: center)
             #expect(signals.all.withLock { $0 } == expected)
             withExtendedLifetime(app) {}

@@ -48,12 +48,15 @@ struct AppLaunch {
     /// The events of each route.
     let stores: [RecordingStore]
     private let lifecycle: LifecycleEvents
+    private let tagger: PassiveLaunchTagger
     private let environment: PipelineEnvironment
 
     init(
-        _ disk: Disk, at time: VirtualTime, routes: Int, whilePending: Consent.WhilePending = .drop, seed: UInt64 = 1
+        _ disk: Disk, at time: VirtualTime, routes: Int, launch: Signal.Launch = .foreground,
+        whilePending: Consent.WhilePending = .drop, seed: UInt64 = 1
     ) {
         self.time = time
+        tagger = PassiveLaunchTagger(launch: launch)
         let place = disk.persistence
         environment = PipelineEnvironment.virtual(time, seed: seed)
         (lifecycle, sessions, screens, timers, identity, consent) = PluginContext.$environment.withValue(environment) {
@@ -68,7 +71,7 @@ struct AppLaunch {
     private func processor(_ line: Line) -> any Processor {
         switch line {
         case .lifecycle: lifecycle
-        case .tagger: PassiveLaunchTagger()
+        case .tagger: tagger
         case .sessions: sessions
         case .screens: screens
         case .timers: timers
