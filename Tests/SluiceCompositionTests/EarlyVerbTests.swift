@@ -165,8 +165,9 @@ import Testing
     @Test("an event of prepare() passes plugins that are prepared, and comes before the early events")
     func eventOfPrepareWaits() async throws {
         let former = Sessions(persistedIn: place)
+        let crashed = try TestPipeline { former }
         former.start()
-        waitForWrites()
+        waitForWrites(of: crashed.pipeline)
         let sessions = Sessions(persistedIn: place)
         let timers = DurationTimer()
         timers.end("Early")

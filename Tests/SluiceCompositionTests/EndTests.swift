@@ -58,7 +58,7 @@ import Testing
             pipeline?.signal(.willTerminate)
             await pipeline?.shutdown()
         case .release: pipeline = nil
-        case .kill: waitForWrites()
+        case .kill: if let pipeline { waitForWrites(of: pipeline) }
         }
         // After a kill, nothing is released.
         if ending == .kill, let pipeline { _ = Unmanaged.passRetained(pipeline) }
@@ -168,7 +168,7 @@ import Testing
         first.track("DataFetched")
         #expect(store.events.map(\.name) == ["$SessionStart", "$AppStartPassively", "PushReceived", "DataFetched"])
         #expect(store.events.allSatisfy { $0.properties["$app_state"] == "background" })
-        waitForWrites()
+        waitForWrites(of: first)
         let later = RecordingStore()
         let second = try build(
             later, Sessions(persistedIn: place), PassiveLaunchTagger(), LifecycleEvents(persistedIn: place))
@@ -184,7 +184,7 @@ import Testing
         let first = try build(store, Sessions(persistedIn: place), PassiveLaunchTagger())
         first.signal(.launched(.passive))
         first.signal(.didBecomeActive)
-        waitForWrites()
+        waitForWrites(of: first)
         let later = RecordingStore()
         let second = try build(later, Sessions(persistedIn: place), PassiveLaunchTagger())
         second.signal(.launched(.passive))

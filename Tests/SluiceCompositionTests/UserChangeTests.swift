@@ -80,7 +80,7 @@ import Testing
         let first = try build([Sessions(persistedIn: place), identity])
         first.track("A")
         try identity.reset()
-        waitForWrites()
+        waitForWrites(of: first)
         let next = try TestPipeline {
             Sessions(persistedIn: place)
         }

@@ -9,6 +9,7 @@ import Testing
 /// Facts that one launch keeps for the next: the first launch, the first day, and the end of a launch that crashed.
 @Suite struct AcrossLaunchesTests {
     private let directory: TemporaryDirectory
+    private let former = FormerLaunch()
     /// Noon, by UTC.
     private let time = VirtualTime(wallTime: Timestamp(milliseconds: 1_767_268_800_000))
 
@@ -18,9 +19,10 @@ import Testing
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     private func launch(utcOffset: Int = 0) async throws -> TestPipeline {
-        waitForWrites()
-        return try TestPipeline(time: time) {
-            LifecycleEvents(persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
+        try former.next {
+            try TestPipeline(time: time) {
+                LifecycleEvents(persistedIn: .file(directory.path), utcOffset: { _ in utcOffset })
+            }
         }
     }
 
@@ -128,7 +130,7 @@ import Testing
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
-        waitForWrites()
+        waitForWrites(of: crashed.pipeline)
         let next = try launch()
         next.pipeline.signal(.launched(.passive))
         let events = await next.events()

@@ -9,6 +9,7 @@ import Testing
 /// The sessions of events, and their beginnings and ends.
 @Suite struct SessionsTests {
     private let directory: TemporaryDirectory
+    private let former = FormerLaunch()
     private let time = VirtualTime()
 
     init() throws {
@@ -17,9 +18,8 @@ import Testing
 
     /// A new launch, after everything is on disk that the earlier ones write in the background.
     private func launch(_ mode: Sessions.Mode = .automatic) async throws -> (Sessions, TestPipeline) {
-        waitForWrites()
         let sessions = Sessions(mode, persistedIn: .file(directory.path))
-        return (sessions, try TestPipeline(time: time) { sessions })
+        return (sessions, try former.next { try TestPipeline(time: time) { sessions } })
     }
 
     private func pass(_ seconds: Double) { time.advance(by: .seconds(seconds)) }
@@ -232,7 +232,7 @@ import Testing
         pass(15)
         await time.waitForSleeper(within: .seconds(30)...(.seconds(30)))
         pass(14)
-        waitForWrites()
+        waitForWrites(of: test.pipeline)
         return try #require(sessions.id)
     }
 
@@ -253,7 +253,7 @@ import Testing
         }
         let crashed = try launch()
         crashed.pipeline.signal(.didBecomeActive)
-        waitForWrites()
+        waitForWrites(of: crashed.pipeline)
         let next = try launch()
         next.pipeline.signal(.didBecomeActive)
         let events = await next.events()

@@ -40,7 +40,7 @@ import Testing
         }
         func synchronousWrites(_ signal: Signal) -> Int {
             // A write in the background could be the one that the signal would have made.
-            waitForWrites()
+            waitForWrites(of: test.pipeline)
             return callersWrites(during: signal)
         }
         #expect(synchronousWrites(.launched(.foreground)) == 0)

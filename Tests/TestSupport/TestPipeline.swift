@@ -71,13 +71,28 @@ package struct TestPipeline {
     }
 }
 
-/// Returns when the state is stored that plugins write in the background. The process can then crash.
-package func waitForWrites() {
-    BackgroundWrites.wait()
+/// The launches of an app, one after the other.
+package final class FormerLaunch: Sendable {
+    private let pipeline = Locked<Pipeline?>(nil)
+
+    package init() {}
+
+    /// A new launch, after everything is on disk that the earlier one writes in the background.
+    package func next(_ launch: () throws -> TestPipeline) rethrows -> TestPipeline {
+        if let former = pipeline.withLock(\.self) { waitForWrites(of: former) }
+        let test = try launch()
+        pipeline.withLock { $0 = test.pipeline }
+        return test
+    }
 }
 
-/// Does the same as ``waitForWrites()`` without blocking a thread, for tests with many trials.
-package func writesAreDone() async { while !BackgroundWrites.isIdle { await Task.yield() } }
+/// Returns when the state is stored that plugins write in the background. The process can then crash.
+package func waitForWrites(of pipeline: Pipeline) {
+    while pipeline.states.isWriting { SystemFileSystem.pause() }
+}
+
+/// Does the same as ``waitForWrites(of:)`` without blocking a thread, for tests with many trials.
+package func writesAreDone(of pipeline: Pipeline) async { while pipeline.states.isWriting { await Task.yield() } }
 
 extension Event {
     /// A new event, for tests of a processor without a pipeline.

@@ -23,7 +23,7 @@ public final class Pipeline: EventTracking {
     private let places: ProcessorPlaces
     private let routes: Routes
     /// All states of the processors.
-    private let states = StateGate()
+    package let states = StateGate()
     private let environment: PipelineEnvironment
     private let life = Locked(AppLife())
 

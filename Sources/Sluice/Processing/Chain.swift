@@ -3,7 +3,7 @@
 /// A pipeline has a chain for the processors that all routes share, and one for each route. A plugin's place is its
 /// chain and its index there.
 final class Chain: Sendable {
-    private let path: EventPath
+    let path: EventPath
     /// The place of this chain's counts in the path.
     private let number: Int
     /// The name of the route; nil for the processors that all routes share.
@@ -248,11 +248,6 @@ final class Chain: Sendable {
     /// Reports a message of a plugin.
     func report(_ message: String) {
         path.report(.plugin, message, route: route)
-    }
-
-    /// Runs `body`, whose events are stored one by one.
-    func storingOneByOne<Value>(_ body: () -> Value) -> Value {
-        path.storingOneByOne(body)
     }
 
     private func name(of index: Int) -> String { "\(type(of: processors[index]))" }

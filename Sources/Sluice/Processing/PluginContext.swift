@@ -135,7 +135,7 @@ public final class PluginContext: Sendable {
         }
         return PluginContext.$depth.withValue(PluginContext.depth + 1) {
             // mutant: enter-another-chain
-            chain.storingOneByOne { chain.track(name, properties, priority, id: nil, configure).isStored }
+            chain.path.storingOneByOne { chain.track(name, properties, priority, id: nil, configure).isStored }
         }
     }
 
@@ -180,7 +180,7 @@ public final class PluginContext: Sendable {
     /// Gives a signal to the processors of the plugin's chain, and of the routes of that chain.
     package func signal(_ signal: Signal) {
         guard let chain = place.value.chain else { return }
-        chain.storingOneByOne { signal.deliver(to: chain.reached.flatMap(\.processors)) }
+        chain.path.storingOneByOne { signal.deliver(to: chain.reached.flatMap(\.processors)) }
     }
 
     /// Inserts a new event before the one that your processor is processing.
@@ -217,16 +217,8 @@ public final class PluginContext: Sendable {
     /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
     ///
     /// Pass the copy to ``forward(_:)`` or ``drop(_:because:)`` later. Until then the ledger counts it as held. Call this
-    /// before another thread can find the copy, or with the lock that protects it:
-    ///
-    /// ```swift
-    /// return lock.withLock {
-    ///     waiting.append(copy)
-    ///     return context.hold(copy)
-    /// }
-    /// ```
-    ///
-    /// The page "Writing a processor" has the whole example.
+    /// before another thread can find the copy, or with the lock that protects it. The page "Writing a processor" has a
+    /// whole example.
     ///
     /// - Parameter event: The event that ``Processor/process(_:)`` was given.
     /// - Returns: The disposition of a held event. Without a pipeline, in a test of your plugin, it's the same.
@@ -310,7 +302,7 @@ public final class PluginContext: Sendable {
     private func atPlace(_ body: (Chain, _ index: Int) -> Bool) -> Bool {
         let place = place.value
         guard let chain = place.chain else { return false }
-        return chain.storingOneByOne { body(chain, place.index) }
+        return chain.path.storingOneByOne { body(chain, place.index) }
     }
 }
 

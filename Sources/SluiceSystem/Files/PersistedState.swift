@@ -268,9 +268,7 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
 
     private func startWriter(_ memory: inout Memory) {
         guard memory.writer == nil else { return }
-        BackgroundWrites.count.withLock { $0 += 1 }
         memory.writer = Task.onOwnThread(priority: .utility) {
-            defer { BackgroundWrites.count.withLock { $0 -= 1 } }
             var isDone = false
             while !isDone {
                 self.writeOrReport()
@@ -339,18 +337,5 @@ extension PersistedState: KeptState {
             }
             return try places.remove() ? 1 : 0
         }
-    }
-}
-
-/// The states of this process that are being written in the background.
-package enum BackgroundWrites {
-    static let count = Locked(0)
-    private static let longestWait = 1_000
-
-    package static var isIdle: Bool { count.withLock { $0 == 0 } }
-
-    /// Waits until all are written, for about a second at most: a disk can hang.
-    package static func wait() {
-        for _ in 0..<longestWait where !isIdle { SystemFileSystem.pause() }
     }
 }

@@ -59,7 +59,7 @@ struct CompositionTrial: CustomStringConvertible {
         for (number, launch) in story.launches.enumerated() {
             let isLast = number == story.launches.count - 1
             let time = VirtualTime(wallTime: start)
-            let app = AppLaunch(disk, at: time, routes: place == .oneRoute ? 1 : 2)
+            let app = AppLaunch(disk, at: time, routes: place == .oneRoute ? 1 : 2, launch: launch.kind)
             var part = Part(self, launch, app, isFirst: number == 0)
             if !isForgetful { part.sessionIDs = sessionIDs }
             try await part.run(disk, isLast: isLast)
@@ -100,7 +100,7 @@ struct CompositionTrial: CustomStringConvertible {
             if trial.isEarly { try callVerbs() }
             let shared = trial.own == nil ? trial.lines : Array(trial.lines.dropLast())
             let pipeline = try app.build(shared, inLastRoute: trial.own.map { [$0] } ?? [])
-            try check(launch.recovered + (trial.isEarly ? unmarked(launch.sessions + launch.verbs) : []), .chains)
+            try check(launch.recovered + (trial.isEarly ? launch.sessions + launch.verbs : []), .chains)
             pipeline.signal(.launched(launch.kind))
             try check((trial.isEarly ? [] : launch.sessions) + launch.app, .lines)
             if !trial.isEarly {
@@ -114,22 +114,13 @@ struct CompositionTrial: CustomStringConvertible {
                 guard ledger.isBalanced else { throw Mismatch(description: "the ledger isn't balanced") }
                 try check(rows, trial.own == nil ? .reversed : .any)
             case .kill:
-                await writesAreDone()
+                await writesAreDone(of: pipeline)
                 disk = former.copy()
                 // The rest of this launch reaches neither the disk nor the events.
                 await pipeline.shutdown()
             }
             if !isLast, trial.isForgetful, !former.states.isEmpty {
                 throw Mismatch(description: "stored without consent: \(former.states)")
-            }
-        }
-
-        /// Events before the first signal aren't marked: no plugin knows yet that the launch is passive.
-        private func unmarked(_ rows: [Expected]) -> [Expected] {
-            rows.map { row in
-                var row = row
-                if row.mark == .tagger { row.mark = .none }
-                return row
             }
         }
 

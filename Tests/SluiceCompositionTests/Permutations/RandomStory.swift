@@ -61,7 +61,7 @@ struct RandomStory: CustomStringConvertible {
             time.advance(by: .milliseconds(1))
             if isKilled {
                 log.append("kill")
-                await writesAreDone()
+                await writesAreDone(of: pipeline)
                 let next = disk.copy()
                 try observer.endLaunch(isKilled: true)
                 await pipeline.shutdown()
