@@ -231,11 +231,12 @@ final class EventPath: Sendable {
     }
 
     /// Returns nil without tracing, and for an event of the closure that gets the traces.
+    // A closure, because an argument would be copied without tracing too.
     @inline(__always)
-    func beginTrace(_ event: borrowing Event, in route: String?, below plugin: @autoclosure () -> String? = nil)
-        -> TraceRecording?
-    {
-        onTrace == nil ? nil : makeTrace(copy event, in: route, below: plugin())
+    func beginTrace(
+        _ event: @autoclosure () -> Event, in route: String?, below plugin: @autoclosure () -> String? = nil
+    ) -> TraceRecording? {
+        onTrace == nil ? nil : makeTrace(event(), in: route, below: plugin())
     }
 
     @inline(never)

@@ -225,6 +225,7 @@ extension BatchProgress {
     ) {
         let isHold = result.effect == .hold
         if !isHold {
+            // mutant: search-nothing
             guard Refusals.canConcernContents(result.status) else { return failure = (nil, 0) }
             failure = (result.status, failure.status == result.status ? failure.count + 1 : 1)
             let isKnown = stage.mode == .probing || stage.mode == .searching && isSuspected
@@ -234,7 +235,7 @@ extension BatchProgress {
         switch stage.mode {
         case .normal: return
         case .probing:
-            if count == 1 { setAside(verdict, result.status, row: nil) }
+            if count == 1 { setAside(verdict, result.status, row: nil) }  // mutant: believe-probes
         case .searching where count == 1:
             if suspects[unresolved[0]]?.row != stage.row { result.suspect = verdict.reason }
             isSearching = true
@@ -260,7 +261,7 @@ extension BatchProgress {
         failure = (nil, 0)
         guard isSuspected, stage.mode != .normal else { return }
         if confirm(stage.row) {
-            result.rejected += deferred.filter(isConfirmed).map(confirmed)
+            result.rejected += deferred.filter(isConfirmed).map(confirmed)  // mutant: reject-all-suspects
             let suspects = suspects
             deferred.removeAll { suspects[$0]?.isConfirmed ?? false }
             result.isConfirmed = true
@@ -272,7 +273,7 @@ extension BatchProgress {
     ///
     /// - Returns: whether there are such suspects.
     mutating func confirm(_ row: Int) -> Bool {
-        let places = deferred.filter { suspects[$0]?.row == row }
+        let places = deferred.filter { suspects[$0]?.row == row }  // mutant: confirm-every-suspect
         for place in places { suspects[place]?.isConfirmed = true }
         return !places.isEmpty
     }
