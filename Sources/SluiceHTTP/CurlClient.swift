@@ -20,7 +20,7 @@
             if let handle = handle.withLock({ $0 }) { sluice_curl_client_release(handle) }
         }
 
-        func open() throws(SluiceError) {
+        func check() throws(SluiceError) {
             _ = try opened()
         }
 

@@ -19,20 +19,29 @@ public import Sluice
 /// - Read at most ``HTTPResponse/bodyLimit`` bytes of a response's body.
 /// - Expect calls from several tasks at the same time.
 public protocol HTTPClient: Sendable {
-    /// Prepares the client. The transport calls this once for each pipeline, before the first request.
+    /// Prepares the client. The transport calls this once for each pipeline, while it is built.
+    ///
+    /// - Throws: An error that makes the client unusable, such as an invalid timeout.
+    func open() throws(SluiceError)
+
+    /// Loads what the client needs, for ``HTTPTransport/check()``. Otherwise ``send(_:)`` does it.
     ///
     /// - Throws: An error that makes the client unusable, such as ``Sluice/SluiceError/Code/missingLibrary``.
-    func open() throws(SluiceError)
+    func check() throws(SluiceError)
 
     /// Sends a request once.
     ///
     /// - Parameter request: The request, complete except for headers such as `Host`.
     /// - Returns: The response, with any status.
     /// - Throws: Any error if there was no complete response. Its text must not contain a URL, header or body.
+    ///   ``Sluice/SluiceError/Code/missingLibrary`` puts the route on hold.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
 extension HTTPClient {
     /// Does nothing.
     public func open() throws(SluiceError) {}
+
+    /// Does nothing.
+    public func check() throws(SluiceError) {}
 }

@@ -62,7 +62,8 @@ extension HTTPTransport {
         /// ```
         public var sign: (@Sendable (inout HTTPRequest) async throws -> Void)?
 
-        var deflater: Deflater? = .system
+        /// Loads the compression with the first long body.
+        var deflater: @Sendable () -> Deflater? = { .system }
 
         /// Creates a configuration. Every parameter sets the property of the same name.
         public init(

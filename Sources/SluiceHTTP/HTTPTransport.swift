@@ -29,6 +29,8 @@ public final class HTTPTransport: Transport {
     private let compresses: Bool
     /// The clocks of the pipeline that has opened the transport.
     private let time = Locked<any TimeSource>(PipelineEnvironment.systemTime)
+    /// Gets the note about a missing zlib. Nil when it was given.
+    private let observer = Locked<TransportObserver?>(nil)
     private let requestIDs = Locked(RequestIDs(random: PipelineEnvironment.systemRandom))
     let clock: ClockCorrection?
 
@@ -59,16 +61,28 @@ public final class HTTPTransport: Transport {
     /// response, or if ``Configuration/clockCorrection`` is off.
     public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
 
-    /// Validates the arguments, loads the client, and reads the skew of the clocks that an earlier launch has learned.
+    /// Loads the client now. Without this call, it is loaded before the first request, on a thread of the route: a program
+    /// that sends nothing doesn't need it, and loading libcurl takes longer than building a pipeline.
+    ///
+    /// ```swift
+    /// let transport = HTTPTransport(to: collector)
+    /// try transport.check()
+    /// ```
+    ///
+    /// You can call this from any thread, before or after you build the pipeline.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl. Without this call, the route then
+    ///   goes on hold, a `.held` diagnostic says why, and the events wait.
+    public func check() throws(SluiceError) { try client.check() }
+
+    /// Validates the arguments, and reads the skew of the clocks that an earlier launch has learned.
     ///
     /// - Parameters:
     ///   - observer: Gets a message if bodies should be compressed but the system has no zlib, and if the skew is damaged or
     ///     can't be kept.
     ///   - environment: The clocks for ``HTTPRequest/sendTime`` and the clock correction. Timeouts are the client's.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the URL, a header, a timeout or an argument of the format
-    ///   is invalid, and
-    ///   ``Sluice/SluiceError/Code/missingLibrary`` if the system has no libcurl, and an error of the place where the skew is
-    ///   kept.
+    ///   is invalid, and an error of the place where the skew is kept.
     public func open(
         _ observer: TransportObserver = TransportObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
@@ -81,9 +95,7 @@ public final class HTTPTransport: Transport {
         }
         try configuration.timeouts.check()
         try client.open()
-        if compresses, configuration.deflater == nil {
-            observer.note("bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it")
-        }
+        self.observer.withLock { $0 = observer }
         try clock?.open(observer)
     }
 
@@ -158,7 +170,7 @@ public final class HTTPTransport: Transport {
             request.setHeader(name, value)
         }
         if request.header("User-Agent") == nil { request.setHeader("User-Agent", "Sluice") }
-        if compresses, let deflater = configuration.deflater { request.gzip(by: deflater) }
+        if compresses, request.body.count > HTTPRequest.gzipThreshold { compress(&request) }
         let unsigned = request
         try await configuration.sign?(&request)
         do {
@@ -167,11 +179,21 @@ public final class HTTPTransport: Transport {
             // No retry can mend it.
             return .all(.hold(reason: error.message))
         }
-        var response = try await respond(to: request)
-        if response.status == 401, let other = try await otherSigned(unsigned, than: request) {
-            response = try await respond(to: other)
+        do {
+            var response = try await respond(to: request)
+            if response.status == 401, let other = try await otherSigned(unsigned, than: request) {
+                response = try await respond(to: other)
+            }
+            return format.verdicts(for: batch, from: response).explained(by: response)
+        } catch let error as SluiceError where error.code == .missingLibrary {
+            return .all(.hold(reason: error.message))
         }
-        return format.verdicts(for: batch, from: response).explained(by: response)
+    }
+
+    private func compress(_ request: inout HTTPRequest) {
+        if let deflater = configuration.deflater() { return request.gzip(by: deflater) }
+        let observer = observer.withLock { $0.take() }
+        observer?.note("bodies are sent uncompressed, since HTTPTransport found no zlib (libz.so.1); install it")
     }
 
     private func respond(to request: HTTPRequest) async throws -> HTTPResponse {

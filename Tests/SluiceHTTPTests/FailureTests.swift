@@ -22,6 +22,26 @@ struct FailureTests {
         return message
     }
 
+    /// A client whose library is missing.
+    private struct MissingLibrary: HTTPClient {
+        func check() throws(SluiceError) { throw SluiceError(.missingLibrary, "install it") }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            try check()
+            return HTTPResponse(status: 200)
+        }
+    }
+
+    @Test("a missing library doesn't stop the build: the route goes on hold, and check() throws it")
+    func missingLibraryIsAHold() async throws {
+        let transport = HTTPTransport(to: "https://h", configuration: .init(client: MissingLibrary()))
+        try transport.open()
+        #expect(try await transport.send(.small) == .all(.hold(reason: "install it")))
+        let error = #expect(throws: SluiceError.self) { try transport.check() }
+        #expect(error?.code == .missingLibrary)
+        try HTTPTransport(to: "https://h").check()
+    }
+
     @Test("a send fails if no server listens")
     func refusedConnectionFails() async throws {
         try await failure(to: "http://127.0.0.1:\(Socket.unusedPort())/")

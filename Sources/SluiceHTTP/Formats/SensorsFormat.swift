@@ -3,7 +3,7 @@ import Sluice
 /// `data_list` of Sensors Analytics: a form with a checksum, and the events as Base64 of gzip of a JSON array.
 struct SensorsFormat: WireFormat {
     let token: String?
-    var deflater = Deflater.system ?? .storing
+    var deflater: Deflater?
 
     var maximumBatchSize: BatchSize { BatchSize(events: 50, bytes: 1_000_000) }
 
@@ -19,7 +19,8 @@ struct SensorsFormat: WireFormat {
             json.object { SensorsFormat.write(event, sendTime, to: &$0) }
         }
         let array = writer.bytes
-        guard let file = Gzip.file(of: array, by: deflater) ?? Gzip.file(of: array, by: .storing) else {
+        guard let file = Gzip.file(of: array, by: deflater ?? .system ?? .storing) ?? Gzip.file(of: array, by: .storing)
+        else {
             throw SluiceError(.inputOutput, "the events can't be compressed")
         }
         let list = file.base64

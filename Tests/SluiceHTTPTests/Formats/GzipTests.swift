@@ -11,7 +11,7 @@ struct GzipTests {
         sign: (@Sendable (inout HTTPRequest) throws -> Void)? = nil
     ) -> HTTPTransport {
         var configuration = HTTPTransport.Configuration(gzip: gzip, client: client, sign: sign)
-        configuration.deflater = deflater
+        configuration.deflater = { deflater }
         return HTTPTransport(to: "https://h/", format: format, headers: headers, configuration: configuration)
     }
 
@@ -127,6 +127,7 @@ struct GzipTests {
         for quiet in [true, false] {
             let other = Self.transport(client, gzip: quiet, deflater: quiet ? .system : nil)
             try other.open(observer)
+            _ = try await other.send(batch)
         }
         #expect(told.withLock { $0.count } == 1)
     }

@@ -47,12 +47,13 @@ func openTransport(
     configuration.sign = sign
     let transport = HTTPTransport(to: url, format: format, headers: headers, configuration: configuration)
     try transport.open(in: PipelineEnvironment())
+    try transport.check()
     return transport
 }
 
 /// The system's client, open.
 func openClient() throws -> any HTTPClient {
     let client = SystemClient(HTTPTimeouts())
-    try client.open()
+    try client.check()
     return client
 }

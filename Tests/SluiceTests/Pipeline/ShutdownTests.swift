@@ -283,8 +283,7 @@ import Testing
 
     @Test("a shutdown waits for a back-off only if it ends before the deadline")
     func shutdownWaitsForBackOffWithinDeadline() async throws {
-        let retry = ScriptedTransport.Step.answer(.all(.retry(after: nil)))
-        let bench = try Bench(ScriptedTransport(Array(repeating: retry, count: 9)))
+        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil), status: 503))))
         bench.track(1)
         let end = Task { await bench.pipeline.shutdown(timeout: .seconds(5)) }
         // Attempts at 0, 1 and 3 s. The next one would be at 7 s, after the deadline.
@@ -294,6 +293,18 @@ import Testing
         #expect(bench.time.continuousTime() < .milliseconds(3_001))
         #expect(ledger.routes[0].waiting == 1)
         #expect(bench.transport.batches.count == 3)
+    }
+
+    @Test("a shutdown without a network ends with the second failure")
+    func shutdownWithoutNetworkEndsSoon() async throws {
+        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil)))))
+        bench.track(1)
+        let end = Task { await bench.pipeline.shutdown(timeout: .seconds(60)) }
+        await bench.sends(at: 1)
+        let ledger = await end.value
+        #expect(bench.time.continuousTime() < .milliseconds(1_001))
+        #expect(ledger.routes[0].waiting == 1)
+        #expect(bench.transport.batches.count == 2)
     }
 
     @Test("a deadline that has passed sends nothing", arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
