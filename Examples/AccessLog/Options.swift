@@ -8,7 +8,7 @@ struct Options {
         --store DIR         keep events on disk instead of in memory
         --to URL|stdout     where to deliver them (stdout)
         --format FORMAT     ndjson (the default); gzip, which is compressed ndjson; json, an array; clickhouse:TABLE;
-                            clickhouse18:TABLE for servers older than 22.2
+                            clickhouse18:TABLE for servers older than 22.2; influx1:DATABASE
         --deadline SECONDS  how long to keep trying at the end (30)
         """
 
@@ -53,6 +53,7 @@ struct Options {
         case ("json", 1): return .jsonArray
         case ("clickhouse", 2): return .clickHouse(table: parts[1])
         case ("clickhouse18", 2): return .clickHouseLegacy(table: parts[1])
+        case ("influx1", 2): return .influxDBV1(database: parts[1])
         default: throw Mistake(description: "unknown format \(text)")
         }
     }
