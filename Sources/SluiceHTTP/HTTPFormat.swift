@@ -190,6 +190,42 @@ extension HTTPFormat {
         HTTPFormat(DatadogFormat(apiKey: apiKey, service: service, tags: tags))
     }
 
+    /// Records for a stream of Amazon Kinesis. The URL is the endpoint of the region.
+    ///
+    /// ```swift
+    /// let transport = HTTPTransport(
+    ///     to: "https://kinesis.eu-central-1.amazonaws.com",
+    ///     format: .kinesis(stream: "events", region: "eu-central-1", accessKey: token(), secretKey: secret))
+    /// ```
+    ///
+    /// The data of a record is the stored line. Its partition key is the distinct id, which keeps a person's events in order
+    /// unless some of them are throttled. Consumers can drop duplicates by `id`.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream's name.
+    ///   - region: The region, which is signed.
+    ///   - accessKey: The id of the access key. For temporary keys leave out both keys, and call
+    ///     ``HTTPRequest/signForAWS(accessKey:secretKey:sessionToken:region:service:)`` in the transport's `sign`.
+    ///   - secretKey: The secret access key.
+    /// - Returns: The format.
+    public static func kinesis(
+        stream: String, region: String, accessKey: String? = nil, secretKey: String? = nil
+    ) -> HTTPFormat {
+        HTTPFormat(
+            AWSStreamFormat(
+                isFirehose: false, stream: stream, region: region, accessKey: accessKey, secretKey: secretKey))
+    }
+
+    /// Records for a stream of Amazon Data Firehose, each a stored line with a newline. The URL is the endpoint of the region,
+    /// such as `https://firehose.eu-central-1.amazonaws.com`. See ``kinesis(stream:region:accessKey:secretKey:)``.
+    public static func firehose(
+        stream: String, region: String, accessKey: String? = nil, secretKey: String? = nil
+    ) -> HTTPFormat {
+        HTTPFormat(
+            AWSStreamFormat(
+                isFirehose: true, stream: stream, region: region, accessKey: accessKey, secretKey: secretKey))
+    }
+
     /// Events for Splunk's HTTP Event Collector.
     ///
     /// ```swift

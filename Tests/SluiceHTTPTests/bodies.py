@@ -294,6 +294,20 @@ def datadog(case, text, events):
         same(row["properties"], event["properties"])
 
 
+def kinesis(case, text, events):
+    body = strict(text)
+    check(body, {"StreamName": "events", "Records": [{"Data": str, "PartitionKey": str}]})
+    for row, event in together(body["Records"], events):
+        same(strict(base64.b64decode(row["Data"], validate=True)), event)
+        assert row["PartitionKey"] == event.get("distinct_id", event["id"])
+
+
+def firehose(case, text, events):
+    body = strict(text)
+    check(body, {"DeliveryStreamName": "events", "Records": [{"Data": str}]})
+    lines(case, b"".join(base64.b64decode(row["Data"], validate=True) for row in body["Records"]).decode(), events)
+
+
 def splunk(case, text, events):
     assert case["headers"]["Authorization"] == "Splunk s3cr3t-key" and text.endswith("\n")
     for row, event in together([strict(line) for line in text[:-1].split("\n")], events):
@@ -391,6 +405,7 @@ READERS = {
     "loki": loki, "kafka": kafka, "kafkaV3": kafka_v3, "mixpanel": mixpanel, "mixpanelAccount": mixpanel,
     "amplitude": amplitude, "datadog": datadog, "splunk": splunk, "influxDB": influx, "influxDBV1": influx,
     "matomo": matomo, "googleAnalytics": google, "telemetryDeck": telemetry_deck, "snowplow": snowplow,
+    "kinesis": kinesis, "firehose": firehose,
 }
 
 for case in json.load(sys.stdin):

@@ -20,7 +20,8 @@ struct BadResponseTests {
             {"errors":false,"items":[{"create":{"status":201}}],"partialSuccess":{"rejectedLogRecords":7},
             "offsets":[{"partition":0,"offset":1},{"partition":0,"offset":2},{"partition":0,"offset":3},
             {"partition":0,"offset":4}],"code":200,"events_ingested":1,"num_records_imported":1,
-            "tracked":2,"invalid":3,"invalid_indices":[9],"invalid-event-number":9,
+            "FailedRecordCount":0,"FailedPutCount":0,
+            "Records":[{"SequenceNumber":"1"}],"RequestResponses":[{"RecordId":"1"}],"tracked":2,"invalid":3,"invalid_indices":[9],"invalid-event-number":9,
             "failed_records":[{"index":9,"message":"no"}],"events_with_invalid_fields":{"time":[9]},"success":"maybe"}
             """
     }

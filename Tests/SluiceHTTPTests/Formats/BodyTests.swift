@@ -92,8 +92,30 @@ struct BodyTests {
             "telemetryDeck", "https://nom.telemetrydeck.com/v2/namespace/shop/",
             ["Content-Type: application/json; charset=utf-8"], FurtherBodies.telemetryDeck
         ),
+        (
+            "kinesis", "https://kinesis.eu-central-1.amazonaws.com",
+            aws(
+                "kinesis", "Kinesis_20131202.PutRecords",
+                "d963c308c7fefff7d22f62618edba0fea8ab92bac1c5e8abf9cf67134898e697"), FurtherBodies.kinesis
+        ),
+        (
+            "firehose", "https://firehose.eu-central-1.amazonaws.com/",
+            aws(
+                "firehose", "Firehose_20150804.PutRecordBatch",
+                "9e70b9a087d29c9f8ec33a114b3c0137f3fd511aeea0d04376b434345d6cb337"), FurtherBodies.firehose
+        ),
         ("snowplow", "https://collector.example/com.snowplowanalytics.snowplow/tp2", [json], FurtherBodies.snowplow),
     ]
+
+    /// The signatures are computed by Python's hmac.
+    private static func aws(_ service: String, _ target: String, _ signature: String) -> [String] {
+        let names = "content-type;host;x-amz-date;x-amz-target"
+        return [
+            "Content-Type: application/x-amz-json-1.1", "X-Amz-Target: \(target)", "X-Amz-Date: 20260101T000100Z",
+            "Authorization: AWS4-HMAC-SHA256 Credential=AKID/20260101/eu-central-1/\(service)/aws4_request, "
+                + "SignedHeaders=\(names), Signature=\(signature)",
+        ]
+    }
 
     @Test("the request consists of exactly these bytes", arguments: table.indices)
     func requestIsExact(row: Int) throws {
@@ -264,7 +286,7 @@ struct BodyTests {
             "elasticsearch", "otlp", "sensors", "segment", "postHog", "postHogBatch", "loki", "kafka", "kafkaV3",
         ]
             + ["clickHouse", "mixpanel", "mixpanelAccount", "amplitude", "datadog", "splunk", "influxDB", "influxDBV1"]
-            + ["matomo", "googleAnalytics", "telemetryDeck", "snowplow"])
+            + ["matomo", "googleAnalytics", "telemetryDeck", "snowplow", "kinesis"])
     func unreadableLineThrows(name: String) throws {
         let sample = try FormatSample.named(name)
         let lines = try Batch.numbered(1).events + Batch.of(#"{"n":1}"#).events

@@ -1,5 +1,7 @@
 import Sluice
 
+@testable import SluiceHTTP
+
 /// More of `ExpectedBodies`.
 enum FurtherBodies {
     private static let ids = ExpectedBodies.ids
@@ -8,6 +10,15 @@ enum FurtherBodies {
     static let splunk = zip(ExpectedBodies.lines, seconds).map { line, time in
         #"{"time":\#(time),"sourcetype":"_json","index":"main","event":\#(line)}"# + "\n"
     }.joined()
+
+    static let kinesis =
+        #"{"StreamName":"events","Records":["#
+        + zip(ExpectedBodies.lines, ["u/1", ids[1], "a2"]).map { #"{"Data":"\#($0.base64)","PartitionKey":"\#($1)"}"# }
+        .joined(separator: ",") + "]}"
+
+    static let firehose =
+        #"{"DeliveryStreamName":"events","Records":["#
+        + ExpectedBodies.lines.map { #"{"Data":"\#(($0 + "\n").base64)"}"# }.joined(separator: ",") + "]}"
 
     private static let list = #"[1,[\"x\",null],{\"k\":2.0}]"#
     private static let object = #"{\"inner\":{\"deep\":\"y\"}}"#

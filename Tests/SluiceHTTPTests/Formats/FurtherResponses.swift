@@ -3,7 +3,7 @@
 /// More of `ResponseTables`.
 enum FurtherResponses {
     static let all: [ResponseRow] =
-        splunk + influxDB + matomo + googleAnalytics + telemetryDeck + snowplow
+        splunk + influxDB + matomo + googleAnalytics + telemetryDeck + snowplow + kinesis + firehose
 
     static func splunk(_ code: Int, _ number: String? = nil) -> String {
         let member = number.map { #","invalid-event-number":\#($0)"# } ?? ""
@@ -79,6 +79,60 @@ enum FurtherResponses {
         ResponseRow("telemetryDeck", 400, .refused), ResponseRow("telemetryDeck", 401, .hold),
         ResponseRow("telemetryDeck", 404, .hold), ResponseRow("telemetryDeck", 413, .tooLarge),
         ResponseRow("telemetryDeck", 429, .retry), ResponseRow("telemetryDeck", 500, .retry),
+    ]
+
+    /// `+` is a record that was taken, and anything else the code of an error.
+    static func kinesis(_ codes: String..., failed: Int? = nil) -> String {
+        let records = codes.map {
+            $0 == "+"
+                ? #"{"SequenceNumber":"49","ShardId":"shardId-0"}"# : #"{"ErrorCode":"\#($0)","ErrorMessage":"slow"}"#
+        }
+        let count = failed ?? codes.filter { $0 != "+" }.count
+        return #"{"FailedRecordCount":\#(count),"Records":[\#(records.joined(separator: ","))]}"#
+    }
+
+    static func exception(_ name: String) -> String { #"{"__type":"\#(name)","message":"no"}"# }
+
+    static let kinesis: [ResponseRow] = [
+        ResponseRow("kinesis", 200, kinesis("+", "+", "+"), .accepted),
+        ResponseRow(
+            "kinesis", 200, kinesis("+", "ProvisionedThroughputExceededException", "+"), .accepted, .retry, .accepted),
+        ResponseRow("kinesis", 200, kinesis("InternalFailure", "+", "x"), .retry, .accepted, .retry),
+        ResponseRow("kinesis", 200, kinesis("+", "+"), .retry),
+        ResponseRow("kinesis", 200, kinesis("+", "+", "+", "+"), .retry),
+        ResponseRow("kinesis", 200, kinesis("+", "+", "+", failed: 1), .retry),
+        ResponseRow("kinesis", 200, kinesis("+", "x", "+", failed: 0), .retry),
+        ResponseRow(
+            "kinesis", 200, #"{"FailedRecordCount":0,"Records":[{},1,{"SequenceNumber":""}]}"#, .retry),
+        ResponseRow("kinesis", 200, .retry), ResponseRow("kinesis", 204, .hold),
+        ResponseRow("kinesis", 400, exception("ProvisionedThroughputExceededException"), .retry),
+        ResponseRow("kinesis", 400, exception("com.amazonaws.kinesis#ThrottlingException"), .retry),
+        ResponseRow("kinesis", 400, exception("ResourceNotFoundException"), .hold),
+        ResponseRow("kinesis", 400, exception("InvalidSignatureException"), .hold),
+        ResponseRow("kinesis", 400, exception("ExpiredTokenException"), .hold),
+        ResponseRow("kinesis", 400, exception("AccessDeniedException"), .hold),
+        ResponseRow("kinesis", 400, exception("ValidationException"), .refused),
+        ResponseRow("kinesis", 400, exception("InvalidArgumentException"), .refused),
+        ResponseRow("kinesis", 400, .refused), ResponseRow("kinesis", 403, .hold),
+        ResponseRow("kinesis", 413, .tooLarge),
+        ResponseRow("kinesis", 429, .retry), ResponseRow("kinesis", 500, .retry), ResponseRow("kinesis", 503, .retry),
+    ]
+
+    static let firehose: [ResponseRow] = [
+        ResponseRow(
+            "firehose", 200,
+            #"{"FailedPutCount":0,"Encrypted":false,"RequestResponses":[{"RecordId":"a"},{"RecordId":"b"},{"RecordId":"c"}]}"#,
+            .accepted),
+        ResponseRow(
+            "firehose", 200,
+            #"{"FailedPutCount":1,"RequestResponses":[{"RecordId":"a"},{"ErrorCode":"ServiceUnavailableException"},{"RecordId":"c"}]}"#,
+            .accepted, .retry, .accepted),
+        ResponseRow("firehose", 200, kinesis("+", "+", "+"), .retry), ResponseRow("firehose", 200, "{}", .retry),
+        ResponseRow("firehose", 400, exception("ResourceNotFoundException"), .hold),
+        ResponseRow("firehose", 400, exception("LimitExceededException"), .retry),
+        ResponseRow("firehose", 400, exception("InvalidArgumentException"), .refused),
+        ResponseRow("firehose", 500, exception("ServiceUnavailableException"), .retry),
+        ResponseRow("firehose", 503, .retry),
     ]
 
     static let snowplow: [ResponseRow] = [

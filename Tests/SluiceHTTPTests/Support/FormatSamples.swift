@@ -60,6 +60,12 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
         FormatSample(
             "telemetryDeck", .telemetryDeck(appID: "A-1", namespace: "shop", salt: secret),
             "https://nom.telemetrydeck.com"),
+        FormatSample(
+            "kinesis", .kinesis(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: secret),
+            "https://kinesis.eu-central-1.amazonaws.com"),
+        FormatSample(
+            "firehose", .firehose(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: secret),
+            "https://firehose.eu-central-1.amazonaws.com/"),
         FormatSample("snowplow", .snowplow(appID: "shop", vendor: "com.example"), "https://collector.example"),
     ]
 

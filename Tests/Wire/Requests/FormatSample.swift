@@ -67,6 +67,14 @@ struct FormatSample: Sendable {
             name: "telemetryDeck", format: .telemetryDeck(appID: "A-1", namespace: "shop", salt: "salt"),
             url: "https://nom.telemetrydeck.com"),
         FormatSample(
+            name: "kinesis",
+            format: .kinesis(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: "key"),
+            url: "https://kinesis.eu-central-1.amazonaws.com"),
+        FormatSample(
+            name: "firehose",
+            format: .firehose(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: "key"),
+            url: "https://firehose.eu-central-1.amazonaws.com"),
+        FormatSample(
             name: "snowplow", format: .snowplow(appID: "shop", vendor: "com.example"), url: "https://collector.example"),
     ]
 }

@@ -12,6 +12,7 @@ CHECKS = {
     "mixpanelAccount": vendors.mixpanel_account, "splunk": further.splunk, "influxDB": further.influxdb,
     "influxDBV1": further.influxdb_v1, "matomo": further.matomo, "googleAnalytics": further.google,
     "telemetryDeck": further.telemetry_deck, "snowplow": further.snowplow,
+    "kinesis": further.kinesis, "firehose": further.firehose,
 }
 
 

@@ -1,7 +1,8 @@
-"""Splunk, InfluxDB, Matomo, Google Analytics, TelemetryDeck and Snowplow."""
+"""Splunk, InfluxDB, Kinesis, Firehose, Matomo, Google Analytics, TelemetryDeck and Snowplow."""
 
+import base64
 import hashlib
-import json
+import hmac
 import re
 from datetime import datetime
 from urllib.parse import parse_qsl, quote
@@ -115,6 +116,62 @@ def compare_points(record, findings, request):
         findings.expect(fields.keys() == expected.keys(), "the names of the fields", (fields.keys(), expected.keys()))
         for name, found in fields.items():
             findings.expect(is_field(found, expected.get(name)), "a field", (name, found, expected.get(name)))
+
+
+# Amazon
+
+TARGETS = {"kinesis": "Kinesis_20131202.PutRecords", "firehose": "Firehose_20150804.PutRecordBatch"}
+
+
+def sign(request, service):
+    request.headers["authorization"] = signature(request, service)
+
+
+def signature(request, service):
+    """Signature Version 4, by the standard library."""
+    target = TARGETS[service]
+    headers = {"content-type": "application/x-amz-json-1.1", "host": f"{service}.eu-central-1.amazonaws.com",
+               "x-amz-date": request.headers.get("x-amz-date", ""), "x-amz-target": target}
+    names, date = ";".join(headers), headers["x-amz-date"]
+    lines = ["POST", "/", "", *(f"{name}:{value}" for name, value in headers.items()), "", names]
+    canonical = "\n".join([*lines, hashlib.sha256(request.body).hexdigest()])
+    scope, key = f"{date[:8]}/eu-central-1/{service}/aws4_request", b"AWS4key"
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    text = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    signed = hmac.digest(key, text.encode(), "sha256").hex()
+    return f"AWS4-HMAC-SHA256 Credential=AKID/{scope}, SignedHeaders={names}, Signature={signed}"
+
+
+def amazon(record, findings, service, name):
+    """The records of a signed request."""
+    request = only(record, findings, f"https://{service}.eu-central-1.amazonaws.com", "", None,
+                   "application/x-amz-json-1.1", gzip=False)
+    if not request:
+        return []
+    date = re.sub("[-:]", "", request.sent_at[:19]) + "Z"
+    findings.expect(request.headers.get("x-amz-date") == date, "the date", request.headers)
+    findings.expect(request.headers.get("x-amz-target") == TARGETS[service], "the target", request.headers)
+    found, expected = request.headers.get("authorization"), signature(request, service)
+    body = parse(request.text)
+    findings.expect(body.keys() == {name, "Records"} and body[name] == "events", "the stream", body.keys())
+    findings.expect(found == expected, "the signature", (found, expected))
+    findings.expect(len(body["Records"]) <= 500, "too many records")
+    return together(findings, body["Records"], record.sent)
+
+
+def kinesis(record, findings):
+    for row, event in amazon(record, findings, "kinesis", "StreamName"):
+        data = base64.b64decode(row.pop("Data"), validate=True)
+        findings.expect(is_same(parse(data.decode()), event.line), "the data", (data, event.line))
+        findings.expect(row == {"PartitionKey": (event.distinct or event.id)[:256]}, "the key", (row, event.distinct))
+
+
+def firehose(record, findings):
+    for row, event in amazon(record, findings, "firehose", "DeliveryStreamName"):
+        data = base64.b64decode(row.pop("Data"), validate=True).decode()
+        findings.expect(row == {} and data.endswith("\n"), "the end of a record", (row, data))
+        findings.expect(is_same(parse(data), event.line), "the data", (data, event.line))
 
 
 # Analytics services

@@ -96,6 +96,8 @@ class Planted:
             container[key + "x"] = container.pop(key)
             error = f"{place} was renamed"
         request.body = write(values)
+        if self.name in ("kinesis", "firehose"):
+            further.sign(request, self.name)  # Otherwise the signature would show every error.
         return error
 
     def _values(self, request):
