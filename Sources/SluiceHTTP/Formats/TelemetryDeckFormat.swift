@@ -51,18 +51,26 @@ struct TelemetryDeckFormat: WireFormat {
             type = "TelemetryDeck.Purchase.completed"
             payload["TelemetryDeck.Purchase.currencyCode"] = revenue.currency.map { .string($0) }
             payload["TelemetryDeck.Purchase.productID"] = revenue.productID.map { .string($0) }
-            // Its reports expect US dollars.
-            payload[revenue.currency ?? "USD" == "USD" ? "floatValue" : "$amount"] = .double(revenue.amount)
             rest = revenue.properties
+            // Its reports expect US dollars.
+            rest[revenue.currency ?? "USD" == "USD" ? "floatValue" : "$amount"] = .double(revenue.amount)
         default: break
         }
-        for property in rest where property.value != .null && property.name != "$session_id" {
-            let name = Self.names[property.name] ?? property.name
-            guard payload[name] == nil else { continue }
-            payload[name] = property.value.isScalar ? property.value : .string(property.value.text)
+        if let value = rest["floatValue"], value.double != nil {
+            json["floatValue"] = value
+            rest["floatValue"] = nil
         }
         json["type"] = type
-        json.object("payload", payload)
+        json.object("payload") { json in
+            for property in payload { json[property.name] = property.value }
+            var names = Set(payload.map(\.name))
+            for property in rest where property.value != .null && property.name != "$session_id" {
+                let name = Self.names[property.name] ?? property.name
+                guard names.insert(name).inserted else { continue }
+                // Not as a property, because a long text of a list would be cut.
+                if property.value.isScalar { json[name] = property.value } else { json[name] = property.value.text }
+            }
+        }
     }
 
     /// The vendor's names for automatic properties.

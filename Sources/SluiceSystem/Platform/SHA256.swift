@@ -2,7 +2,11 @@
     private import CryptoKit
 
     /// Returns the SHA-256 of bytes (FIPS 180-4).
-    package func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+    package func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        var hash = SHA256()
+        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        return Array(hash.finalize())
+    }
 #else
     /// Returns the SHA-256 of bytes (FIPS 180-4).
     package func sha256(_ bytes: [UInt8]) -> [UInt8] {

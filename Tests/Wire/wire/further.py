@@ -214,6 +214,8 @@ def matomo(record, findings):
                 findings.expect(is_same(parse(found.pop("ec_items", "0")), items), "the items", (row, items))
         else:
             expected |= {"e_c": "app", "e_a": event.name}
+            if type(number := event.properties.get("value")) in (int, float):
+                findings.expect(is_text(found.pop("e_v", None), number), "the value", (row, number))
         for name, id in (("title", 1), ("price", 2), ("tags", 5)):
             text, value = found.pop(f"dimension{id}", None), event.properties.get(name)
             findings.expect(text is None if value is None else is_text(text, value), f"dimension {id}", (text, value))
@@ -329,7 +331,11 @@ def telemetry_deck(record, findings):
             kind, rest = "TelemetryDeck.Purchase.completed", event.rest(*event.REVENUE)
             payload |= {"TelemetryDeck.Purchase.currencyCode": currency} if currency is not None else {}
             payload |= {"TelemetryDeck.Purchase.productID": product} if product is not None else {}
-            payload["floatValue" if currency in (None, "USD") else "$amount"] = amount
+            rest = rest | {"floatValue" if currency in (None, "USD") else "$amount": amount}
+        number = rest.get("floatValue")
+        if type(number) in (int, float):
+            rest = {name: value for name, value in rest.items() if name != "floatValue"}
+            findings.expect(is_same(row.pop("floatValue", None), number), "floatValue", (row, number))
         for name, value in rest.items():
             name = TELEMETRY_NAMES.get(name, name)
             if value is not None and name != "$session_id" and name not in payload:
