@@ -9,10 +9,12 @@ public struct SHA256Digest: Sequence, Sendable {
 /// SHA-256 of the system's OpenSSL, so it shares no code with the one for Linux.
 public struct SHA256 {
     private typealias Function = @convention(c) (UnsafeRawPointer?, Int, UnsafeMutableRawPointer) -> UnsafeRawPointer?
-    private static let function: Function? = ["libcrypto.so.3", "libcrypto.so.1.1"].lazy.compactMap {
-        dlopen($0, RTLD_NOW)
-    }
-    .first.flatMap { dlsym($0, "SHA256") }.map { unsafeBitCast($0, to: Function.self) }
+    private static let function: Function? = {
+        let names = ["libcrypto.so.3", "libcrypto.so.1.1"]
+        guard let library = names.lazy.compactMap({ dlopen($0, RTLD_NOW) }).first, let symbol = dlsym(library, "SHA256")
+        else { return nil }
+        return unsafeBitCast(symbol, to: Function.self)
+    }()
     private var bytes: [UInt8] = []
 
     public init() {}
