@@ -37,9 +37,9 @@ class Server:
             file.write(CONFIGURATION.format(place=place, http=self.port, rpc=rpc))
         machine.start([program, "-config", path], self.port, "influxd", cwd=place, env={**os.environ, "HOME": place})
 
-    def query(self, statement):
+    def query(self, statement, database="events"):
         """The series of the result, each with its columns and values."""
-        parameters = urllib.parse.urlencode({"db": "events", "epoch": "ns", "q": statement})
+        parameters = urllib.parse.urlencode({"db": database, "epoch": "ns", "q": statement})
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/query?{parameters}", data=b"")
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=60) as response:

@@ -62,10 +62,30 @@ def points(text):
         yield key[0], fields, time[1]
 
 
-def identifier(name, special):
+def plain(name):
+    """The name that the server keeps."""
     name = re.sub(r"[\\\x00-\x1f\x7f]", "_", name)
-    name = "name." + name if name[:1] in ("_", "#", "") else name
-    return re.sub(f"([{special}])", r"\\\1", name)
+    return "name." + name if name[:1] in ("_", "#", "") else name
+
+
+def identifier(name, special):
+    return re.sub(f"([{special}])", r"\\\1", plain(name))
+
+
+def fields(event):
+    """The values by the names that the server keeps."""
+    own = {"id": event.id, "distinct_id": event.distinct, "anonymous_id": event.anonymous, "login_id": event.login,
+           "priority": "critical" if event.is_critical else None}
+    expected = {name: value for name, value in own.items() if value is not None}
+    taken = {*own, "time", "part"}
+    for name, value in event.properties.items():
+        if value is not None:
+            name = plain(name)
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            expected[name] = value
+    return expected
 
 
 def is_field(found, value):
@@ -97,25 +117,15 @@ def influxdb_v1(record, findings):
 
 
 def compare_points(record, findings, request):
-    for (key, fields, time), event in together(findings, list(points(request.text)), record.sent):
+    for (key, found, time), event in together(findings, list(points(request.text)), record.sent):
         low = int(event.id.replace("-", "")[16:], 16)
         tag = f",part={low // 1_000_000 % 256}"
         findings.expect(key == identifier(event.name, ", ") + tag, "the measurement or the tag", (key, event.name))
         findings.expect(int(time) == event.time * 1_000_000 + low % 1_000_000, "the time", (time, event.line))
-        own = {"id": event.id, "distinct_id": event.distinct, "anonymous_id": event.anonymous, "login_id": event.login,
-               "priority": "critical" if event.is_critical else None}
-        expected = {name: value for name, value in own.items() if value is not None}
-        taken = {*own, "time", "part"}
-        for name, value in event.properties.items():
-            if value is not None:
-                name = identifier(name, ", =")
-                while name in taken:
-                    name += "_"
-                taken.add(name)
-                expected[name] = value
-        findings.expect(fields.keys() == expected.keys(), "the names of the fields", (fields.keys(), expected.keys()))
-        for name, found in fields.items():
-            findings.expect(is_field(found, expected.get(name)), "a field", (name, found, expected.get(name)))
+        expected = {re.sub("([, =])", r"\\\1", name): value for name, value in fields(event).items()}
+        findings.expect(found.keys() == expected.keys(), "the names of the fields", (found.keys(), expected.keys()))
+        for name, value in found.items():
+            findings.expect(is_field(value, expected.get(name)), "a field", (name, value, expected.get(name)))
 
 
 # Amazon
