@@ -1,3 +1,4 @@
+import Foundation
 import SluiceHTTP
 
 /// The options on the command line.
@@ -8,7 +9,8 @@ struct Options {
         --store DIR         keep events on disk instead of in memory
         --to URL|stdout     where to deliver them (stdout)
         --format FORMAT     ndjson (the default); gzip, which is compressed ndjson; json, an array; clickhouse:TABLE;
-                            clickhouse18:TABLE for servers older than 22.2
+                            clickhouse18:TABLE for servers older than 22.2; influx1:DATABASE; kinesis:STREAM and
+                            firehose:STREAM, with the keys and the region of the environment variables of AWS
         --deadline SECONDS  how long to keep trying at the end (30)
         """
 
@@ -53,6 +55,13 @@ struct Options {
         case ("json", 1): return .jsonArray
         case ("clickhouse", 2): return .clickHouse(table: parts[1])
         case ("clickhouse18", 2): return .clickHouseLegacy(table: parts[1])
+        case ("influx1", 2): return .influxDBV1(database: parts[1])
+        case ("kinesis", 2), ("firehose", 2):
+            let environment = ProcessInfo.processInfo.environment
+            let make = parts[0] == "kinesis" ? HTTPFormat.kinesis : HTTPFormat.firehose
+            return make(
+                parts[1], environment["AWS_REGION"] ?? "us-east-1", environment["AWS_ACCESS_KEY_ID"],
+                environment["AWS_SECRET_ACCESS_KEY"])
         default: throw Mistake(description: "unknown format \(text)")
         }
     }

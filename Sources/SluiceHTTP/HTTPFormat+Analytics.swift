@@ -137,6 +137,74 @@ extension HTTPFormat {
     /// status decides for all events of a request.
     public static func sensors(token: String? = nil) -> HTTPFormat { HTTPFormat(SensorsFormat(token: token)) }
 
+    /// Requests for Matomo, by its bulk tracking. The URL is the one of your Matomo.
+    ///
+    /// ```swift
+    /// let format = HTTPFormat.matomo(site: "1", token: secret, dimensions: ["plan": 1])
+    /// ```
+    ///
+    /// Screens are page views and revenue is an order; any other event is one of the category `app`. The only properties
+    /// that Matomo gets are `value` and the ones with a dimension. It counts an event twice that is sent twice.
+    ///
+    /// - Parameters:
+    ///   - site: The id of the site.
+    ///   - token: A `token_auth` with write access, which events from before the last 24 hours need.
+    ///   - dimensions: The ids of custom dimensions for actions, by the names of properties.
+    /// - Returns: The format.
+    public static func matomo(site: String, token: String, dimensions: [String: Int] = [:]) -> HTTPFormat {
+        HTTPFormat(MatomoFormat(site: site, token: token, dimensions: dimensions))
+    }
+
+    /// Events for a web stream of Google Analytics 4, by the Measurement Protocol. The URL is
+    /// `https://www.google-analytics.com`, or `https://region1.google-analytics.com` in the EU.
+    ///
+    /// ```swift
+    /// let format = HTTPFormat.googleAnalytics(measurementID: "G-12345", apiSecret: secret)
+    /// ```
+    ///
+    /// Google confirms every request, also with a wrong secret or an event that it drops. Each person has a request of
+    /// their own, so the format suits devices. An event has at most 25 parameters, with letters, digits and `_` in their
+    /// names, and at most 100 characters in a value.
+    public static func googleAnalytics(measurementID: String, apiSecret: String) -> HTTPFormat {
+        HTTPFormat(GoogleAnalyticsFormat(measurementID: measurementID, apiSecret: apiSecret))
+    }
+
+    /// Signals for TelemetryDeck. The URL is `https://nom.telemetrydeck.com`.
+    ///
+    /// ```swift
+    /// let format = HTTPFormat.telemetryDeck(appID: "1B2C…", namespace: "com.example", salt: secret)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - appID: The app's id.
+    ///   - namespace: Your organization's namespace, if the URL doesn't contain it.
+    ///   - salt: Random characters, always the same ones. The id of a person is sent as a SHA-256 of the id and the salt.
+    ///   - isTestMode: Whether the signals are left out of queries for production.
+    /// - Returns: The format.
+    public static func telemetryDeck(
+        appID: String, namespace: String? = nil, salt: String = "", isTestMode: Bool = false
+    ) -> HTTPFormat {
+        HTTPFormat(TelemetryDeckFormat(appID: appID, namespace: namespace, salt: salt, isTestMode: isTestMode))
+    }
+
+    /// Self-describing events for Snowplow. The URL is the one of your collector.
+    ///
+    /// ```swift
+    /// let transport = HTTPTransport(
+    ///     to: "https://collector.example", format: .snowplow(appID: "shop", vendor: "com.example"))
+    /// ```
+    ///
+    /// The schema of an event is `iglu:VENDOR/NAME/jsonschema/1-0-0`, with the event's name after its `$`. Put these schemas
+    /// into your Iglu repository. The `eid` is the event's id.
+    ///
+    /// - Parameters:
+    ///   - appID: The app's id.
+    ///   - vendor: The vendor of your schemas.
+    /// - Returns: The format.
+    public static func snowplow(appID: String, vendor: String) -> HTTPFormat {
+        HTTPFormat(SnowplowFormat(appID: appID, vendor: vendor))
+    }
+
     /// Whether requests come from the user's own device.
     static var runsOnDevice: Bool {
         #if os(Linux) || os(Windows)

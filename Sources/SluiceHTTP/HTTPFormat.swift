@@ -189,4 +189,83 @@ extension HTTPFormat {
     public static func datadog(apiKey: String, service: String, tags: String? = nil) -> HTTPFormat {
         HTTPFormat(DatadogFormat(apiKey: apiKey, service: service, tags: tags))
     }
+
+    /// Records for a stream of Amazon Kinesis. The URL is the endpoint of the region.
+    ///
+    /// ```swift
+    /// let transport = HTTPTransport(
+    ///     to: "https://kinesis.eu-central-1.amazonaws.com",
+    ///     format: .kinesis(stream: "events", region: "eu-central-1", accessKey: token(), secretKey: secret))
+    /// ```
+    ///
+    /// The data of a record is the stored line. Its partition key is the distinct id, which keeps a person's events in order
+    /// unless some of them are throttled. Consumers can drop duplicates by `id`.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream's name.
+    ///   - region: The region, which is signed.
+    ///   - accessKey: The id of the access key. For temporary keys leave out both keys, and call
+    ///     ``HTTPRequest/signForAWS(accessKey:secretKey:sessionToken:region:service:)`` in the transport's `sign`.
+    ///   - secretKey: The secret access key.
+    /// - Returns: The format.
+    public static func kinesis(
+        stream: String, region: String, accessKey: String? = nil, secretKey: String? = nil
+    ) -> HTTPFormat {
+        HTTPFormat(
+            AWSStreamFormat(
+                isFirehose: false, stream: stream, region: region, accessKey: accessKey, secretKey: secretKey))
+    }
+
+    /// Records for a stream of Amazon Data Firehose, each a stored line with a newline. The URL is the endpoint of the region,
+    /// such as `https://firehose.eu-central-1.amazonaws.com`. See ``kinesis(stream:region:accessKey:secretKey:)``.
+    public static func firehose(
+        stream: String, region: String, accessKey: String? = nil, secretKey: String? = nil
+    ) -> HTTPFormat {
+        HTTPFormat(
+            AWSStreamFormat(
+                isFirehose: true, stream: stream, region: region, accessKey: accessKey, secretKey: secretKey))
+    }
+
+    /// Events for Splunk's HTTP Event Collector.
+    ///
+    /// ```swift
+    /// let transport = HTTPTransport(to: "https://splunk.example:8088", format: .splunk(token: secret, index: "app"))
+    /// ```
+    ///
+    /// The event is the stored line, with its time. A token with indexer acknowledgement isn't supported: the route goes
+    /// on hold.
+    ///
+    /// - Parameters:
+    ///   - token: The collector's token.
+    ///   - index: The index, or nil for the token's default.
+    ///   - sourceType: The source type.
+    /// - Returns: The format.
+    public static func splunk(token: String, index: String? = nil, sourceType: String = "_json") -> HTTPFormat {
+        HTTPFormat(SplunkFormat(token: token, index: index, sourceType: sourceType))
+    }
+
+    /// Points for a bucket of InfluxDB 2 or 3, or of its clouds, in the line protocol.
+    ///
+    /// ```swift
+    /// let transport = HTTPTransport(
+    ///     to: "https://influx.example:8086", format: .influxDB(bucket: "events", organization: "shop", token: secret))
+    /// ```
+    ///
+    /// The measurement is the event's name. Ids and properties are fields; lists and objects are JSON in a string. A field
+    /// has one type: an event whose property has another type than before becomes a dead letter.
+    ///
+    /// - Parameters:
+    ///   - bucket: The bucket's name, or the database's name at InfluxDB 3.
+    ///   - organization: The organization's name, if the server needs one.
+    ///   - token: A token that may write.
+    /// - Returns: The format.
+    public static func influxDB(bucket: String, organization: String? = nil, token: String) -> HTTPFormat {
+        HTTPFormat(InfluxDBFormat(target: .bucket(bucket, organization: organization, token: token)))
+    }
+
+    /// Points for a database of InfluxDB 1, such as the 1.6 of Debian, in the line protocol. See
+    /// ``influxDB(bucket:organization:token:)``.
+    public static func influxDBV1(database: String, user: String? = nil, password: String? = nil) -> HTTPFormat {
+        HTTPFormat(InfluxDBFormat(target: .database(database, user: user, password: password)))
+    }
 }

@@ -142,6 +142,9 @@ extension HTTPRequest {
         return (url[host..<max(host, end)].firstIndex(of: "/") ?? end)..<end
     }
 
+    /// Appends a slash to the path if it doesn't end with one, for a backend that redirects otherwise.
+    mutating func closePath() { path += "/" }
+
     /// Whether the path ends with these segments.
     func hasPath(endingWith segments: String) -> Bool { path.hasSuffix("/" + segments) }
 

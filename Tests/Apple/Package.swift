@@ -6,14 +6,18 @@ import PackageDescription
 //
 //     swift test --package-path Tests/Apple
 
-let standIns = ["UIKit", "SwiftUI", "Security", "AdSupport", "AppTrackingTransparency", "Network", "CoreTelephony"]
+let standIns = [
+    "UIKit", "SwiftUI", "Security", "AdSupport", "AppTrackingTransparency", "Network", "CoreTelephony", "CryptoKit",
+]
 
 let package = Package(
     name: "SluiceOnStandIns",
     targets: standIns.map { .target(name: $0, path: "StandIns/\($0)") } + [
         .target(name: "SluiceLibC", path: "Sources/SluiceLibC"),
         .target(name: "SluiceEvents", path: "Sources/SluiceEvents"),
-        .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"], path: "Sources/SluiceSystem"),
+        .target(
+            name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC", "CryptoKit"],
+            path: "Sources/SluiceSystem"),
         .target(
             name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem"], path: "Sources/SluiceDelivery"),
         .target(
@@ -38,7 +42,7 @@ let package = Package(
             name: "AppleTests",
             dependencies: [
                 "SluiceIdentity", "SluiceAdvertising", "SluiceAutoProperties", "SluiceDuration", "SluiceLifecycle",
-                "SluiceMemory", "SluicePassiveLaunch", "SluiceTesting",
+                "SluiceMemory", "SluicePassiveLaunch", "SluiceSystem", "SluiceTesting",
             ], path: "AppleTests"),
     ]
 )

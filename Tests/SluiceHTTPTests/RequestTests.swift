@@ -62,7 +62,7 @@ struct RequestTests {
             to: sample.url, format: sample.format, configuration: .init(client: client))
         try transport.open(in: .virtual(time))
         for _ in 0..<2 {
-            _ = try await transport.send(.numbered(2))
+            _ = try await transport.send(.numbered(1))
             time.advance(by: .milliseconds(61_234))
         }
         #expect(sent.withLock { $0 } == ["2026-01-01T00:00:00.000Z", "2026-01-01T00:01:01.234Z"])

@@ -4,7 +4,7 @@ Standard input: a JSON array of {"format", "url", "headers", "body", "lines"}, b
 Standard output: one line for each case that is as it must be. Anything else is an exception.
 """
 
-import base64, binascii, gzip, json, re, struct, sys, zlib
+import base64, binascii, gzip, hashlib, json, re, struct, sys, zlib
 from urllib.parse import parse_qs, urlsplit
 
 ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
@@ -294,13 +294,118 @@ def datadog(case, text, events):
         same(row["properties"], event["properties"])
 
 
+def kinesis(case, text, events):
+    body = strict(text)
+    check(body, {"StreamName": "events", "Records": [{"Data": str, "PartitionKey": str}]})
+    for row, event in together(body["Records"], events):
+        same(strict(base64.b64decode(row["Data"], validate=True)), event)
+        assert row["PartitionKey"] == event.get("distinct_id", event["id"])
+
+
+def firehose(case, text, events):
+    body = strict(text)
+    check(body, {"DeliveryStreamName": "events", "Records": [{"Data": str}]})
+    lines(case, b"".join(base64.b64decode(row["Data"], validate=True) for row in body["Records"]).decode(), events)
+
+
+def splunk(case, text, events):
+    assert case["headers"]["Authorization"] == "Splunk s3cr3t-key" and text.endswith("\n")
+    for row, event in together([strict(line) for line in text[:-1].split("\n")], events):
+        same(row, {"time": event["time"] / 1_000, "sourcetype": "_json", "index": "main", "event": event})
+
+
+def unescaped(text, special):
+    return re.sub(r"\\([%s])" % re.escape(special), r"\1", text)
+
+
+def influx(case, text, events):
+    """The line protocol, by a regular expression for each part."""
+    field = r'(?:\\[, =]|[^,= \\])+=(?:"(?:\\.|[^"\\])*"|[^" ,]+)'
+    line = re.compile(r"((?:\\[, ]|[^, \\])+),part=(\d+) (%s(?:,%s)*) (\d+)\n" % (field, field), re.S)
+    rows, position = [], 0
+    while position < len(text):
+        found = line.match(text, position)
+        assert found, text[position:position + 200]
+        rows.append(found.groups())
+        position = found.end()
+    for (name, part, fields, time), event in together(rows, events):
+        low = int(event["id"].replace("-", "")[16:], 16)
+        assert unescaped(name, ", ") == event["event"] and int(part) == low // 10**6 % 256
+        assert int(time) == event["time"] * 10**6 + low % 10**6
+        found = {}
+        for pair in re.findall(field, fields, re.S):
+            key, value = re.fullmatch(r"((?:\\[, =]|[^,= \\])+)=(.*)", pair, re.S).groups()
+            value = unescaped(value[1:-1], '"\\') if value[0] == '"' else int(value[:-1]) if value[-1] == "i" else json.loads(value)
+            found[unescaped(key, ", =")] = value
+        expected = {key: event[key] for key in ("id", "distinct_id", "anonymous_id", "login_id", "priority") if key in event}
+        for key, value in event["properties"].items():
+            if value is not None:
+                value = json.dumps(value, separators=(",", ":")) if isinstance(value, (list, dict)) else value
+                value = value.replace("\n", "\\n") if isinstance(value, str) else value
+                expected[key + "_" * (key in ("id", "time", "part"))] = value
+        same(found, expected)
+
+
+def matomo(case, text, events):
+    body = strict(text)
+    check(body, {"requests": [str], "token_auth": "s3cr3t-key"})
+    for row, event in together(body["requests"], events):
+        found = {name: values[0] for name, values in parse_qs(row.removeprefix("?"), strict_parsing=True).items()}
+        assert re.fullmatch("[0-9a-f]{16}", found.pop("_id"))
+        expected = {"idsite": "7", "rec": "1", "apiv": "1", "rand": event["id"], "cdt": str(event["time"] // 1_000)}
+        expected |= {"e_c": "app", "e_a": event["event"]} | ({"uid": user(event)} if user(event) else {})
+        for name, dimension in (("s", "dimension1"), ("n", "dimension2")):
+            if name in event["properties"]:
+                expected[dimension] = str(event["properties"][name])
+        same(found, expected)
+
+
+def google(case, text, events):
+    body = strict(text)
+    parameter = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,39}$")
+    check(body, {"client_id": str, "user_id?": str, "events": [{"name": parameter, "timestamp_micros": int, "params": dict}]})
+    for row, event in together(body["events"], events):
+        assert row["timestamp_micros"] == event["time"] * 1_000 and row["params"].pop("event_id") == event["id"]
+        assert row["params"].pop("engagement_time_msec") == 1 and len(row["params"]) <= 23
+        for name, value in row["params"].items():
+            assert parameter.match(name)
+            given = event["properties"][name]
+            same(value, given if type(given) is not bool else json.dumps(given))
+
+
+def telemetry_deck(case, text, events):
+    for row, event in together(strict(text), events):
+        hash = hashlib.sha256((any_id(event) + "s3cr3t-key").encode()).hexdigest()
+        given = {name: json.dumps(value, separators=(",", ":")) if isinstance(value, (list, dict)) else value
+                 for name, value in event["properties"].items() if value is not None}
+        same(row, {"appID": "A-1", "clientUser": hash, "receivedAt": iso(event["time"])[:19] + "+0000",
+                   "type": event["event"], "payload": {"Sluice.eventID": event["id"]} | given})
+
+
+def snowplow(case, text, events):
+    body = strict(text)
+    assert body.keys() == {"schema", "data"} and body["schema"].endswith("snowplow/payload_data/jsonschema/1-0-4")
+    for row, event in together(body["data"], events):
+        inner = strict(row.pop("ue_pr"))
+        assert inner["schema"] == "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0"
+        assert re.fullmatch(r"iglu:com\.example/[A-Za-z0-9_-]+/jsonschema/1-0-0", inner["data"]["schema"])
+        same(inner["data"]["data"], event["properties"])
+        assert VERSION.match(row.pop("tv").removeprefix("sluice-"))
+        expected = {"e": "ue", "eid": event["id"], "aid": "shop", "p": "srv", "dtm": str(event["time"]), "stm": "1767225660000"}
+        expected |= {"uid": user(event)} if user(event) else {}
+        expected |= {"duid": event["anonymous_id"]} if "anonymous_id" in event else {}
+        same(row, expected)
+
+
 READERS = {
     "jsonArray": array, "fluentBit": array, "ndjson": lines, "vector": lines, "clickHouse": click_house,
     "clickHouseLegacy": click_house_legacy,
     "elasticsearch": elasticsearch, "otlp": otlp, "sensors": sensors, "segment": segment, "postHog": post_hog,
     "postHogBatch": post_hog_batch,
     "loki": loki, "kafka": kafka, "kafkaV3": kafka_v3, "mixpanel": mixpanel, "mixpanelAccount": mixpanel,
-    "amplitude": amplitude, "datadog": datadog,
+    "amplitude": amplitude, "datadog": datadog, "splunk": splunk, "influxDB": influx, "influxDBV1": influx,
+    "matomo": matomo, "googleAnalytics": google, "telemetryDeck": telemetry_deck, "snowplow": snowplow,
+    "kinesis": kinesis, "firehose": firehose,
 }
 
 for case in json.load(sys.stdin):

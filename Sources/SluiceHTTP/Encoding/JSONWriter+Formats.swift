@@ -20,6 +20,28 @@ extension Property {
     }
 }
 
+extension PropertyValue {
+    /// A string or a date without quotes, and JSON for any other value.
+    var text: String {
+        switch self {
+        case .string(let string): return string
+        case .date(let date): return date.description
+        default:
+            var writer = JSONWriter()
+            writer.value(self)
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+    }
+
+    /// Whether the value is neither a list, nor an object, nor null.
+    var isScalar: Bool {
+        switch self {
+        case .array, .object, .null: false
+        default: true
+        }
+    }
+}
+
 extension HTTPRequest {
     /// Sets a body of JSON, written into a buffer for the batch.
     mutating func setJSON(for batch: Batch, _ write: (inout JSONWriter) throws -> Void) rethrows {

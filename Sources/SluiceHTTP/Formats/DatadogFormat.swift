@@ -30,11 +30,7 @@ struct DatadogFormat: WireFormat {
     }
 
     func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
-        switch response.status {
-        case 202 where !response.isPage: .all(.accepted)
-        case 200...299: .all(.unrecognized("Datadog"))
-        default: .all(response.verdict)
-        }
+        .all(response.verdict(confirmedBy: 202, of: "Datadog"))
     }
 
     private func write(_ event: Event, to json: inout JSONWriter) {

@@ -34,6 +34,16 @@ extension HTTPResponse {
         }
     }
 
+    /// The verdict by the status for a backend that confirms with a single one. A page with this status is from another
+    /// server.
+    func verdict(confirmedBy confirmation: Int, of backend: StaticString) -> Verdict {
+        switch status {
+        case confirmation where !isPage: .accepted
+        case 200...299: .unrecognized(backend)
+        default: verdict
+        }
+    }
+
     /// The duration in `Retry-After`, as seconds or a date, within 0 and 1 hour. Nil if it is missing or invalid.
     ///
     /// A date is compared with the response's own `Date`, or with this system's clock if there is no `Date`.

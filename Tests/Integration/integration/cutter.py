@@ -26,7 +26,7 @@ class Cutter:
                 response = upstream.getresponse()
                 content = response.read()
                 upstream.close()
-                if is_cut(next(numbers)) and response.status == 200:
+                if is_cut(next(numbers)) and response.status // 100 == 2:
                     cutter.cuts += 1
                     # Without lingering, so that the client sees a reset.
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

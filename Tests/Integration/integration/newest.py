@@ -29,7 +29,7 @@ FROM {name} FINAL ORDER BY id
 
 
 def python():
-    """The Python of a virtual environment with the engine, which is installed if it is missing."""
+    """The Python of a virtual environment with the requirements, which are installed if they are missing."""
     place = os.path.join(PACKAGE, ".build", "integration-environment")
     program = os.path.join(place, "bin", "python")
     stamp = os.path.join(place, "requirements.txt")
@@ -37,7 +37,7 @@ def python():
         wanted = file.read()
     if os.path.exists(stamp) and open(stamp).read() == wanted:
         return program
-    print("installing the newest ClickHouse from PyPI", file=sys.stderr, flush=True)
+    print("installing the newest ClickHouse and moto from PyPI", file=sys.stderr, flush=True)
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]
     try:
         subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True, stdout=sys.stderr)

@@ -30,6 +30,19 @@ struct ArgumentTests {
         Case("mixpanel", "token") { .mixpanel(project: "7", user: "u", secret: "s", token: $0) },
         Case("datadog", "apiKey") { .datadog(apiKey: $0, service: "shop") },
         Case("sensors", "token") { .sensors(token: $0) },
+        Case("kinesis", "stream") { .kinesis(stream: $0, region: "r") },
+        Case("kinesis", "region") { .kinesis(stream: "s", region: $0) },
+        Case("kinesis", "accessKey") { .kinesis(stream: "s", region: "r", accessKey: $0, secretKey: "x") },
+        Case("firehose", "secretKey") { .firehose(stream: "s", region: "r", accessKey: "x", secretKey: $0) },
+        Case("firehose", "stream") { .firehose(stream: $0, region: "r") },
+        Case("splunk", "token") { .splunk(token: $0) },
+        Case("influxDB", "token") { .influxDB(bucket: "b", token: $0) },
+        Case("matomo", "site") { .matomo(site: $0, token: "t") },
+        Case("matomo", "token") { .matomo(site: "1", token: $0) },
+        Case("googleAnalytics", "measurementID") { .googleAnalytics(measurementID: $0, apiSecret: "s") },
+        Case("googleAnalytics", "apiSecret") { .googleAnalytics(measurementID: "G-1", apiSecret: $0) },
+        Case("telemetryDeck", "appID") { .telemetryDeck(appID: $0) },
+        Case("telemetryDeck", "namespace") { .telemetryDeck(appID: "a", namespace: $0) },
     ]
 
     static let names: [Case] = [
@@ -45,6 +58,13 @@ struct ArgumentTests {
         Case("kafka", "topic") { .kafka(topic: $0) },
         Case("kafkaV3", "cluster") { .kafkaV3(cluster: $0, topic: "t") },
         Case("kafkaV3", "topic") { .kafkaV3(cluster: "c", topic: $0) },
+        Case("splunk", "index") { .splunk(token: "t", index: $0) },
+        Case("splunk", "sourceType") { .splunk(token: "t", sourceType: $0) },
+        Case("influxDB", "bucket") { .influxDB(bucket: $0, token: "t") },
+        Case("influxDB", "organization") { .influxDB(bucket: "b", organization: $0, token: "t") },
+        Case("influxDBV1", "database") { .influxDBV1(database: $0) },
+        Case("influxDBV1", "user") { .influxDBV1(database: "d", user: $0) },
+        Case("snowplow", "appID") { .snowplow(appID: $0, vendor: "com.example") },
     ]
 
     private func expectError(_ row: Case, _ value: String) {
@@ -81,6 +101,24 @@ struct ArgumentTests {
         try HTTPFormat.kafka(topic: "my topic").validate()
         try HTTPFormat.clickHouse(table: "t", user: "u", password: "").validate()
         try HTTPFormat.sensors().validate()
+    }
+
+    @Test("a vendor that Iglu refuses is an error", arguments: ["", "com.example\n", "a/b", "a b", "\u{E4}"])
+    func wrongVendorIsError(vendor: String) throws {
+        let error = #expect(throws: SluiceError.self) {
+            try HTTPFormat.snowplow(appID: "shop", vendor: vendor).validate()
+        }
+        #expect(error?.message.contains("argument vendor ") == true)
+        try HTTPFormat.snowplow(appID: "shop", vendor: "com.example-1").validate()
+    }
+
+    @Test("Matomo's dimensions have different ids above 0", arguments: [["a": 0], ["a": 1, "b": 1], ["a": -1]])
+    func wrongDimensionIsError(dimensions: [String: Int]) throws {
+        let error = #expect(throws: SluiceError.self) {
+            try HTTPFormat.matomo(site: "1", token: "t", dimensions: dimensions).validate()
+        }
+        #expect(error?.message.contains("argument dimensions ") == true)
+        try HTTPFormat.influxDBV1(database: "d", user: "u", password: "").validate()
     }
 
     @Test("labels that Loki refuses are errors", arguments: ["", "1a", "a-b", "a b", "\u{E4}", "a.b"])

@@ -20,6 +20,8 @@ struct BadResponseTests {
             {"errors":false,"items":[{"create":{"status":201}}],"partialSuccess":{"rejectedLogRecords":7},
             "offsets":[{"partition":0,"offset":1},{"partition":0,"offset":2},{"partition":0,"offset":3},
             {"partition":0,"offset":4}],"code":200,"events_ingested":1,"num_records_imported":1,
+            "FailedRecordCount":0,"FailedPutCount":0,
+            "Records":[{"SequenceNumber":"1"}],"RequestResponses":[{"RecordId":"1"}],"tracked":2,"invalid":3,"invalid_indices":[9],"invalid-event-number":9,
             "failed_records":[{"index":9,"message":"no"}],"events_with_invalid_fields":{"time":[9]},"success":"maybe"}
             """
     }
@@ -27,8 +29,11 @@ struct BadResponseTests {
     /// Backends that confirm with their status only. A page is no confirmation.
     private func isConfirmed(_ name: String, _ status: Int, _ body: Body) -> Bool {
         switch name {
-        case "jsonArray", "ndjson", "fluentBit", "vector", "sensors": (200...299).contains(status) && body != .page
-        case "segment", "otlp": (200...299).contains(status) && body == .empty
+        case "jsonArray", "ndjson", "fluentBit", "vector", "sensors", "telemetryDeck":
+            (200...299).contains(status) && body != .page
+        case "segment", "otlp", "googleAnalytics": (200...299).contains(status) && body == .empty
+        case "snowplow": status == 200 && body == .empty
+        case "influxDB", "influxDBV1": status == 204 && body != .page
         case "datadog": status == 202 && body != .page
         case "loki": status == 204
         default: false

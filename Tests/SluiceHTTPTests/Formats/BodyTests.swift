@@ -69,7 +69,53 @@ struct BodyTests {
             "datadog", "https://http-intake.logs.datadoghq.com/api/v2/logs", ["DD-API-KEY: s3cr3t-key", json],
             ExpectedBodies.datadog
         ),
+        (
+            "splunk", "https://host:8088/services/collector/event", ["Authorization: Splunk s3cr3t-key", json],
+            FurtherBodies.splunk
+        ),
+        (
+            "influxDB", "https://host:8086/api/v2/write?bucket=my%20bucket&org=shop",
+            ["Authorization: Token s3cr3t-key", "Content-Type: text/plain; charset=utf-8"], FurtherBodies.influxDB
+        ),
+        (
+            "influxDBV1", "https://host:8086/write?db=events",
+            ["Authorization: Basic c3ZjOnMzY3IzdC1rZXk=", "Content-Type: text/plain; charset=utf-8"],
+            FurtherBodies.influxDB
+        ),
+        ("matomo", "https://matomo.example/matomo.php", [json], FurtherBodies.matomo),
+        (
+            "googleAnalytics",
+            "https://www.google-analytics.com/mp/collect?measurement_id=G-1&api_secret=s3cr3t-key", [json],
+            FurtherBodies.googleAnalytics
+        ),
+        (
+            "telemetryDeck", "https://nom.telemetrydeck.com/v2/namespace/shop/",
+            ["Content-Type: application/json; charset=utf-8"], FurtherBodies.telemetryDeck
+        ),
+        (
+            "kinesis", "https://kinesis.eu-central-1.amazonaws.com",
+            aws(
+                "kinesis", "Kinesis_20131202.PutRecords",
+                "d963c308c7fefff7d22f62618edba0fea8ab92bac1c5e8abf9cf67134898e697"), FurtherBodies.kinesis
+        ),
+        (
+            "firehose", "https://firehose.eu-central-1.amazonaws.com/",
+            aws(
+                "firehose", "Firehose_20150804.PutRecordBatch",
+                "9e70b9a087d29c9f8ec33a114b3c0137f3fd511aeea0d04376b434345d6cb337"), FurtherBodies.firehose
+        ),
+        ("snowplow", "https://collector.example/com.snowplowanalytics.snowplow/tp2", [json], FurtherBodies.snowplow),
     ]
+
+    /// The signatures are computed by Python's hmac.
+    private static func aws(_ service: String, _ target: String, _ signature: String) -> [String] {
+        let names = "content-type;host;x-amz-date;x-amz-target"
+        return [
+            "Content-Type: application/x-amz-json-1.1", "X-Amz-Target: \(target)", "X-Amz-Date: 20260101T000100Z",
+            "Authorization: AWS4-HMAC-SHA256 Credential=AKID/20260101/eu-central-1/\(service)/aws4_request, "
+                + "SignedHeaders=\(names), Signature=\(signature)",
+        ]
+    }
 
     @Test("the request consists of exactly these bytes", arguments: table.indices)
     func requestIsExact(row: Int) throws {
@@ -158,6 +204,39 @@ struct BodyTests {
             ("amplitude", "https://h/batch", "https://h/batch"),
             ("loki", "https://h/loki/api/v1/push?x=1", "https://h/loki/api/v1/push?x=1"),
             ("kafka", "https://h/topics/my%20topic", "https://h/topics/my%20topic"),
+            ("splunk", "https://h:8088/", "https://h:8088/services/collector/event"),
+            ("splunk", "https://h/services/collector", "https://h/services/collector/event"),
+            ("splunk", "https://h/services/collector/event/", "https://h/services/collector/event/"),
+            ("splunk", "https://h/services/collector/event/1.0", "https://h/services/collector/event"),
+            ("splunk", "https://h/services/collector/raw?channel=c", "https://h/services/collector/event?channel=c"),
+            ("influxDB", "https://h/api/v2", "https://h/api/v2/write?bucket=my%20bucket&org=shop"),
+            ("influxDB", "https://h/write", "https://h/api/v2/write?bucket=my%20bucket&org=shop"),
+            ("influxDB", "https://h/api/v2/write?bucket=b", "https://h/api/v2/write?bucket=b&org=shop"),
+            ("influxDBV1", "https://h/write/?db=d&rp=week", "https://h/write/?db=d&rp=week"),
+            ("influxDBV1", "https://h/influx", "https://h/influx/write?db=events"),
+            ("matomo", "https://h/piwik/", "https://h/piwik/matomo.php"),
+            ("matomo", "https://h/matomo.php", "https://h/matomo.php"),
+            ("matomo", "https://h/piwik.php", "https://h/piwik.php"),
+            (
+                "googleAnalytics", "https://h/mp/collect?api_secret=x",
+                "https://h/mp/collect?api_secret=x&measurement_id=G-1"
+            ),
+            (
+                "googleAnalytics", "https://h/g/collect",
+                "https://h/mp/collect?measurement_id=G-1&api_secret=s3cr3t-key"
+            ),
+            ("telemetryDeck", "https://h/", "https://h/v2/namespace/shop/"),
+            ("telemetryDeck", "https://h/v2/", "https://h/v2/namespace/shop/"),
+            ("telemetryDeck", "https://h/v1", "https://h/v2/namespace/shop/"),
+            ("telemetryDeck", "https://h/v2/namespace/shop/", "https://h/v2/namespace/shop/"),
+            (
+                "snowplow", "https://h/com.snowplowanalytics.snowplow/tp2",
+                "https://h/com.snowplowanalytics.snowplow/tp2"
+            ),
+            (
+                "snowplow", "https://h/com.snowplowanalytics.snowplow?x=1",
+                "https://h/com.snowplowanalytics.snowplow/tp2?x=1"
+            ),
         ])
     func endpointURLIsKept(name: String, url: String, expected: String) throws {
         var request = HTTPRequest(url: url)
@@ -183,6 +262,9 @@ struct BodyTests {
             #expect(text.replacing("2026-01-01T00:02:00.000Z", with: "2026-01-01T00:01:00.000Z") == original)
             #expect(text != original)
         case "sensors": #expect(text != original)
+        case "snowplow":
+            #expect(text.replacing("1767225720000", with: "1767225660000") == original)
+            #expect(text != original)
         default: #expect(text == original)
         }
     }
@@ -203,7 +285,8 @@ struct BodyTests {
         arguments: [
             "elasticsearch", "otlp", "sensors", "segment", "postHog", "postHogBatch", "loki", "kafka", "kafkaV3",
         ]
-            + ["clickHouse", "mixpanel", "mixpanelAccount", "amplitude", "datadog"])
+            + ["clickHouse", "mixpanel", "mixpanelAccount", "amplitude", "datadog", "splunk", "influxDB", "influxDBV1"]
+            + ["matomo", "googleAnalytics", "telemetryDeck", "snowplow", "kinesis"])
     func unreadableLineThrows(name: String) throws {
         let sample = try FormatSample.named(name)
         let lines = try Batch.numbered(1).events + Batch.of(#"{"n":1}"#).events

@@ -193,7 +193,7 @@ enum ExpectedBodies {
         "properties":{"n":1}}]
         """#
 
-    private static func quoted(_ line: String) -> String {
+    static func quoted(_ line: String) -> String {
         "\"" + line.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }

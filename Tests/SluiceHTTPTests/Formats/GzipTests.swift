@@ -89,6 +89,7 @@ struct GzipTests {
             accepting == [
                 "fluentBit", "vector", "clickHouse", "clickHouseLegacy", "elasticsearch", "otlp", "segment",
                 "postHog", "postHogBatch", "loki", "mixpanel", "mixpanelAccount", "amplitude", "datadog",
+                "splunk", "influxDB", "influxDBV1",
             ])
     }
 

@@ -12,7 +12,9 @@ struct LimitTests {
         ("segment", 2_500, 500_000), ("postHog", .max, 20_000_000), ("postHogBatch", .max, 20_000_000),
         ("loki", .max, 4_000_000),
         ("mixpanel", 2_000, 10_000_000), ("amplitude", 1_999, 1_000_000), ("datadog", 1_000, 5_000_000),
-        ("clickHouse", 1_048_449, .max),
+        ("clickHouse", 1_048_449, .max), ("influxDBV1", .max, 25_000_000), ("influxDB", 10_000, 50_000_000),
+        ("googleAnalytics", 25, 130_000), ("matomo", 200, 8_388_608), ("snowplow", .max, 1_000_000),
+        ("kinesis", 500, 5_242_880), ("firehose", 500, 4_194_304),
     ]
 
     @Test("a format's limits don't exceed those of its backend", arguments: limits.indices)
@@ -32,6 +34,12 @@ struct LimitTests {
             (
                 "postHog",
                 #""019b7705-8c00-7000-8000-0000ffff0001":{"result":"drop","details":"person_processing_disabled"},"#
+            ),
+            (
+                "kinesis",
+                #"{"ErrorCode":"ProvisionedThroughputExceededException","ErrorMessage":"Rate exceeded for shard "#
+                    + "shardId-000000000000 in stream " + String(repeating: "s", count: 128)
+                    + #" under account 111111111111."},"#
             ),
             ("kafka", #"{"partition":999,"offset":999999999999,"error_code":null,"error":null},"#),
             (

@@ -22,7 +22,7 @@ struct BackendClient: HTTPClient {
         let json = try JSONSerialization.jsonObject(with: Data(body.utf8))
         let array = key.map { (json as? [String: Any])?[$0] as? [Any] } ?? json as? [Any]
         return try (array ?? []).map {
-            String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self)
+            String(decoding: try JSONSerialization.data(withJSONObject: $0, options: .fragmentsAllowed), as: UTF8.self)
         }
     }
 }
@@ -97,6 +97,46 @@ struct PoisonTests {
             }
         ),
         (
+            "splunk",
+            { body in
+                let events = body.split(separator: "\n")
+                guard let bad = events.firstIndex(where: { $0.contains("poison") }) else {
+                    return BackendClient.ok(200, #"{"text":"Success","code":0}"#)
+                }
+                return BackendClient.ok(400, FurtherResponses.splunk(6, "\(bad)"))
+            }
+        ),
+        (
+            "influxDB",
+            { body in
+                body.contains("poison")
+                    ? BackendClient.ok(400, #"{"code":"invalid","message":"partial write: field type conflict"}"#)
+                    : BackendClient.ok(204, "")
+            }
+        ),
+        (
+            "matomo",
+            { body in
+                let events = try BackendClient.elements(of: body, under: "requests")
+                let bad = events.indices.filter { events[$0].contains("poison") }
+                return BackendClient.ok(200, FurtherResponses.matomo(events.count - bad.count, bad.count, "\(bad)"))
+            }
+        ),
+        (
+            "kinesis",
+            { body in
+                let records = try BackendClient.elements(of: body, under: "Records")
+                let isPoisoned = try records.contains { record in
+                    let object = try PropertyValue(json: Array(record.utf8)).object
+                    let data = object?["Data"]?.string.flatMap { Data(base64Encoded: $0) }
+                    return data.map { String(decoding: $0, as: UTF8.self).contains("poison") } ?? false
+                }
+                if isPoisoned { return BackendClient.ok(400, FurtherResponses.exception("ValidationException")) }
+                let taken = records.map { _ in #"{"SequenceNumber":"1"}"# }.joined(separator: ",")
+                return BackendClient.ok(200, #"{"FailedRecordCount":0,"Records":[\#(taken)]}"#)
+            }
+        ),
+        (
             "segment",
             { body in body.contains("poison") ? BackendClient.ok(400, "") : BackendClient.ok(200, #"{"success":true}"#)
             }
@@ -126,7 +166,7 @@ struct PoisonTests {
 
     @Test(
         "a backend that names every event as invalid destroys no event",
-        arguments: ["elasticsearch", "mixpanel", "amplitude", "kafka", "otlp", "kafkaV3"])
+        arguments: ["elasticsearch", "mixpanel", "amplitude", "kafka", "otlp", "kafkaV3", "splunk", "matomo"])
     func namedRefusalsDestroyNothing(name: String) async throws {
         let route = try await Self.ledger(.named(name), events: 20) { body in
             switch name {
@@ -144,6 +184,10 @@ struct PoisonTests {
                 let count = try BackendClient.elements(of: body, under: "records").count
                 let offsets = Array(repeating: #"{"error_code":1}"#, count: count).joined(separator: ",")
                 return BackendClient.ok(200, #"{"offsets":[\#(offsets)]}"#)
+            case "splunk": return BackendClient.ok(400, FurtherResponses.splunk(6, "0"))
+            case "matomo":
+                let count = try BackendClient.elements(of: body, under: "requests").count
+                return BackendClient.ok(200, FurtherResponses.matomo(0, count, "\(Array(0..<count))"))
             case "kafkaV3":
                 let count = body.split(separator: "\n").count
                 return BackendClient.ok(200, String(repeating: #"{"error_code":42201}"#, count: count))

@@ -6,7 +6,7 @@ enum ResponseTables {
         lines + clickHouse + clickHouseLegacy + elasticsearch + otlp + sensors + segment + postHog + postHogBatch + loki
         + mixpanel
         + amplitude + kafka
-        + kafkaV3 + datadog
+        + kafkaV3 + datadog + FurtherResponses.all
 
     static let lines = ["jsonArray", "ndjson", "vector", "fluentBit"].flatMap { format in
         [

@@ -47,6 +47,26 @@ struct FormatSample: Sendable, CustomTestStringConvertible {
         FormatSample(
             "datadog", .datadog(apiKey: secret, service: "shop", tags: "env:prod"),
             "https://http-intake.logs.datadoghq.com"),
+        FormatSample("splunk", .splunk(token: secret, index: "main"), "https://host:8088"),
+        FormatSample(
+            "influxDB", .influxDB(bucket: "my bucket", organization: "shop", token: secret), "https://host:8086"),
+        FormatSample(
+            "influxDBV1", .influxDBV1(database: "events", user: "svc", password: secret), "https://host:8086"),
+        FormatSample(
+            "matomo", .matomo(site: "7", token: secret, dimensions: ["s": 1, "n": 2]), "https://matomo.example"),
+        FormatSample(
+            "googleAnalytics", .googleAnalytics(measurementID: "G-1", apiSecret: secret),
+            "https://www.google-analytics.com"),
+        FormatSample(
+            "telemetryDeck", .telemetryDeck(appID: "A-1", namespace: "shop", salt: secret),
+            "https://nom.telemetrydeck.com"),
+        FormatSample(
+            "kinesis", .kinesis(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: secret),
+            "https://kinesis.eu-central-1.amazonaws.com"),
+        FormatSample(
+            "firehose", .firehose(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: secret),
+            "https://firehose.eu-central-1.amazonaws.com/"),
+        FormatSample("snowplow", .snowplow(appID: "shop", vendor: "com.example"), "https://collector.example"),
     ]
 
     static func named(_ name: String) throws -> FormatSample {

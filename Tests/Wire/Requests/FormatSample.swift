@@ -50,6 +50,32 @@ struct FormatSample: Sendable {
         FormatSample(
             name: "mixpanelAccount", format: .mixpanel(project: "7", user: "svc", secret: "key"),
             url: "https://api.mixpanel.com", answer: { .mixpanel($0) }),
+        FormatSample(name: "splunk", format: .splunk(token: "key", index: "main"), url: "https://host:8088"),
+        FormatSample(
+            name: "influxDB", format: .influxDB(bucket: "my bucket", organization: "shop", token: "key"),
+            url: "https://host:8086"),
+        FormatSample(
+            name: "influxDBV1", format: .influxDBV1(database: "wire", user: "w", password: "key"),
+            url: "http://host:8086"),
+        FormatSample(
+            name: "matomo", format: .matomo(site: "7", token: "key", dimensions: ["title": 1, "price": 2, "tags": 5]),
+            url: "https://matomo.example"),
+        FormatSample(
+            name: "googleAnalytics", format: .googleAnalytics(measurementID: "G-1", apiSecret: "key"),
+            url: "https://www.google-analytics.com"),
+        FormatSample(
+            name: "telemetryDeck", format: .telemetryDeck(appID: "A-1", namespace: "shop", salt: "salt"),
+            url: "https://nom.telemetrydeck.com"),
+        FormatSample(
+            name: "kinesis",
+            format: .kinesis(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: "key"),
+            url: "https://kinesis.eu-central-1.amazonaws.com"),
+        FormatSample(
+            name: "firehose",
+            format: .firehose(stream: "events", region: "eu-central-1", accessKey: "AKID", secretKey: "key"),
+            url: "https://firehose.eu-central-1.amazonaws.com"),
+        FormatSample(
+            name: "snowplow", format: .snowplow(appID: "shop", vendor: "com.example"), url: "https://collector.example"),
     ]
 }
 

@@ -56,7 +56,7 @@ struct RandomValues {
         "properties.time", "properties.event.id", "a.b", "alias", "$process_person_profile", "$cookieless_mode",
         "$session_id", "$window_id", "$product_tour_id", "$event_duration", "event_duration", "$duration",
         "$utc_offset",
-        "order_id", "revenue", "version", "$amount", "$device_id",
+        "order_id", "revenue", "version", "$amount", "floatValue", "value", "part", "Data",
     ]
 
     /// Not empty, and so short that it isn't truncated.

@@ -1,6 +1,6 @@
 """All checkers, by the names of the formats."""
 
-from . import lines, otlp, sensors, vendors
+from . import further, lines, otlp, sensors, vendors
 
 CHECKS = {
     "jsonArray": lines.json_array, "ndjson": lines.ndjson, "fluentBit": lines.json_array, "vector": lines.ndjson,
@@ -9,7 +9,10 @@ CHECKS = {
     "kafkaV3": lines.kafka_v3, "datadog": lines.datadog, "sensors": sensors.check, "segment": vendors.segment,
     "rudderStack": vendors.rudderstack,
     "postHog": vendors.posthog, "postHogBatch": vendors.posthog_batch, "amplitude": vendors.amplitude, "mixpanel": vendors.mixpanel,
-    "mixpanelAccount": vendors.mixpanel_account,
+    "mixpanelAccount": vendors.mixpanel_account, "splunk": further.splunk, "influxDB": further.influxdb,
+    "influxDBV1": further.influxdb_v1, "matomo": further.matomo, "googleAnalytics": further.google,
+    "telemetryDeck": further.telemetry_deck, "snowplow": further.snowplow,
+    "kinesis": further.kinesis, "firehose": further.firehose,
 }
 
 

@@ -7,6 +7,7 @@ import json
 import random
 from urllib.parse import quote, unquote
 
+from . import further
 from .checks import check
 from .source import Findings, Record
 
@@ -89,10 +90,14 @@ class Planted:
         elif isinstance(container, list):
             container.append(copy.deepcopy(old))
             error = f"{place} was repeated"
+        elif self.name.startswith("influx") and key in ("key", "fields", "time") and place.count("/") == 2:
+            return None  # These parts have no names in a line.
         else:
             container[key + "x"] = container.pop(key)
             error = f"{place} was renamed"
         request.body = write(values)
+        if self.name in ("kinesis", "firehose"):
+            further.sign(request, self.name)  # Otherwise the signature would show every error.
         return error
 
     def _values(self, request):
@@ -101,7 +106,10 @@ class Planted:
             packed = unquote(request.text.split("data_list=")[1])
             return [json.loads(gzip.decompress(base64.b64decode(packed)))], self._sensors
         text = request.text
-        if "ndjson" in request.headers.get("content-type", "") or self.name == "kafkaV3":
+        if self.name.startswith("influx"):
+            points = [{"key": key, "fields": fields, "time": time} for key, fields, time in further.points(text)]
+            return points, self._lines
+        if "ndjson" in request.headers.get("content-type", "") or self.name in ("kafkaV3", "splunk"):
             lines = [json.loads(line) for line in text.removesuffix("\n").split("\n")]
             return lines, lambda values: "".join(json.dumps(value) + "\n" for value in values).encode()
         return [json.loads(text)], lambda values: json.dumps(values[0]).encode()
@@ -114,6 +122,14 @@ class Planted:
             code = (code * 31 + byte) & 0xFFFFFFFF
         code -= (1 << 32) if code >> 31 else 0
         return f"crc={code}&gzip=1&data_list={quote(packed, safe='')}".encode()
+
+    @staticmethod
+    def _lines(points):
+        def text(part):
+            return ",".join(f"{name}={value}" for name, value in part.items()) if isinstance(part, dict) else str(part)
+
+        return "".join(" ".join(map(text, point.values())) + "\n" if isinstance(point, dict) else str(point)
+                       for point in points).encode()
 
     def _places(self, value, path=""):
         """Every place in a value: its path, its container and its key there."""

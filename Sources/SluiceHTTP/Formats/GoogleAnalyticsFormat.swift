@@ -1,0 +1,138 @@
+import Sluice
+
+/// `/mp/collect` of Google Analytics 4, the Measurement Protocol for web streams. A request has the events of one person.
+///
+/// Google confirms every request, and drops silently the parts that break its rules. So names and values are made to fit.
+///
+/// Sources: "Measurement Protocol" of developers.google.com/analytics, and "Event collection limits" of its help.
+struct GoogleAnalyticsFormat: WireFormat {
+    let measurementID: String
+    let apiSecret: String
+
+    var maximumBatchSize: BatchSize { BatchSize(events: 25, bytes: 100_000) }
+    var maximumBodyBytes: Int { 130_000 }
+
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.key("measurementID", measurementID)
+        try ArgumentCheck.key("apiSecret", apiSecret)
+    }
+
+    func endpoints(for line: EventLine) throws -> [String] {
+        let event = try line.event()
+        return [Self.client(of: event) + "\0" + (event.userID ?? "")]
+    }
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        request.appendPath("mp", "collect", replacing: ["g/collect"])
+        request.appendQuery("measurement_id", measurementID)
+        request.appendQuery("api_secret", apiSecret)
+        let events = try batch.events.map { try $0.event() }
+        var person: Properties = [:]
+        for event in events { person.merge(Self.traits(of: event)) }
+        request.setJSON(for: batch) { json in
+            json.object {
+                $0["client_id"] = events.first.map { Self.client(of: $0) }
+                $0["user_id"] = events.first?.userID
+                if !person.isEmpty {
+                    let properties = GoogleNames.fit(person, [:], count: 25, name: 24, value: 36)
+                    $0.object("user_properties", Properties(properties.map { ($0.name, ["value": $0.value]) }))
+                }
+                $0.array("events", events) { json, event in json.object { Self.write(event, to: &$0) } }
+            }
+        }
+    }
+
+    /// Google's response is empty. That of its validation server isn't, and accepts nothing.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        let isEmpty = response.body.isEmpty && response.isComplete
+        return .all(response.status / 100 == 2 && !isEmpty ? .unrecognized("Google Analytics") : response.verdict)
+    }
+
+    private static func client(of event: Event) -> String { event.deviceID ?? event.anyDistinctID }
+
+    private static func traits(of event: Event) -> Properties {
+        switch Verb(event) {
+        case .signUp, .switchUser: event.traits
+        case .set(let properties): properties
+        default: [:]
+        }
+    }
+
+    private static func write(_ event: Event, to json: inout JSONWriter) {
+        var parameters: Properties = ["event_id": .string(event.id.description), "engagement_time_msec": 1]
+        parameters["session_id"] = event.sessionStart.map { .string(String($0.milliseconds / 1_000)) }
+        var name = event.name
+        var rest = event.properties
+        switch Verb(event) {
+        case .signUp, .switchUser: name = "login"
+        case .group(_, let id, _):
+            name = "join_group"
+            parameters["group_id"] = .string(id)
+        case .screen(let screen):
+            name = "screen_view"
+            parameters["screen_name"] = .string(screen)
+        case .revenue(let revenue):
+            name = revenue.amount < 0 ? "refund" : "purchase"
+            parameters["transaction_id"] = .string(event.id.description)
+            parameters["value"] = .double(abs(revenue.amount))
+            parameters["currency"] = revenue.currency.map { .string($0) }
+            parameters["items"] = revenue.productID.map { id in
+                [
+                    [
+                        "item_id": .string(id), "price": .double(abs(revenue.price ?? 0)),
+                        "quantity": .int(Int64(revenue.quantity)),
+                    ]
+                ]
+            }
+            rest = revenue.properties
+        default: break
+        }
+        json["name"] = GoogleNames.fit(name, to: 40)
+        json["timestamp_micros"] = .int(event.time.milliseconds * 1_000)
+        json.object("params", GoogleNames.fit(rest, parameters, count: 25, name: 40, value: 100))
+    }
+}
+
+/// Google's rules for names: letters, digits and `_`, a letter first, and none of its own.
+private enum GoogleNames {
+    private static let reserved: Set = [
+        "ad_activeview", "ad_click", "ad_exposure", "ad_query", "ad_reward", "adunit_exposure", "app_background",
+        "app_clear_data", "app_exception", "app_remove", "app_store_refund", "app_store_subscription_cancel",
+        "app_store_subscription_convert", "app_store_subscription_renew", "app_update", "app_upgrade",
+        "dynamic_link_app_open", "dynamic_link_app_update", "dynamic_link_first_open", "error", "firebase_campaign",
+        "first_open", "first_visit", "in_app_purchase", "notification_dismiss", "notification_foreground",
+        "notification_open", "notification_receive", "notification_send", "os_update", "session_start",
+        "user_engagement", "user_id", "first_open_time", "last_deep_link_referrer",
+    ]
+
+    /// Returns the name with `_` for other characters, without those before its first letter, and cut. A reserved name
+    /// gets `own_` in front.
+    static func fit(_ name: String, to length: Int) -> String {
+        let isLetter: (Unicode.Scalar) -> Bool = { ("a"..."z").contains($0) || ("A"..."Z").contains($0) }
+        let scalars = name.unicodeScalars.map { isLetter($0) || ("0"..."9").contains($0) ? $0 : "_" }
+        var result = String(String.UnicodeScalarView(scalars.drop { !isLetter($0) }))
+        let isReserved =
+            reserved.contains(result) || ["firebase_", "ga_", "google_", "gtag_"].contains { result.hasPrefix($0) }
+        if isReserved || result.isEmpty { result = "own_" + result }
+        return String(result.prefix(length))
+    }
+
+    /// Returns `own` and as many of the properties as fit. Lists, objects and nulls are left out, and a name that occurs
+    /// already.
+    static func fit(_ properties: Properties, _ own: Properties, count: Int, name length: Int, value limit: Int)
+        -> Properties
+    {
+        var result = own
+        for property in properties where property.value.isScalar {
+            let name = fit(property.name, to: length)
+            guard result.count < count, result[name] == nil else { continue }
+            switch property.value {
+            case .int, .double: result[name] = property.value
+            default:
+                result[name] = .string(
+                    String(String.UnicodeScalarView(property.value.text.unicodeScalars.prefix(limit))))
+            }
+        }
+        return result
+    }
+}

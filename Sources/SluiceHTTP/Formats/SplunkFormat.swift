@@ -1,0 +1,60 @@
+import Sluice
+
+/// `/services/collector/event` of Splunk's HTTP Event Collector, which names the first invalid event.
+///
+/// Sources: "Format events for HTTP Event Collector" and "Troubleshoot HTTP Event Collector" of help.splunk.com.
+struct SplunkFormat: WireFormat {
+    let token: String
+    let index: String?
+    let sourceType: String
+
+    var maximumBatchSize: BatchSize { BatchSize(events: 10_000, bytes: 1_000_000) }
+    var acceptsGzip: Bool { true }
+
+    private static let otherPaths = ["event/1.0", "raw/1.0", "raw"].map { "services/collector/" + $0 }
+
+    func validate() throws(SluiceError) {
+        try ArgumentCheck.key("token", token)
+        try ArgumentCheck.text("index", index)
+        try ArgumentCheck.text("sourceType", sourceType)
+    }
+
+    func encode(_ batch: Batch, into request: inout HTTPRequest) throws {
+        request.appendPath("services", "collector", "event", replacing: Self.otherPaths)
+        request.setHeader("Authorization", "Splunk \(token)")
+        request.setHeader("Content-Type", "application/json")
+        var writer = batch.makeWriter()
+        for line in batch.events {
+            let time = try line.time()
+            writer.object {
+                $0["time"] = .double(Double(time.milliseconds) / 1_000)
+                $0["sourcetype"] = sourceType
+                $0["index"] = index
+                $0.raw("event", line.json)
+            }
+            writer.raw("\n")
+        }
+        request.body = writer.bytes
+    }
+
+    /// Splunk may keep the events before the invalid one, but doesn't confirm them. The others are sent a second time
+    /// without it.
+    func verdicts(for batch: Batch, from response: HTTPResponse) -> Verdicts {
+        let answer = response.jsonObject
+        let code = answer?["code"]?.asInt
+        switch (response.status, code) {
+        case (200, 0): return .all(.accepted)
+        case (200...299, _): return .all(.retry(after: nil))
+        // The index, or a channel that the token's acknowledgements need.
+        case (400, 7), (400, 10), (400, 11), (400, 14), (400, 16):
+            return .all(.hold(reason: "Splunk refuses the token's use or the index (code \(code ?? 0)); check both"))
+        case (400, 6), (400, 12), (400, 13), (400, 15):
+            guard let first = answer?["invalid-event-number"]?.asInt, batch.events.indices.contains(first) else {
+                return .all(response.verdict)
+            }
+            let refusal = Verdict.rejected(reason: "Splunk refused the event (code \(code ?? 0))")
+            return .each(batch.events.indices.map { $0 == first ? refusal : .retry(after: .zero) })
+        default: return .all(response.verdict)
+        }
+    }
+}
