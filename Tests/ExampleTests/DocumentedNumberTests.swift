@@ -1,3 +1,4 @@
+import Foundation
 import SluiceHTTP
 import TestSupport
 import Testing
