@@ -1,9 +1,10 @@
-// Consent: no event leaves before the user agrees, and the answer lasts across launches.
+// Consent: no event leaves before the user agrees, and the answer lasts across launches. At the end, a user is erased.
 //
 //     swift run ConsentExample
 
 import Foundation
 import SluiceFilters
+import SluiceIdentity
 import SluiceMemory
 
 /// Prints the name of each event that is sent.
@@ -17,9 +18,10 @@ struct PrintNames: Transport {
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-consent-\(UUID().uuidString)").path
 
 /// Builds the pipeline of a launch. Where no law asks for consent, there is none.
-func launch(_ consent: Consent?) throws -> Pipeline {
+func launch(_ consent: Consent?, _ identity: Identity? = nil) throws -> Pipeline {
     try Pipeline {
         consent
+        identity
         MemoryStore()
         PrintNames()
     }
@@ -56,4 +58,15 @@ print("an app that needs no consent:")
 let free = try launch(nil)
 free.track("Search")
 await free.shutdown()
+
+print("a user asks for erasure:")
+let identity = Identity(persistedIn: .file(folder))
+let last = try launch(nil, identity)
+try identity.login("customer-42")
+last.pauseDelivery()
+last.track("Search")
+let report = await last.eraseEverything()
+print("  \(report)")
+precondition(report.isComplete && identity.loginID == nil && last.ledger.routes[0].waiting == 0)
+await last.shutdown()
 try FileManager.default.removeItem(atPath: folder)

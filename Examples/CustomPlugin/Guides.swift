@@ -1,5 +1,6 @@
 // The shorter pieces of code in README.md and Docs. A test compares them, so the pages contain only code that compiles.
 
+import Foundation
 import SluiceAutoProperties
 import SluiceDuration
 import SluiceFilters
@@ -12,25 +13,47 @@ import SluiceStdout
 import SluiceTesting
 
 enum Guides {
-    /// README.md
-    static func firstPipeline() async throws {
+    // MARK: README.md
+
+    static func printPurchase() async throws {
+        let pipeline = try Pipeline {
+            MemoryStore()
+            StdoutTransport()
+        }
+        pipeline.track("Purchase", ["sku": "A-7", "amount": 12.5])
+        await pipeline.shutdown()
+    }
+
+    static func sendPurchase() async throws {
         let pipeline = try Pipeline {
             JSONLStore(at: "events")
             HTTPTransport(to: "https://collector.example/events", format: .ndjson)
         }
-        pipeline.track("Purchase", ["amount": 12.5, "sku": "A-7"])
+        pipeline.track("Purchase", ["sku": "A-7", "amount": 12.5])
         await pipeline.shutdown()
+    }
+
+    static func withFallback() {
+        func makePipeline(in folder: String) throws -> Pipeline {
+            do {
+                return try Pipeline(onDiagnostic: { print($0) }) {
+                    JSONLStore(at: folder)
+                    HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+                }
+            } catch {
+                print("events are kept in memory: \(error)")
+                return try Pipeline {
+                    MemoryStore()
+                    HTTPTransport(to: "https://collector.example/events", format: .ndjson)
+                }
+            }
+        }
     }
 
     struct Purchase: TrackedEvent {
         static let eventName = "Purchase"
         let sku: String
         let amount: Double
-    }
-
-    static func values(_ pipeline: Pipeline, query: String, results: [String]) {
-        pipeline.track("Search", ["query": query, "results": results.count])
-        pipeline.track(Purchase(sku: "A-7", amount: 12.5))
     }
 
     // MARK: GettingStarted.md
@@ -143,6 +166,28 @@ enum Guides {
             }
         }
         pipeline.track("Purchase")
+    }
+
+    static func fragments(isDebug: Bool, folder: String) throws -> Pipeline {
+        @PipelineBuilder func common() -> ProcessorFragment {
+            AutoProperties()
+            Redaction(keys: ["password"])
+        }
+
+        @PipelineBuilder func delivery(to url: String) -> StoreAndTransportFragment {
+            if isDebug {
+                MemoryStore()
+                StdoutTransport()
+            } else {
+                JSONLStore(at: folder)
+                HTTPTransport(to: url, format: .ndjson)
+            }
+        }
+
+        return try Pipeline {
+            common()
+            delivery(to: "https://collector.example/events")
+        }
     }
 
     static func flush(_ pipeline: Pipeline) async {
@@ -327,6 +372,30 @@ enum Guides {
         let debug = pipeline.track("DebugView")
         let stage = traces.stage(dropping: debug)
         precondition(stage?.name == "EventNames" && stage?.disposition == .drop(.filtered))
+    }
+}
+
+// MARK: WritingAStore.md
+
+extension FileStore {
+    static func check() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-file-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        var number = 0
+        func path() -> String { folder.appending(path: "\(number).events").path }
+
+        try await StoreContract.check(reopen: { FileStore(at: path()) }) {
+            number += 1  // Each promise is checked with an empty store.
+            return FileStore(at: path())
+        }
+
+        let torn = FileHandle(forWritingAtPath: path())
+        try torn?.seekToEnd()
+        try torn?.write(contentsOf: Data(#"0{"id":"01a213c1-387f-7023"#.utf8))  // As a crash leaves it.
+        let waiting = FileStore(at: path())
+        try waiting.open(StoreObserver(), in: PipelineEnvironment())
+        precondition(waiting.backlog.events == 20)  // The events that the contract has left, without the torn one.
+        try FileManager.default.removeItem(at: folder)
     }
 }
 

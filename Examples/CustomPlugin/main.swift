@@ -12,7 +12,8 @@ try await ProcessorContract.check { Currency(code: "EUR") }
 try await ProcessorContract.check { BurstGate() }
 try await StoreContract.check { ArrayStore() }
 try await TransportContract.check { AuditFile(at: audit) }
-print("Currency, BurstGate, ArrayStore and AuditFile keep their contracts")
+try await FileStore.check()
+print("Currency, BurstGate, ArrayStore, FileStore and AuditFile keep their contracts")
 try FileManager.default.removeItem(atPath: audit)
 
 /// Answers as the shop would, without a network.
@@ -53,6 +54,7 @@ precondition(
     lines.map { $0.split(separator: "\t")[2] } == [#""Purchase""#, #""GateOpened""#, #""Search""#, #""Purchase""#])
 try FileManager.default.removeItem(atPath: audit)
 
+try await Guides.printPurchase()
 try await Guides.printEvents()
 try await Guides.hostTest()
 try await Guides.failingStore()

@@ -2,7 +2,9 @@
 //
 //     swift run ServerExample            ends after three requests
 //     swift run ServerExample --wait     waits for control-C, or for kill
+//     EVENTS_DIR=/var/lib/shop/events swift run ServerExample
 
+import SluiceJSONL
 import SluiceLifecycle
 import SluiceMemory
 import SluiceStdout
@@ -15,10 +17,15 @@ import SluiceStdout
     import Darwin
 #endif
 
+let directory = getenv("EVENTS_DIR").map { String(cString: $0) }
 let pipeline = try Pipeline {
     Sessions(.idle(.seconds(1_800)))
     LifecycleEvents()
-    MemoryStore()
+    if let directory {
+        JSONLStore(at: directory)  // In a container: a volume.
+    } else {
+        MemoryStore()
+    }
     StdoutTransport()
 }
 let isWaiting = CommandLine.arguments.contains("--wait")

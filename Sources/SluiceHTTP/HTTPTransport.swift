@@ -19,7 +19,8 @@ public import Sluice
 /// Events that the format can't send, because they are too large or unreadable, become dead letters. The other events
 /// of the batch are sent without them.
 ///
-/// Errors and verdicts never contain a URL, a header or a body. You can use a transport from any thread.
+/// Errors of connections name the host and the port. Errors and verdicts never contain the rest of a URL, a header or a
+/// body. You can use a transport from any thread.
 public final class HTTPTransport: Transport {
     private let url: String
     private let format: any WireFormat
@@ -40,7 +41,7 @@ public final class HTTPTransport: Transport {
     ///   - url: An http or https URL in ASCII, without a user name or fragment.
     ///   - format: The backend's format.
     ///   - headers: Headers for every request. They replace the format's own.
-    ///   - configuration: Compression, timeouts, signatures, and replacements of the client and the clocks.
+    ///   - configuration: Compression, timeouts, signatures, the correction of clocks, and a client of your own.
     public init(
         to url: String, format: HTTPFormat = .jsonArray, headers: [String: String] = [:],
         configuration: Configuration = Configuration()
@@ -198,7 +199,13 @@ public final class HTTPTransport: Transport {
 
     private func respond(to request: HTTPRequest) async throws -> HTTPResponse {
         let begin = clock?.now
-        var response = try await client.send(request)
+        var response: HTTPResponse
+        do {
+            response = try await client.send(request)
+        } catch var error as SluiceError {
+            error.message += " (\(HTTPURL.place(in: request.url)))"
+            throw error
+        }
         if let begin { clock?.note(response, since: begin) }
         (response.endpoint, response.url) = (request.endpoint, request.url)
         return response

@@ -21,7 +21,7 @@ enum HTTPURL {
             throw invalid("does not start with https:// or http://")
         }
         guard !contains("#") else { throw invalid("contains a fragment, which is never sent; remove it") }
-        let authority = bytes.dropFirst(scheme.utf8.count).prefix { !"/?".utf8.contains($0) }
+        let authority = authority(of: url, after: scheme)
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw invalid("contains a user name; pass credentials as headers instead")
         }
@@ -33,7 +33,18 @@ enum HTTPURL {
         }
     }
 
+    /// Returns the host and the port of a valid URL, for messages. Its other parts may contain secrets.
+    static func place(in url: String) -> String {
+        let isSecure = url.lowercased().hasPrefix("https://")
+        let (host, port) = split(authority(of: url, after: isSecure ? "https://" : "http://"))
+        return "\(Substring(host)):\(port.map { Substring($0) } ?? (isSecure ? "443" : "80"))"
+    }
+
     private typealias Part = Substring.UTF8View
+
+    private static func authority(of url: String, after scheme: String) -> Part {
+        url.utf8.dropFirst(scheme.utf8.count).prefix { !"/?".utf8.contains($0) }
+    }
 
     private static func split(_ authority: Part) -> (host: Part, port: Part?) {
         let afterAddress = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex

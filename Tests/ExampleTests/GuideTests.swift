@@ -40,7 +40,8 @@ struct GuideTests {
     @Test(
         "a guide to a plugin shows the whole example",
         arguments: [
-            ("WritingAProcessor", ["Currency", "BurstGate", "LaunchCount"]), ("WritingAStore", ["ArrayStore"]),
+            ("WritingAProcessor", ["Currency", "BurstGate", "LaunchCount"]),
+            ("WritingAStore", ["ArrayStore", "FileStore"]),
             ("WritingATransport", ["AuditFile"]), ("WritingAWireFormat", ["ShopFormat"]),
         ])
     func guidesShowWholeExamples(page: String, examples: [String]) throws {

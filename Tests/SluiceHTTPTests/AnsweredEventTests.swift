@@ -411,7 +411,7 @@ struct AnsweredEventTests {
         track([1], pipeline)
         pipeline.resumeDelivery()
         for _ in 0..<120 { await pipeline.flush() }
-        let reason = "inputOutput: connection reset"
+        let reason = "inputOutput: connection reset (host:443)"
         func count(_ failures: Int) -> String {
             "\(reason) (\(failures) attempts failed since the receiver last accepted an event)"
         }

@@ -44,7 +44,9 @@ struct FailureTests {
 
     @Test("a send fails if no server listens")
     func refusedConnectionFails() async throws {
-        try await failure(to: "http://127.0.0.1:\(Socket.unusedPort())/")
+        let port = try Socket.unusedPort()
+        let message = try await failure(to: "http://127.0.0.1:\(port)/")
+        #expect(message.hasSuffix(" (127.0.0.1:\(port))"))
     }
 
     @Test("a send fails if the host is unknown")
@@ -53,6 +55,17 @@ struct FailureTests {
         // If no name server can be reached, the timeout ends the wait.
         try await failure(
             to: "http://nobody.invalid/", timeouts: HTTPTimeouts(connect: .seconds(5), total: .seconds(5)))
+    }
+
+    @Test(
+        "an error names the host and the port, and nothing else of the URL",
+        arguments: [
+            ("http://h.example", "h.example:80"), ("HTTPS://h.example/a?b=c:d", "h.example:443"),
+            ("https://h.example:8443?key=1", "h.example:8443"), ("http://[::1]/x", "[::1]:80"),
+            ("http://[::1]:81/x:2", "[::1]:81"),
+        ])
+    func errorNamesPlace(url: String, place: String) {
+        #expect(HTTPURL.place(in: url) == place)
     }
 
     @Test("a send fails if the server closes before it responds", arguments: [true, false])

@@ -23,7 +23,10 @@ struct FramingTests {
         let transport = try openTransport(to: server.url, timeouts: .long)
         let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
         #expect(try await closed.next())
-        return error?.message ?? ""
+        let place = " (127.0.0.1:\(server.port))"
+        let message = error?.message ?? ""
+        #expect(message.hasSuffix(place))
+        return String(message.dropLast(place.count))
     }
 
     #if !canImport(Darwin)
@@ -131,7 +134,8 @@ struct FramingTests {
             let transport = try openTransport(to: server.url)
             let error = await #expect(throws: SluiceError.self) { try await transport.send(.small) }
             let reasons = ["the response's Content-Length is invalid", "Weird server reply"]
-            #expect(reasons.map { "the HTTP request failed: \($0)" }.contains(error?.message))
+            #expect(
+                reasons.map { "the HTTP request failed: \($0) (127.0.0.1:\(server.port))" }.contains(error?.message))
         }
     #endif
 
@@ -151,7 +155,7 @@ struct FramingTests {
         let error = await #expect(throws: SluiceError.self) { try await transport.send(.large) }
         #if !canImport(Darwin)
             let reason = "the server responded before it had received the whole request"
-            #expect(error?.message == "the HTTP request failed: \(reason)")
+            #expect(error?.message == "the HTTP request failed: \(reason) (127.0.0.1:\(server.port))")
         #endif
     }
 

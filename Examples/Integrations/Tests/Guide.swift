@@ -69,4 +69,17 @@ private enum Guide {
         }
         return router
     }
+
+    static func withFlush<Result>(
+        of pipeline: Pipeline, timeout: Duration = .seconds(2), _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        do {
+            let result = try await body()
+            await pipeline.flush(timeout: timeout)
+            return result
+        } catch {
+            await pipeline.flush(timeout: timeout)
+            throw error
+        }
+    }
 }

@@ -28,3 +28,16 @@ public struct ErasureReport: Sendable, Hashable {
         self.isComplete = isComplete
     }
 }
+
+extension ErasureReport: CustomStringConvertible {
+    /// The counts in one line, and whether something is left.
+    ///
+    /// ```swift
+    /// print(await pipeline.eraseEverything())
+    /// // erased events: 2, dead letters: 0, states: 3
+    /// ```
+    public var description: String {
+        "erased events: \(events), dead letters: \(deadLetters), states: \(states)"
+            + (isComplete ? "" : "; something is left, see the diagnostics")
+    }
+}

@@ -33,3 +33,16 @@ public struct FlushReport: Sendable, Hashable {
         return sum
     }
 }
+
+extension FlushReport: CustomStringConvertible {
+    /// The counts in one line.
+    ///
+    /// ```swift
+    /// print(await pipeline.flush())
+    /// // 118 delivered, 0 rejected, 2 waiting
+    /// ```
+    public var description: String {
+        "\(delivered) delivered, \(rejected) rejected, \(waiting) waiting"
+            + (unreadBytes == 0 ? "" : ", \(unreadBytes) bytes unread")
+    }
+}

@@ -145,7 +145,7 @@ extension RouteLedger: CustomStringConvertible {
     public var description: String {
         "\(name): \(delivered) delivered, \(waiting) waiting" + text(rejected, "rejected") + text(held, "held")
             + text(dropped, "dropped") + text(recovered, "recovered") + text(replayed, "replayed")
-            + text(deadLetters, "dead letters")
+            + text(deadLetters, deadLetters == 1 ? "dead letter" : "dead letters")
             + (attempts.lastFailure.map { "; the last attempt failed: \($0)" } ?? "")
     }
 }

@@ -33,7 +33,8 @@ package struct DeadLetterAccess {
             let count = try replay(route.update { $0.schedule.lettersToReplay(from: letters) })
             guard count > 0 else { return }
             route.update {
-                $0.journal.report(.replayed, "the receiver accepts events again: \(count) dead letter(s) were put back")
+                let letters = count == 1 ? "1 dead letter was" : "\(count) dead letters were"
+                $0.journal.report(.replayed, "the receiver accepts events again: \(letters) put back")
             }
         } catch {
             route.report("dead letters could not be put back: \(error)")

@@ -106,7 +106,12 @@ struct RouteJournal: Sendable {
         ledger.waiting -= result.resolved
         if result.isAttempt { ledger.attempts.record(result) }
         if let first = rejected.first {
-            report(.rejected, "\(rejected.count) event(s) became dead letters, the first because: \(first.reason)")
+            let count = rejected.count
+            report(
+                .rejected,
+                count == 1
+                    ? "1 event became a dead letter: \(first.reason)"
+                    : "\(count) events became dead letters, the first because: \(first.reason)")
         }
         if let reason = result.splitReason {
             // The many parts that follow are not worth a message each.

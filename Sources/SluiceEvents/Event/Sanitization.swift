@@ -9,7 +9,7 @@
 ///     static let truncatedTitle = Sanitization(rawValue: "truncatedTitle")
 /// }
 /// ```
-public struct Sanitization: RawRepresentable, Sendable, Hashable {
+public struct Sanitization: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     /// The name in the ledger.
     public let rawValue: String
 
@@ -17,6 +17,9 @@ public struct Sanitization: RawRepresentable, Sendable, Hashable {
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
+
+    /// The name in the ledger.
+    public var description: String { rawValue }
 
     /// Arrays and objects below ``PropertyValue/maximumDepth`` became null.
     public static let truncatedDepth = Sanitization(rawValue: "truncatedDepth")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A bar chart of the time of an event in the rows with a label, as SVG, on a logarithmic scale.
+/// A bar chart of the time of an event in the rows with a label, as SVG. All bars start at zero.
 struct Chart {
     let lines: [Report.Line]
     let caption: String
@@ -8,20 +8,24 @@ struct Chart {
     private static let (width, rowHeight, top, left, right) = (760.0, 30.0, 58.0, 250.0, 90.0)
 
     private struct Scale {
-        let (lowest, highest): (Double, Double)
+        /// The distance of two lines of the grid, and the value of the last one.
+        let (step, highest): (Double, Double)
+
+        init(upTo longest: Double) {
+            // 1, 2 or 5 times a power of ten, for four to ten lines.
+            let decade = pow(10, log10(longest / 2).rounded(.down))
+            step = [0.5, 1, 2].map { $0 * decade }.first { longest / $0 <= 8 } ?? 5 * decade
+            highest = (longest / step).rounded(.up) * step
+        }
 
         func x(_ nanoseconds: Double) -> Double {
-            let share = (log10(nanoseconds) - log10(lowest)) / (log10(highest) - log10(lowest))
-            return Chart.left + share * (Chart.width - Chart.left - Chart.right)
+            Chart.left + nanoseconds / highest * (Chart.width - Chart.left - Chart.right)
         }
     }
 
     var svg: String {
         let bars = lines.filter { $0.row.label != nil }.sorted { $0.busy < $1.busy }
-        // Whole decades, so that a bar has a length that can be read from the grid.
-        let scale = Scale(
-            lowest: pow(10, (log10(bars.first?.busy ?? 1_000) - 0.1).rounded(.down)),
-            highest: pow(10, log10(bars.last?.busy ?? 1_000).rounded(.up)))
+        let scale = Scale(upTo: bars.last?.busy ?? 1_000)
         let bottom = Chart.top + Double(bars.count) * Chart.rowHeight
         let height = bottom + 52
         return """
@@ -43,7 +47,7 @@ struct Chart {
             }
             </style>
             <text class="title" x="0" y="18">Processor time to record an event</text>
-            <text class="small" x="0" y="38">logarithmic scale; median of all rounds; less is better</text>
+            <text class="small" x="0" y="38">median of all rounds; less is better</text>
             \(grid(scale, to: bottom))
             \(bars.enumerated().map { bar($1, at: $0, scale) }.joined(separator: "\n"))
             <text class="small" x="0" y="\(number(bottom + 42))">\(caption)</text>
@@ -53,9 +57,7 @@ struct Chart {
     }
 
     private func grid(_ scale: Scale, to bottom: Double) -> String {
-        let decades = stride(from: log10(scale.lowest).rounded(), through: log10(scale.highest).rounded(), by: 1)
-        return decades.map { decade in
-            let value = pow(10, decade)
+        stride(from: 0, through: scale.highest, by: scale.step).map { value in
             let x = number(scale.x(value))
             return """
                 <line class="grid" x1="\(x)" y1="\(number(Chart.top - 8))" x2="\(x)" y2="\(number(bottom))"/>
@@ -72,7 +74,7 @@ struct Chart {
         return """
             <text x="\(number(Chart.left - 10))" y="\(number(y + 17))" text-anchor="end">\(label)</text>
             <rect class="\(label.hasPrefix("Sluice") ? "sluice" : "other")" x="\(number(Chart.left))" y="\(number(y + 3))" \
-            width="\(number(end - Chart.left))" height="20" rx="3"/>
+            width="\(number(end - Chart.left))" height="20"/>
             <text x="\(number(end + 8))" y="\(number(y + 18))">\(time(line.busy))</text>
             """
     }
@@ -81,6 +83,7 @@ struct Chart {
 
     private func time(_ nanoseconds: Double) -> String {
         switch nanoseconds {
+        case 0: "0"
         case ..<1_000: String(format: "%.0f ns", nanoseconds)
         case ..<10_000: String(format: "%.1f µs", nanoseconds / 1_000).replacingOccurrences(of: ".0 ", with: " ")
         default: String(format: "%.0f µs", nanoseconds / 1_000)

@@ -1,0 +1,49 @@
+import Sluice
+import SluiceMemory
+import SluiceSystem
+import SluiceTesting
+import Testing
+
+@Suite("Ledgers, reports and messages are plain sentences")
+struct ReadableTextTests {
+    private let messages = Locked<[String]>([])
+
+    private func pipeline(rejecting verdicts: [Verdicts]) throws -> Pipeline {
+        try Pipeline(onDiagnostic: { [messages] diagnostic in messages.withLock { $0.append("\(diagnostic)") } }) {
+            MemoryStore()
+            ScriptedTransport(verdicts.map { .answer($0) })
+        }
+    }
+
+    @Test("one event is in the singular", arguments: [1, 2])
+    func countsHaveNumber(count: Int) async throws {
+        let pipeline = try pipeline(rejecting: [.all(.rejected(reason: "no name"))])
+        for _ in 0..<count { pipeline.track("Purchase") }
+        let report = await pipeline.flush()
+        let expected =
+            count == 1
+            ? "rejected [main]: 1 event became a dead letter: no name"
+            : "rejected [main]: 2 events became dead letters, the first because: no name"
+        #expect(messages.withLock(\.self) == [expected])
+        #expect("\(report)" == "0 delivered, \(count) rejected, 0 waiting")
+        let letters = count == 1 ? "1 dead letter" : "2 dead letters"
+        #expect("\(pipeline.ledger)" == "\(count) tracked\nmain: 0 delivered, 0 waiting, \(count) rejected, \(letters)")
+    }
+
+    @Test("a report of an erasure says how much is erased")
+    func erasureIsReadable() async throws {
+        let pipeline = try pipeline(rejecting: [])
+        pipeline.pauseDelivery()
+        pipeline.track("Purchase")
+        #expect("\(await pipeline.eraseEverything())" == "erased events: 1, dead letters: 0, states: 0")
+        await pipeline.shutdown()
+        let incomplete = "erased events: 0, dead letters: 0, states: 0; something is left, see the diagnostics"
+        #expect("\(await pipeline.eraseEverything())" == incomplete)
+    }
+
+    @Test("reasons print as the ledger names them")
+    func reasonsAreReadable() {
+        #expect("\([DropReason.filtered: 1])" == "[filtered: 1]")
+        #expect("\([Sanitization.truncatedString: 2])" == "[truncatedString: 2]")
+    }
+}
