@@ -543,7 +543,7 @@ struct DeadLetterTests {
         let name = try #require(try directory.letterFiles().first)
         func line(_ id: Int) throws -> [UInt8] {
             let text =
-                #"{"id":"000000000000000\#(id)","reason":"x,\"event\":{","status":400,"words":{"a":[1]},"at":5,"event":\#(EventLine.canonical(7, .critical).text)}"#
+                #"{"id":"000000000000000\#(id)","reason":"x,\"event\":{","status":400,"words":{"a":[1],"event":{}},"at":5,"event":\#(EventLine.canonical(7, .critical).text),"later":{"priority":[]}}"#
             var buffer = LineBuffer()
             buffer.append(try StoredLine(Array(text.utf8)[...], nil))
             let file = try OpenFile("\(directory.path)/line", [.write, .create], in: SystemFileSystem())
