@@ -9,6 +9,7 @@ struct RouteJournal: Sendable {
     /// The reasons of them that were reported.
     private var reasons: Set<String> = []
     private static let maximumReasons = 4
+    private var hasReportedOwnWait = false
 
     init(name: String) {
         ledger = RouteLedger(name: name)
@@ -44,6 +45,16 @@ struct RouteJournal: Sendable {
             .held,
             "sendsOverMeteredNetworks is false, and no report about the network has come: nothing is sent until AppSignals or "
                 + "pipeline.signal(.connectivity(…)) reports it")
+    }
+
+    /// Reports once that a transport can't wait for its own batch.
+    mutating func reportOwnWait() {
+        guard !hasReportedOwnWait else { return }
+        hasReportedOwnWait = true
+        report(
+            .note,
+            "the transport's send awaits a flush or a deletion of its own route, which would wait for this send: the call has "
+                + "returned without waiting. Make it elsewhere (reported once)")
     }
 
     // MARK: Events

@@ -208,6 +208,7 @@ package final class RouteRuntime: Sendable {
     package func flush(until end: Duration? = nil) async -> FlushReport {
         let alarm = Alarm(environment.time)
         let flush = update { $0.beginFlush() }
+        if refusesToWait() { return update { $0.endFlush(flush) } }
         if let end { alarm.set(end) { self.update { $0.waiters.endFlushes(dueAt: end) } } }
         _ = await withCheckedContinuation { continuation in
             update { state in
@@ -223,7 +224,20 @@ package final class RouteRuntime: Sendable {
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone.
-    package func deleteAll() async -> Bool { await wait(for: .deleted) }
+    package func deleteAll() async -> Bool {
+        if refusesToWait() { return false }
+        return await wait(for: .deleted)
+    }
+
+    /// The route whose transport is sending in the current task.
+    @TaskLocal static var sending: RouteRuntime?
+
+    /// Whether waiting for a batch in flight would never end: the caller is the `send` of this batch. It is reported.
+    private func refusesToWait() -> Bool {
+        guard RouteRuntime.sending === self else { return false }
+        update { $0.journal.reportOwnWait() }
+        return true
+    }
 
     package var ledger: RouteLedger {
         // A store that is still in use after a shutdown may hang.

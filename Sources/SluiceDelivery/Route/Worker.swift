@@ -58,7 +58,7 @@ struct Worker {
 
     private func send(_ part: Batch) async -> Verdicts {
         do {
-            return try await route.transport.send(part)
+            return try await RouteRuntime.$sending.withValue(route) { try await route.transport.send(part) }
         } catch let error as SluiceError {
             return .all(.retry(after: nil, reason: error.description))
         } catch {
