@@ -325,7 +325,7 @@ public final class Pipeline: EventTracking {
         path.close()
         await routes.atOnce { await $0.shutdown(until: end) }
         places.release()
-        return await routes.ledgerOnOwnThread()
+        return await routes.ledgerWithStores()
     }
 
     /// The counts of all events so far.
@@ -336,6 +336,7 @@ public final class Pipeline: EventTracking {
     /// // main: 118 delivered, 2 waiting
     /// ```
     ///
-    /// It asks the stores, so it can wait for a disk that hangs.
+    /// It has the pipeline's own counts, and asks no store. So it waits for no disk, and you can read it in any task. The
+    /// ledger that ``shutdown(timeout:)`` returns compares them with the stores.
     public var ledger: Ledger { routes.ledger }
 }

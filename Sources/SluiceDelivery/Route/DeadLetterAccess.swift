@@ -22,6 +22,7 @@ package struct DeadLetterAccess {
             let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
             let count = try store.discardDeadLetters(ids)
             route.update { $0.journal.ledger.droppedDeadLetters.add(count, .deleted) }
+            route.countDeadLetters()
             return count
         }
     }
@@ -48,6 +49,7 @@ package struct DeadLetterAccess {
             state.journal.replayed(count)
             state.change { $0.flushRequested() }
         }
+        route.countDeadLetters()
         return count
     }
 }

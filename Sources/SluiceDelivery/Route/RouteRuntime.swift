@@ -239,7 +239,11 @@ package final class RouteRuntime: Sendable {
         return true
     }
 
-    package var ledger: RouteLedger {
+    /// The route's own counts. It doesn't ask the store, because a disk can hang.
+    package var ledger: RouteLedger { state.withLock { $0.ledger(with: nil) } }
+
+    /// The counts of the route and of its store. It can wait for a disk.
+    package var ledgerWithStore: RouteLedger {
         // A store that is still in use after a shutdown may hang.
         let backlog = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
         return state.withLock { $0.ledger(with: backlog) }
@@ -276,6 +280,12 @@ package final class RouteRuntime: Sendable {
             defer { self.update { $0.gate.leave() } }
             return Result { () throws(SluiceError) in try body(self.store) }
         }.get()
+    }
+
+    /// Notes the number of dead letters in the store. It can wait for a disk.
+    func countDeadLetters() {
+        let count = store.backlog.deadLetters
+        update { $0.journal.ledger.deadLetters = count }
     }
 
     // MARK: State

@@ -79,6 +79,7 @@ struct Worker {
             route.store.reject(letters, in: batch.id)  // mutant: forget-dead-letters
         }
         if work.mustSettle { _ = remove(batch.id) }
+        if !work.rejected.isEmpty { route.countDeadLetters() }
         if work.mustReplay { DeadLetterAccess(route).replayHeld() }
         route.update { $0.finish(batch, work) }
     }
