@@ -186,11 +186,11 @@ public final class JSONLStore: Store {
         let stored = try prepare(line)
         // Read outside the lock, because reading the clock takes a considerable part of an append.
         let now = access.now
-        let isDue = try access.perform { state throws(SluiceError) in
+        let due = try access.perform { state throws(SluiceError) in
             try state.append(stored, Lane(line.priority), at: now)
-            return state.scheduleSynchronization()
+            return state.dueSynchronization()
         }
-        if isDue { synchronizer.start() }
+        if let due { synchronizer.follow(due) }
     }
 
     /// Writes several events with one write for each segment, and with ``Durability/full`` one synchronization. A segment has up
@@ -217,11 +217,11 @@ public final class JSONLStore: Store {
             }
         }
         do throws(SluiceError) {
-            let (newErrors, isDue) = try access.perform { state throws(SluiceError) in
-                (state.append(entries), state.scheduleSynchronization())
+            let (newErrors, due) = try access.perform { state throws(SluiceError) in
+                (state.append(entries), state.dueSynchronization())
             }
             errors.merge(newErrors) { $1 }
-            if isDue { synchronizer.start() }
+            if let due { synchronizer.follow(due) }
         } catch {
             for entry in entries { errors[entry.index] = error }
         }

@@ -167,12 +167,25 @@ struct StoreState {
         stored.directories.synchronization.finish(item, hasFailed: hasFailed)
     }
 
+    /// Returns when the caller must synchronize, after an append; nil if it needn't.
+    mutating func dueSynchronization() -> Synchronizer.Due? {
+        guard configuration.interval != nil else { return nil }
+        if stored.directories.synchronization.isBehind { return .now }
+        return scheduleSynchronization() ? .afterInterval : nil
+    }
+
     /// Returns whether the caller must synchronize, one interval from now.
     mutating func scheduleSynchronization() -> Bool {
-        guard configuration.interval != nil, !stored.directories.synchronization.isScheduled else { return false }
+        guard phase == .open, !stored.directories.synchronization.isScheduled else { return false }
         let isDue = !stored.directories.synchronization.isEmpty || appenders.hasUnsynchronized
         stored.directories.synchronization.isScheduled = isDue
         return isDue
+    }
+
+    /// Ends the wait of an append. Segments are as large as possible until the next batch, because each one is a wait.
+    mutating func caughtUp(hasFailed: Bool) {
+        stored.directories.synchronization.caughtUp(hasFailed: hasFailed)
+        appenders.setTarget(BatchSize(events: .max, bytes: .max))
     }
 
     // MARK: Dead letters
