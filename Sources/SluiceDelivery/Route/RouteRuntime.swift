@@ -66,6 +66,7 @@ package final class RouteRuntime: Sendable {
         // about losses wait until no lock is held.
         let (name, state, onDiagnostic) = (name, state, onDiagnostic)
         return StoreObserver(
+            route: name,
             onRecovered: { count in state.withLock { $0.reported { $0.recovered(count) } } },
             onUnread: { bytes in state.withLock { $0.reported { $0.ledger.unreadBytes = bytes } } },
             onDropped: { count, reason in state.withLock { $0.reported { $0.lost(count, reason) } } },
