@@ -81,12 +81,12 @@ struct Routes: Sendable {
     }
 
     /// The routes' own counts.
-    var ledger: Ledger { path.ledger(own.map(\.ledger)) }
+    var ledger: Ledger { path.ledger(own.map { $0.ledger(asksStore: false) }) }
 
     /// The counts of the routes and of their stores, which can wait for a disk.
     func ledgerWithStores() async -> Ledger {
         await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) {
-            path.ledger(own.map(\.ledgerWithStore))
+            path.ledger(own.map { $0.ledger(asksStore: true) })
         }
     }
 }

@@ -209,7 +209,7 @@ package final class RouteRuntime: Sendable {
     package func flush(until end: Duration? = nil) async -> FlushReport {
         let alarm = Alarm(environment.time)
         let flush = update { $0.beginFlush() }
-        if refusesToWait() { return update { $0.endFlush(flush) } }
+        if CurrentSend.refusesToWait(for: self) { return update { $0.endFlush(flush) } }
         if let end { alarm.set(end) { self.update { $0.waiters.endFlushes(dueAt: end) } } }
         _ = await withCheckedContinuation { continuation in
             update { state in
@@ -226,27 +226,12 @@ package final class RouteRuntime: Sendable {
 
     /// Deletes all waiting events, and returns whether all of them are gone.
     package func deleteAll() async -> Bool {
-        if refusesToWait() { return false }
-        return await wait(for: .deleted)
+        CurrentSend.refusesToWait(for: self) ? false : await wait(for: .deleted)
     }
 
-    /// The route whose transport is sending in the current task.
-    @TaskLocal static var sending: RouteRuntime?
-
-    /// Whether waiting for a batch in flight would never end: the caller is the `send` of this batch. It is reported.
-    private func refusesToWait() -> Bool {
-        guard RouteRuntime.sending === self else { return false }
-        update { $0.journal.reportOwnWait() }
-        return true
-    }
-
-    /// The route's own counts. It doesn't ask the store, because a disk can hang.
-    package var ledger: RouteLedger { state.withLock { $0.ledger(with: nil) } }
-
-    /// The counts of the route and of its store. It can wait for a disk.
-    package var ledgerWithStore: RouteLedger {
-        // A store that is still in use after a shutdown may hang.
-        let backlog = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
+    /// The route's own counts, or with those of the store, which can wait for a disk. A store in use after a shutdown may hang.
+    package func ledger(asksStore: Bool) -> RouteLedger {
+        let backlog = asksStore && !state.withLock(\.gate.isAbandoned) ? store.backlog : nil
         return state.withLock { $0.ledger(with: backlog) }
     }
 
@@ -273,20 +258,12 @@ package final class RouteRuntime: Sendable {
     func useStore<Value: Sendable>(
         _ body: @escaping @Sendable (any Store) throws(SluiceError) -> Value
     ) async throws(SluiceError) -> Value {
-        guard state.withLock({ $0.gate.enter() }) else {
-            throw SluiceError(.shutDown, "the pipeline was shut down")
-        }
+        guard state.withLock({ $0.gate.enter() }) else { throw SluiceError(.shutDown, "the pipeline was shut down") }
         return try await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
             () -> Result<Value, SluiceError> in
             defer { self.update { $0.gate.leave() } }
             return Result { () throws(SluiceError) in try body(self.store) }
         }.get()
-    }
-
-    /// Notes the number of dead letters in the store. It can wait for a disk.
-    func countDeadLetters() {
-        let count = store.backlog.deadLetters
-        update { $0.journal.ledger.deadLetters = count }
     }
 
     // MARK: State
