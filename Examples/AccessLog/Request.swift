@@ -54,12 +54,20 @@ extension Timestamp {
     /// Reads `17/May/2015:10:05:03 +0000`.
     init?(logTime: String) {
         let parts = logTime.split(whereSeparator: { "/: ".contains($0) }).map(String.init)
-        guard parts.count == 7, let month = Timestamp.months.firstIndex(of: parts[1]), let zone = Int64(parts[6]),
+        guard parts.count == 7, let month = Timestamp.months.firstIndex(of: parts[1]),
+            let zone = Timestamp.zoneMinutes(parts[6]),
             let utc = Timestamp(
                 "\(parts[2])-\(month < 9 ? "0" : "")\(month + 1)-\(parts[0])T\(parts[3]):\(parts[4]):\(parts[5]).000Z")
         else { return nil }
-        let minutes = zone / 100 * 60 + zone % 100
-        self.init(milliseconds: utc.milliseconds - minutes * 60_000)
+        self.init(milliseconds: utc.milliseconds - zone * 60_000)
+    }
+
+    /// Reads `+0000` or `-0730`. Returns nil for anything else: no arithmetic on a number of any size.
+    private static func zoneMinutes(_ text: String) -> Int64? {
+        guard text.utf8.count == 5, text.hasPrefix("+") || text.hasPrefix("-"), let number = Int64(text),
+            abs(number) < 2_400, abs(number) % 100 < 60
+        else { return nil }
+        return number / 100 * 60 + number % 100
     }
 }
 

@@ -86,4 +86,6 @@ guard ledger.isBalanced, lines == ledger.tracked + strange else {
     exit(1)
 }
 if ferror(input) != 0 { exit(66) }
+// Probably another file, or a log in another format.
+if lines > 0, strange == lines { exit(65) }
 exit(route.delivered == ledger.tracked + route.recovered ? 0 : 2)

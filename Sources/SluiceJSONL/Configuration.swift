@@ -10,6 +10,8 @@ struct Configuration: Sendable {
     let encryption: LineEncryption?
     /// See ``FileSystem/maximumFileBytes``.
     let maximumFileBytes: Int
+    /// The route whose events these are.
+    var route = RouteName.main
 
     /// A segment is at most an eighth of the capacity. Evicting a larger one would evict nearly everything.
     var segmentBytes: ClosedRange<Int> {

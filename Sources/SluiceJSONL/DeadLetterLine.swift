@@ -3,11 +3,10 @@ internal import Sluice
 /// The format of a dead letter: `{"id":…,"reason":…,"at":…,"refusals":…,"status":…,"response":…,"event":{…}}`. A number of zero
 /// refusals is left out, and so are an unknown status and response.
 ///
-/// It is stored like an event: encrypted if events are, and with a checksum. Other keys before the event are ignored.
+/// It is stored like an event: encrypted if events are, and with a checksum. Other keys are ignored.
 enum DeadLetterLine {
     private static let eventKey = Array(#","event":"#.utf8)
-    private static let criticalKey = Array(#","priority":"critical""#.utf8)
-    private static let propertiesKey = Array(#","properties":"#.utf8)
+    private static let criticalText = Array(#""critical""#.utf8)
 
     static func encoded(_ letter: DeadLetter) -> ArraySlice<UInt8> {
         var writer = JSONWriter(capacity: letter.line.bytes.count + 128)
@@ -37,11 +36,9 @@ enum DeadLetterLine {
 
     /// Returns nil if this isn't a dead letter.
     static func decoded(_ line: ArraySlice<UInt8>) -> DeadLetter? {
-        // A quote within the reason is escaped, so the first key is the right one.
-        guard let key = line.firstIndex(of: eventKey) else { return nil }
-        let event = line[(key + eventKey.count)...].dropLast()
-        guard LineFormat.canStore(event) else { return nil }
         do throws(SluiceError) {
+            guard let event = try line.member("event"), LineFormat.canStore(event) else { return nil }
+            let key = event.startIndex - eventKey.count
             guard case .object(let header) = try JSONReader.value(of: line[..<key] + [UInt8(ascii: "}")]),
                 case .string(let digits) = header["id"], let id = DeadLetter.ID(digits, radix: 16),
                 case .string(let reason) = header["reason"], case .int(let date) = header["at"]
@@ -59,10 +56,13 @@ enum DeadLetterLine {
         }
     }
 
-    /// The canonical line has the priority before the properties.
     private static func priority(of event: ArraySlice<UInt8>) -> Event.Priority {
-        guard let key = event.firstIndex(of: criticalKey) else { return .normal }
-        return event[..<key].firstIndex(of: propertiesKey) == nil ? .critical : .normal
+        do throws(SluiceError) {
+            let priority = try event.member("priority", before: "properties")
+            return priority?.elementsEqual(criticalText) == true ? .critical : .normal
+        } catch {
+            return .normal  // An event that no receiver can read stays a dead letter.
+        }
     }
 }
 
@@ -74,17 +74,5 @@ extension DeadLetter.ID {
     init(_ event: ArraySlice<UInt8>, at offset: Int, in segment: SegmentName) {
         let place = Array("\(segment.text)@\(offset)".utf8)
         self = UInt64(Checksum.of(event)) << 32 | UInt64(Checksum.of(place[...]))
-    }
-}
-
-extension ArraySlice<UInt8> {
-    fileprivate func firstIndex(of pattern: [UInt8]) -> Int? {
-        guard let first = pattern.first else { return nil }
-        var start = startIndex
-        while let index = self[start...].firstIndex(of: first) {
-            if self[index...].starts(with: pattern) { return index }
-            start = index + 1
-        }
-        return nil
     }
 }

@@ -29,7 +29,7 @@ struct Directories {
         self.configuration = configuration
         self.files = files
         self.environment = environment
-        root = RootDirectory(configuration.directory, files: files)
+        root = RootDirectory(configuration.directory, of: configuration.route, files: files)
         clock = StoreClock(environment.time, newest: nil, maximumAge: configuration.maximumAge)
     }
 
@@ -39,6 +39,18 @@ struct Directories {
     // MARK: Recovery
 
     mutating func prepareRoot() throws(SluiceError) { try root.prepare() }
+
+    /// Makes sure that no other pipeline of this process uses the root for this route.
+    func occupyRoot() throws(SluiceError) -> StorePlace {
+        let place: StorePlace
+        do throws(FileError) {
+            place = StorePlace(root.path, try files.status(of: root.path), configuration.route, in: files)
+        } catch {
+            throw root.unavailable(error)
+        }
+        try place.occupy(in: files)
+        return place
+    }
 
     /// Claims the directories of processes that have ended, as far as their events fit into the capacity.
     ///
@@ -151,7 +163,7 @@ struct Directories {
             throw error.cause as? FileError ?? .notPermitted
         }
         let directory = try InstanceDirectory.create(
-            in: root.path, random: environment.random, files: files)
+            in: root.path, of: configuration.route, random: environment.random, files: files)
         makeOwn(directory)
         return directory
     }

@@ -30,11 +30,11 @@ final class InstanceDirectory {
 
     /// Creates a directory with a unique name.
     static func create(
-        in root: String, random: () -> UInt64, files: any FileSystem
+        in root: String, of route: String, random: () -> UInt64, files: any FileSystem
     ) throws(FileError) -> InstanceDirectory {
         var attempts = 8
         while true {
-            let path = "\(root)/\(EventID.random(random))"
+            let path = "\(root)/\(EventID.random(random))\(RouteName.suffix(for: route) ?? "")"
             attempts -= 1
             do throws(FileError) {
                 try files.makeDirectory(path, mode: 0o700)

@@ -9,8 +9,9 @@ extension JSONLStore {
         /// system can lose the events that the system had not written, usually of the last 5 to 30 seconds.
         case process
         /// The same as ``process``, and a loss of power loses at most the events of the last `milliseconds`, or of two
-        /// synchronizations if they take longer. A task synchronizes one file after another, and callers don't wait for
-        /// it, so a busy drive prolongs the time. Use at least 1 ms. More than a day counts as a day.
+        /// synchronizations if they take longer. A task synchronizes one file after another. Callers wait for the drive only
+        /// if more than 16 closed files wait for it, so the time is bounded on a slow drive too. Use at least 1 ms. More
+        /// than a day counts as a day.
         ///
         /// ```swift
         /// let bounded = JSONLStore(at: stateDirectory, durability: .interval(milliseconds: 200))

@@ -11,7 +11,7 @@ public import Sluice
 ///
 /// By default an event survives the end of the process for any reason, `kill -9` included, as soon as ``append(_:)``
 /// returns; see ``Durability``. The next process that uses the directory delivers the events that are left in it. Several
-/// processes may share a directory: each has its own subdirectory. You choose the level when you create the store:
+/// processes and routes may share a directory: each has its own subdirectories. You choose the level when you create the store:
 ///
 /// ```swift
 /// let store = JSONLStore(at: stateDirectory, durability: .interval(milliseconds: 500))
@@ -161,7 +161,7 @@ public final class JSONLStore: Store {
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
     ///   file or a symbolic link, or belongs to another user, or if its files can't be synchronized and the durability
     ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
-    ///   before. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
+    ///   before, or if another pipeline of this process uses the directory for a route of the same name. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
     public func open(
         _ observer: StoreObserver = StoreObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
@@ -186,11 +186,11 @@ public final class JSONLStore: Store {
         let stored = try prepare(line)
         // Read outside the lock, because reading the clock takes a considerable part of an append.
         let now = access.now
-        let isDue = try access.perform { state throws(SluiceError) in
+        let due = try access.perform { state throws(SluiceError) in
             try state.append(stored, Lane(line.priority), at: now)
-            return state.scheduleSynchronization()
+            return state.dueSynchronization()
         }
-        if isDue { synchronizer.start() }
+        if let due { synchronizer.follow(due) }
     }
 
     /// Writes several events with one write for each segment, and with ``Durability/full`` one synchronization. A segment has up
@@ -217,11 +217,11 @@ public final class JSONLStore: Store {
             }
         }
         do throws(SluiceError) {
-            let (newErrors, isDue) = try access.perform { state throws(SluiceError) in
-                (state.append(entries), state.scheduleSynchronization())
+            let (newErrors, due) = try access.perform { state throws(SluiceError) in
+                (state.append(entries), state.dueSynchronization())
             }
             errors.merge(newErrors) { $1 }
-            if isDue { synchronizer.start() }
+            if let due { synchronizer.follow(due) }
         } catch {
             for entry in entries { errors[entry.index] = error }
         }

@@ -24,7 +24,14 @@ struct PendingSynchronization {
         }
     }
 
+    /// The most closed files that wait for the drive. A synchronization therefore ends, and the age of its events is
+    /// bounded, however slow the drive is.
+    private static let mostFiles = 16
+
     private var items: [String: Item] = [:]
+    private var files = 0
+    /// The number of files at which appends wait for the drive.
+    private var limit = PendingSynchronization.mostFiles
     private var lastChange = 0
     /// Whether a task waits for the end of the interval.
     var isScheduled = false
@@ -39,12 +46,19 @@ struct PendingSynchronization {
 
     private mutating func add(_ path: String, isDirectory: Bool) {
         lastChange += 1
-        items[path] = Item(path: path, isDirectory: isDirectory, version: lastChange)
+        let former = items.updateValue(Item(path: path, isDirectory: isDirectory, version: lastChange), forKey: path)
+        if former == nil, !isDirectory { files += 1 }
     }
 
     mutating func remove(_ path: String) {
-        items[path] = nil
+        if items.removeValue(forKey: path)?.isDirectory == false { files -= 1 }
     }
+
+    /// Whether more files wait than may wait.
+    var isBehind: Bool { files > limit }
+
+    /// Call this after appends have waited. Files that could not be synchronized don't make each later append wait.
+    mutating func caughtUp(hasFailed: Bool) { limit = PendingSynchronization.mostFiles + (hasFailed ? files : 0) }
 
     /// The files and directories, the oldest change first.
     var work: [Item] { items.values.sorted { $0.version < $1.version } }

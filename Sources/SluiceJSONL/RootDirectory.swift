@@ -3,10 +3,12 @@ internal import Sluice
 /// The directory that the host passes to the store. Several processes may share it.
 struct RootDirectory {
     private(set) var path: String
+    private let route: String
     private let files: any FileSystem
 
-    init(_ path: String, files: any FileSystem) {
+    init(_ path: String, of route: String, files: any FileSystem) {
         self.path = path
+        self.route = route
         self.files = files
     }
 
@@ -14,6 +16,10 @@ struct RootDirectory {
     ///
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice.
     mutating func prepare() throws(SluiceError) {
+        guard RouteName.suffix(for: route) != nil else {
+            throw SluiceError(
+                .invalidArgument, "the name of the route is too long for a directory's name: \(route.prefix(20))…")
+        }
         if let flaw = FilePath.flaw(of: path) { throw RootDirectory.unavailable(path, flaw) }
         do throws(FileError) {
             path = try FilePath.normalized(path, in: files)
@@ -83,12 +89,12 @@ struct RootDirectory {
         SluiceError(.storageUnavailable, "the store's directory \"\(path)\" \(flaw)", cause: cause)
     }
 
-    /// Lists the directories of processes by name, and all other names.
+    /// Lists the directories of processes that have events of this route, and the names that no store has made.
     func list() throws(FileError) -> (instances: [String], foreign: [String]) {
         let names = try files.list(path).sorted()
         return (
-            names.filter { EventID($0) != nil }.map { "\(path)/\($0)" },
-            names.filter { EventID($0) == nil }
+            names.filter { RouteName.route(ofDirectory: $0) == route }.map { "\(path)/\($0)" },
+            names.filter { RouteName.route(ofDirectory: $0) == nil }
         )
     }
 }

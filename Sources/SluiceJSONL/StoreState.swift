@@ -13,6 +13,8 @@ struct StoreState {
     var stored: StoredFiles
     private var appenders: Appenders
     var batches = Batches()
+    /// Until the store is closed, if a pipeline has opened it.
+    private var place: StorePlace?
 
     init(
         _ configuration: Configuration, files: any FileSystem,
@@ -37,15 +39,20 @@ struct StoreState {
                 .invalidPipeline,
                 "this JSONLStore was closed with its pipeline: create a new one for the same directory")
         }
+        var configuration = configuration
+        configuration.route = observer.route ?? RouteName.main
         self = StoreState(configuration, files: files, in: environment)
         stored.observer = observer
         do throws(SluiceError) {
             try stored.directories.prepareRoot()
+            // Other file systems are those of tests, in which one process stands for several.
+            if observer.route != nil, files is SystemFileSystem { place = try stored.directories.occupyRoot() }
             stored.take(try stored.directories.claimAll())
             if let error = try stored.directories.checkOwnDirectory() {
                 stored.notes.append("events can't be stored at present: \(error)")
             }
         } catch {
+            place?.leave()
             self = StoreState(configuration, files: files)
             throw error
         }
@@ -99,6 +106,7 @@ struct StoreState {
         stored.directories.synchronization = PendingSynchronization()
         batches = Batches()
         stored.forgetUnremoved()
+        place?.leave()
         phase = .closed
     }
 
@@ -167,12 +175,25 @@ struct StoreState {
         stored.directories.synchronization.finish(item, hasFailed: hasFailed)
     }
 
+    /// Returns when the caller must synchronize, after an append; nil if it needn't.
+    mutating func dueSynchronization() -> Synchronizer.Due? {
+        guard configuration.interval != nil else { return nil }
+        if stored.directories.synchronization.isBehind { return .now }
+        return scheduleSynchronization() ? .afterInterval : nil
+    }
+
     /// Returns whether the caller must synchronize, one interval from now.
     mutating func scheduleSynchronization() -> Bool {
-        guard configuration.interval != nil, !stored.directories.synchronization.isScheduled else { return false }
+        guard phase == .open, !stored.directories.synchronization.isScheduled else { return false }
         let isDue = !stored.directories.synchronization.isEmpty || appenders.hasUnsynchronized
         stored.directories.synchronization.isScheduled = isDue
         return isDue
+    }
+
+    /// Ends the wait of an append. Segments are as large as possible until the next batch, because each one is a wait.
+    mutating func caughtUp(hasFailed: Bool) {
+        stored.directories.synchronization.caughtUp(hasFailed: hasFailed)
+        appenders.setTarget(BatchSize(events: .max, bytes: .max))
     }
 
     // MARK: Dead letters

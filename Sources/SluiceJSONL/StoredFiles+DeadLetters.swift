@@ -22,8 +22,9 @@ extension StoredFiles {
             let letters = segment.isEarlier ? all.filter { deadLetters.insertEarlier($0.id) } : all
             let damaged = segment.count.map { max(0, $0 - all.count) } ?? contents.damaged
             dropped(damaged, .corrupt, .rejected)
-            index.setLetters(
-                of: segment, letters, hasOtherLines: contents.damaged > 0 || letters.count < all.count)
+            // A file without letters is removed, also if it has empty lines only.
+            let hasOtherLines = contents.damaged > 0 || letters.count < all.count || letters.isEmpty
+            index.setLetters(of: segment, letters, hasOtherLines: hasOtherLines)
             return Set(letters.map(\.id))
         }
         let ids = Set(known.map(\.id))

@@ -1,8 +1,19 @@
 internal import Sluice
 
 /// Makes written events survive a loss of power: when it is called, and once an interval.
+///
+/// If the drive is slower than the events, files pile up. Appends then wait for the drive.
 final class Synchronizer: Sendable {
+    /// When to synchronize after an append.
+    enum Due {
+        case afterInterval
+        /// Before the append returns.
+        case now
+    }
+
     private let access: StateAccess
+    /// Of the task, and of the appends that wait for the drive.
+    private let turn = Turn()
 
     init(_ access: StateAccess) {
         self.access = access
@@ -45,8 +56,32 @@ final class Synchronizer: Sendable {
         }
     }
 
-    /// Synchronizes one interval from now.
-    func start() { start(since: access.now) }
+    /// Does what an append has found to be due.
+    func follow(_ due: Due) {
+        switch due {
+        case .afterInterval: start(since: access.now)
+        case .now: catchUp()
+        }
+    }
+
+    /// Waits until the drive has all closed files, without the store's lock.
+    private func catchUp() {
+        inTurn { () throws(SluiceError) in
+            guard access.read(\.stored.directories.synchronization.isBehind) else { return }
+            let failure = try run { true }
+            access.use { $0.caughtUp(hasFailed: failure != nil) }
+        }
+        // This event may have been stored after another append's synchronization had begun.
+        if access.use({ $0.scheduleSynchronization() }) { start(since: access.now) }
+    }
+
+    private func inTurn(_ body: () throws(SluiceError) -> Void) {
+        do throws(SluiceError) {
+            try turn.take(body)
+        } catch {
+            // The store was closed, or a closure for diagnostics appends. A failure of the drive has been reported.
+        }
+    }
 
     /// - Parameter start: when the oldest of the events that are not safe may have been stored.
     private func start(since start: Duration) {
@@ -60,11 +95,7 @@ final class Synchronizer: Sendable {
                 // Only a cancelled task is woken early, and this one is never cancelled.
             }
             let now = time.continuousTime()
-            do throws(SluiceError) {
-                _ = try self?.run { true }
-            } catch {
-                // The store was closed. A failure of the drive has been reported.
-            }
+            self?.inTurn { () throws(SluiceError) in _ = try self?.run { true } }
             self?.end(begun: now)
         }
     }
@@ -72,7 +103,7 @@ final class Synchronizer: Sendable {
     private func end(begun start: Duration) {
         let isDue = access.use { state in
             state.stored.directories.synchronization.isScheduled = false  // mutant: synchronize-once
-            return state.phase == .open && state.scheduleSynchronization()
+            return state.scheduleSynchronization()
         }
         if isDue { self.start(since: start) }
     }

@@ -63,6 +63,27 @@ import Testing
         #expect(result.errors.contains("line 8 is not in the combined format: hello"))
     }
 
+    @Test(
+        "a line with an impossible time zone is reported, and doesn't end the program",
+        arguments: [
+            "+9223372036854775807", "-9223372036854775808", "+99999999999999999999", "+2400", "+0060", "0000", "+000",
+            "+00000", "+0x10", "",
+        ])
+    func impossibleTimeZonesAreReported(zone: String) async throws {
+        let line = "1.2.3.4 - - [17/May/2015:10:05:03 \(zone)] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\""
+        let result = try await Program.run("AccessLog", ["-"], input: Data(Self.oddLines[0] + [0x0A] + line.utf8))
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.errors.contains("line 2 is not in the combined format: \(line)"))
+        try compare(result.lines, with: [Self.oddLines[0]])
+    }
+
+    @Test("a log of which no line is understood ends with a failure")
+    func foreignLogFails() async throws {
+        let result = try await Program.run("AccessLog", ["-"], input: Data("a\nb\n".utf8))
+        #expect(result.status == 65, "\(result.errors)")
+        #expect(result.errors.contains("2 lines: 0 events, 2 not understood"))
+    }
+
     @Test("events that can't be delivered wait for the next run")
     func undeliveredEventsWaitForNextRun() async throws {
         let directory = try TemporaryDirectory()

@@ -23,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEAR = -1 };  // In the place of an errno: half of a write, and the end of the process.
+// In the place of an errno: half of a write, and the end of the process; or an operation that lasts as long as this is set.
+enum { TEAR = -1, HANG = -2 };
 
 struct control {
     _Atomic int64_t operations;   // so far
@@ -34,6 +35,8 @@ struct control {
     _Atomic int64_t random;       // the state from which that is drawn
     _Atomic int64_t wall_offset;  // seconds by which the wall clock stands wrong
     _Atomic int64_t injected;     // how many faults there were
+    _Atomic int64_t delay;        // microseconds that a synchronization takes
+    _Atomic int64_t age;          // the longest that a written byte was not synchronized, in microseconds; only with a delay
 };
 
 static struct control none;
@@ -74,6 +77,10 @@ static int fault(int may_be_interrupted) {
     int64_t first = control->first;
     if (first && number >= first && number <= control->last) {
         atomic_fetch_add(&control->injected, 1);
+        if (control->error == HANG) {
+            while (control->first && control->error == HANG) usleep(1000);
+            return 0;
+        }
         return (int)control->error;
     }
     if (control->probability && draw() % 1000 < control->probability) {
@@ -83,6 +90,37 @@ static int fault(int may_be_interrupted) {
         return errors[draw() % 5];
     }
     return 0;
+}
+
+// When the oldest byte of a file was written that is not synchronized, by inode.
+static _Atomic int64_t unsafe_since[65536];
+
+static int64_t microseconds(void) {
+    struct timespec now;
+    CALL(clock_gettime, CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static _Atomic int64_t *slot(int file) {
+    struct stat status;
+    return CALL(fstat, file, &status) == 0 ? &unsafe_since[status.st_ino % 65536] : 0;
+}
+
+static void wrote(int file) {
+    int64_t never = 0;
+    _Atomic int64_t *since = control->delay ? slot(file) : 0;
+    if (since) atomic_compare_exchange_strong(since, &never, microseconds());
+}
+
+// Takes the time of a slow drive. What is written meanwhile is not synchronized.
+static void be_slow(int file) {
+    if (!control->delay) return;
+    _Atomic int64_t *entry = slot(file);
+    int64_t since = entry ? atomic_exchange(entry, 0) : 0;
+    usleep((useconds_t)control->delay);
+    int64_t age = since ? microseconds() - since : 0;
+    int64_t old = control->age;
+    while (age > old && !atomic_compare_exchange_weak(&control->age, &old, age));
 }
 
 #define FAIL(watched, may_be_interrupted)                     \
@@ -127,6 +165,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
             atomic_fetch_add(&control->injected, 1);
             count = 1 + (size_t)draw() % (count - 1);
         }
+        wrote(file);
     }
     return CALL(write, file, bytes, count);
 }
@@ -138,11 +177,13 @@ ssize_t read(int file, void *bytes, size_t count) {
 
 int fdatasync(int file) {
     FAIL(is_watched_file(file), 1)
+    if (is_watched_file(file)) be_slow(file);
     return CALL(fdatasync, file);
 }
 
 int fsync(int file) {
     FAIL(is_watched_file(file), 1)
+    if (is_watched_file(file)) be_slow(file);
     return CALL(fsync, file);
 }
 
@@ -168,6 +209,8 @@ int lstat(const char *path, struct stat *status) {
 
 int unlink(const char *path) {
     FAIL(is_watched(path), 0)
+    struct stat status;
+    if (control->delay && is_watched(path) && CALL(lstat, path, &status) == 0) unsafe_since[status.st_ino % 65536] = 0;
     return CALL(unlink, path);
 }
 

@@ -54,6 +54,7 @@ final class Life {
     let settings: Settings
     let process: SimulatedProcess
     let plugin = RoutePlugin()
+    private let store: ObservedStore
     private(set) var pipeline: Pipeline?
     var isPaused = false
 
@@ -73,6 +74,7 @@ final class Life {
         let store = ObservedStore(
             base, life: number, durability: settings.durability, process: process, books: books, time: time,
             incoming: incoming)
+        self.store = store
         let plugin = plugin
         pipeline = try Pipeline(delivery: settings.policy, environment: environment) {
             Route("main") {
@@ -87,6 +89,9 @@ final class Life {
             }
         }
     }
+
+    /// The number of waiting events according to the store.
+    var stored: Int { store.backlog.events }
 
     private static let pad = [UInt8](repeating: UInt8(ascii: "x"), count: World.largestEvent)
 

@@ -195,8 +195,8 @@ extension World {
     private func check(_ life: Life) {
         guard let route = life.pipeline?.ledger.routes[0] else { return }
         if route.waiting < 0 { books.violated("life \(life.number) has less than nothing: \(route)") }
-        if !books.hasInFlight(life.number), route.waiting != route.stored {
-            books.violated("life \(life.number) has miscounted: \(route.waiting) are not \(route.stored)")
+        if !books.hasInFlight(life.number), route.waiting != life.stored {
+            books.violated("life \(life.number) has miscounted: \(route.waiting) are not \(life.stored)")
         }
         guard !life.process.hadFaults, !books.hasReplayed(life.number) else { return }
         let bytes = disk.withLock { $0.segments(of: life.process.processID) }.reduce(0) { $0 + $1.bytes }

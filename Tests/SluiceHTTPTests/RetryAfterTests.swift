@@ -77,6 +77,14 @@ struct RetryAfterTests {
         #expect(format.verdicts(for: batch, from: both) == .all(.retry(after: .seconds(5))))
     }
 
+    @Test("the largest X-RateLimit-Reset is an hour, also beside a date before 1970")
+    func largestResetIsAnHour() {
+        let response = HTTPResponse(
+            status: 429,
+            headers: [("Date", "Tue, 06 Nov 1900 08:49:37 GMT"), ("X-RateLimit-Reset", "\(Int64.max)")])
+        #expect(response.rateLimitReset() == .seconds(3_600))
+    }
+
     static let dates: [(String, String?)] = [
         ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37.000Z"),
         ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37.000Z"),

@@ -543,7 +543,7 @@ struct DeadLetterTests {
         let name = try #require(try directory.letterFiles().first)
         func line(_ id: Int) throws -> [UInt8] {
             let text =
-                #"{"id":"000000000000000\#(id)","reason":"x,\"event\":{","status":400,"words":{"a":[1]},"at":5,"event":\#(EventLine.canonical(7, .critical).text)}"#
+                #"{"id":"000000000000000\#(id)","reason":"x,\"event\":{","status":400,"words":{"a":[1],"event":{}},"at":5,"event":\#(EventLine.canonical(7, .critical).text),"later":{"priority":[]}}"#
             var buffer = LineBuffer()
             buffer.append(try StoredLine(Array(text.utf8)[...], nil))
             let file = try OpenFile("\(directory.path)/line", [.write, .create], in: SystemFileSystem())
@@ -567,7 +567,8 @@ struct DeadLetterTests {
         try directory.leave([EventLine(0)])
         let home = try #require(try SystemFileSystem().list(directory.path).first)
         let path = "\(directory.path)/\(home)/rejected-000000000000000"
-        try directory.write([], to: "\(home)/rejected-0000000000000007-5.jsonl")
+        try directory.write([], to: "\(home)/rejected-0000000000000006-5.jsonl")
+        try directory.write([0x0A, 0x0A], to: "\(home)/rejected-0000000000000007-5.jsonl")
         try directory.write([1], to: "\(home)/rejected-0000000000000008-5.jsonl.new")
         // As the version before this one has written them.
         let previous = #"{"reason":"x","at":5,"event":\#(EventLine.canonical(7).text)}"# + "\n"

@@ -239,7 +239,7 @@ struct DurabilityTests {
     @Test("with .interval closing synchronizes at most eight files, and nothing without new events")
     func closingSynchronizesFewFiles() throws {
         let store = try opened(.interval(milliseconds: 10_000))
-        for number in 0..<10_000 { try store.append(EventLine(number)) }
+        for number in 0..<8_000 { try store.append(EventLine(number)) }
         let before = files.calls(.synchronize)
         store.store.close()
         #expect(files.calls(.synchronize) == before + 8)
@@ -269,6 +269,61 @@ struct DurabilityTests {
         #expect(number == 5_000 + 10 + 1)
         #expect(files.mostOpenFiles <= 5)
         #expect(try store.drain() == texts(0..<number))
+    }
+
+    /// 9,500 events each second, a drive that takes 10 ms for each file, and a task that doesn't get its turn.
+    @Test("with .interval, appends wait for a slow drive before many files are unsynchronized")
+    func appendsWaitForSlowDrive() throws {
+        files.becomeSlow(by: .milliseconds(10), on: time)
+        let store = try TestedStore.opened(
+            JSONLStore(
+                at: directory.path, durability: .interval(milliseconds: 100), capacity: 1 << 30, files: files),
+            in: VirtualTime().environment)
+        for number in 0..<30_000 {
+            // Segments of 100 events, as with a transport that takes as many.
+            if number == 0 { _ = try store.nextBatch(events: 100) }
+            time.advance(by: .microseconds(105))
+            try store.append(EventLine(number))
+        }
+        let (mostFiles, longest) = files.unsynchronized
+        #expect(mostFiles == 18, "16 closed files, one more, and the open one")
+        #expect(longest < .milliseconds(1_300))
+        #expect(store.notes.isEmpty)
+        #expect(store.store.backlog.events == 30_000)
+    }
+
+    @Test("with .interval, files that can't be synchronized now don't make each append wait")
+    func stuckFilesDoNotStopAppends() throws {
+        let store = try opened(.interval(milliseconds: 10_000))
+        _ = try store.nextBatch(events: 20)
+        files.fail(.synchronize, with: .noMemory)
+        for number in 0..<2_000 { try store.append(EventLine(number)) }
+        #expect((1..<10).contains(store.notes.count))
+        files.heal()
+        for number in 2_000..<2_500 { try store.append(EventLine(number)) }
+        let before = files.calls(.synchronize)
+        try store.store.synchronize()
+        #expect(files.calls(.synchronize) < before + 30)
+        #expect(try store.drain() == texts(0..<2_500))
+    }
+
+    @Test("with .interval, a diagnostic that appends doesn't wait for itself", .timeLimit(.minutes(1)))
+    func appendInNoteDoesNotWait() throws {
+        let store = JSONLStore(at: directory.path, durability: .interval(milliseconds: 10_000), files: files)
+        let appended = Locked(0)
+        let observer = StoreObserver(onNote: { [weak store] _ in
+            do {
+                for number in 0..<500 { try store?.append(EventLine(number)) }
+                appended.withLock { $0 += 1 }
+            } catch {
+                Issue.record(error)
+            }
+        })
+        try store.open(observer, in: time.environment)
+        _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
+        files.fail(.synchronize, with: .noMemory, times: 1)
+        for number in 0..<400 { try store.append(EventLine(number)) }
+        #expect(appended.withLock(\.self) == 1)
     }
 
     private func passInterval() async throws {

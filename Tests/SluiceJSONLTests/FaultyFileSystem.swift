@@ -1,4 +1,5 @@
 import Sluice
+import SluiceTesting
 
 /// The system's files, with failures where a test wants them.
 final class FaultyFileSystem: FileSystem {
@@ -17,7 +18,35 @@ final class FaultyFileSystem: FileSystem {
         var paths: [String]
     }
 
+    /// A drive that takes its time.
+    private struct SlowDrive {
+        let time: VirtualTime
+        let duration: Duration
+        var paths: [FileDescriptor: String] = [:]
+        /// The times of the first writes that are not synchronized, by path.
+        var writes: [String: Duration] = [:]
+        var mostFiles = 0
+        var longest = Duration.zero
+
+        mutating func wrote(to file: FileDescriptor) {
+            guard let path = paths[file] else { return }
+            if writes[path] == nil { writes[path] = time.continuousTime() }
+            look()
+        }
+
+        mutating func synchronized(_ file: FileDescriptor) {
+            look()
+            if let path = paths[file] { writes[path] = nil }
+        }
+
+        private mutating func look() {
+            mostFiles = max(mostFiles, writes.count)
+            if let first = writes.values.min() { longest = max(longest, time.continuousTime() - first) }
+        }
+    }
+
     private struct State {
+        var drive: SlowDrive?
         var faults: [Operation: Fault] = [:]
         var writeLimit = Int.max
         /// The number of bytes that can still be written. The write that reaches it is short.
@@ -76,6 +105,16 @@ final class FaultyFileSystem: FileSystem {
         state.withLock { $0.duringSynchronization = body }
     }
 
+    /// Moves `time` forward in each synchronization.
+    func becomeSlow(by duration: Duration, on time: VirtualTime) {
+        state.withLock { $0.drive = SlowDrive(time: time, duration: duration) }
+    }
+
+    /// The most files that were unsynchronized at the same time, and the longest time that one was.
+    var unsynchronized: (files: Int, time: Duration) {
+        state.withLock { ($0.drive?.mostFiles ?? 0, $0.drive?.longest ?? .zero) }
+    }
+
     func calls(_ operation: Operation) -> Int {
         state.withLock { $0.calls[operation, default: 0] }
     }
@@ -108,6 +147,7 @@ final class FaultyFileSystem: FileSystem {
         state.withLock { state in
             state.openFiles += 1
             state.mostOpenFiles = max(state.mostOpenFiles, state.openFiles)
+            state.drive?.paths[file] = path
         }
         return file
     }
@@ -134,7 +174,9 @@ final class FaultyFileSystem: FileSystem {
             return allowed
         }
         guard allowed > 0 else { throw .noSpace }
-        return try base.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(allowed)), to: file)
+        let count = try base.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(allowed)), to: file)
+        state.withLock { $0.drive?.wrote(to: file) }
+        return count
     }
 
     func read(from file: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
@@ -151,6 +193,9 @@ final class FaultyFileSystem: FileSystem {
             return state.duringSynchronization
         }
         body?()
+        guard let drive = state.withLock(\.drive) else { return }
+        drive.time.advance(by: drive.duration)
+        state.withLock { $0.drive?.synchronized(file) }
     }
 
     func truncate(_ file: FileDescriptor, to size: Int) throws(FileError) {

@@ -7,12 +7,12 @@ struct Erasure: Sendable {
 
     func run() async -> ErasureReport {
         if !path.isOpen { return ErasureReport(from: Ledger(), to: Ledger(), states: 0, isComplete: false) }
-        let before = await routes.ledgerOnOwnThread()
+        let before = await routes.ledgerWithStores()
         let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { forgetUser() }
         let areEventsGone = await routes.deleteAll()
         let areLettersGone = await routes.discardDeadLetters()
         return ErasureReport(
-            from: before, to: await routes.ledgerOnOwnThread(), states: count ?? 0,
+            from: before, to: await routes.ledgerWithStores(), states: count ?? 0,
             isComplete: count != nil && areEventsGone && areLettersGone)
     }
 

@@ -183,6 +183,8 @@ public final class Pipeline: EventTracking {
     /// if !report.isComplete { print("\(report.waiting) events still wait") }
     /// ```
     ///
+    /// A route whose transport calls this method in its own `send` isn't waited for, and a diagnostic reports that.
+    ///
     /// - Parameter timeout: The longest time to wait, by the continuous clock. Sending goes on after it. Nil: no limit.
     /// - Returns: The results of all routes together.
     @discardableResult
@@ -195,8 +197,9 @@ public final class Pipeline: EventTracking {
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
     /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
     ///
-    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, or if a
-    ///   store could not read or remove something, which the diagnostics report. Call it in the next launch then.
+    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, if a
+    ///   store could not read or remove something, which the diagnostics report, or in the `send` of a transport of this
+    ///   pipeline. Call it in the next launch then.
     @discardableResult
     public func deleteWaitingEvents() async -> Bool { await routes.deleteAll() }
 
@@ -322,7 +325,7 @@ public final class Pipeline: EventTracking {
         path.close()
         await routes.atOnce { await $0.shutdown(until: end) }
         places.release()
-        return await routes.ledgerOnOwnThread()
+        return await routes.ledgerWithStores()
     }
 
     /// The counts of all events so far.
@@ -333,6 +336,7 @@ public final class Pipeline: EventTracking {
     /// // main: 118 delivered, 2 waiting
     /// ```
     ///
-    /// It asks the stores, so it can wait for a disk that hangs.
+    /// It has the pipeline's own counts, and asks no store. So it waits for no disk, and you can read it in any task. The
+    /// ledger that ``shutdown(timeout:)`` returns compares them with the stores.
     public var ledger: Ledger { routes.ledger }
 }

@@ -80,10 +80,13 @@ struct Routes: Sendable {
         }
     }
 
-    /// Asks the stores, so it can wait for a disk that hangs.
-    var ledger: Ledger { path.ledger(own.map(\.ledger)) }
+    /// The routes' own counts.
+    var ledger: Ledger { path.ledger(own.map { $0.ledger(asksStore: false) }) }
 
-    func ledgerOnOwnThread() async -> Ledger {
-        await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { ledger }
+    /// The counts of the routes and of their stores, which can wait for a disk.
+    func ledgerWithStores() async -> Ledger {
+        await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) {
+            path.ledger(own.map { $0.ledger(asksStore: true) })
+        }
     }
 }

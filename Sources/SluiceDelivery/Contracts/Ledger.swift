@@ -30,9 +30,9 @@ public struct Ledger: Sendable, Hashable {
         routes.first { $0.name == name }
     }
 
-    /// Whether every event is accounted for, also according to the stores.
+    /// Whether every event is accounted for, in the ledger of a shutdown also according to the stores.
     ///
-    /// Use it while nothing is being tracked or delivered, for example after a shutdown:
+    /// Use it while nothing is being tracked or delivered:
     ///
     /// ```swift
     /// let final = await pipeline.shutdown()
@@ -69,14 +69,16 @@ public struct RouteLedger: Sendable, Hashable {
     public package(set) var rejected = 0
     /// Dead letters that were turned back into waiting events, by the host or after the receiver recovered.
     public package(set) var replayed = 0
-    /// Dead letters in the store, of this process and of earlier ones.
+    /// Dead letters in the store, of this process and of earlier ones. The route asks the store when an event is rejected,
+    /// when dead letters are replayed or discarded, and at the shutdown.
     public package(set) var deadLetters = 0
     /// Dead letters that are gone, by reason: evicted by the store or discarded by the host.
     public package(set) var droppedDeadLetters: [DropReason: Int] = [:]
     /// Events that were lost before or in the store, by reason.
     public package(set) var dropped: [DropReason: Int] = [:]
-    /// Waiting events according to the store. Events of a batch in flight that are already delivered or rejected don't
-    /// count. It equals ``waiting`` while nothing is in flight.
+    /// Waiting events according to the store, in the ledger of a shutdown. Events of a batch in flight that are already
+    /// delivered or rejected don't count. It equals ``waiting`` if nothing is lost, and always in a ledger that you read
+    /// before the shutdown, which asks no store.
     public package(set) var stored = 0
     /// The size of waiting events of earlier processes that the store has not read yet. They are not part of ``waiting``,
     /// because only reading shows how many they are.

@@ -2,6 +2,11 @@
 ///
 /// You can call its methods from any thread, also with your store's own lock held. Report each event once.
 public struct StoreObserver: Sendable {
+    /// The name of the route that opens the store. Nil in a test, or in a tool without a pipeline.
+    ///
+    /// Waiting events belong to one receiver. If your store outlives its process, keep the name with the events, and hand them
+    /// out to a route of the same name only.
+    public let route: String?
     private let onRecovered: @Sendable (_ count: Int) -> Void
     private let onUnread: @Sendable (_ bytes: Int) -> Void
     private let onDropped: @Sendable (_ count: Int, _ reason: DropReason) -> Void
@@ -16,12 +21,14 @@ public struct StoreObserver: Sendable {
     /// try store.open(observer, in: PipelineEnvironment())
     /// ```
     public init(
+        route: String? = nil,
         onRecovered: @escaping @Sendable (_ count: Int) -> Void = { _ in },
         onUnread: @escaping @Sendable (_ bytes: Int) -> Void = { _ in },
         onDropped: @escaping @Sendable (_ count: Int, _ reason: DropReason) -> Void = { _, _ in },
         onDeadLettersDropped: @escaping @Sendable (_ count: Int, _ reason: DropReason) -> Void = { _, _ in },
         onNote: @escaping @Sendable (_ message: String) -> Void = { _ in }
     ) {
+        self.route = route
         self.onRecovered = onRecovered
         self.onUnread = onUnread
         self.onDropped = onDropped

@@ -19,6 +19,9 @@
 /// - Implement ``send(_:)``. It's called for one batch after another, or for up to three at a time if the route's policy
 ///   allows that.
 /// - Return soon after the task is cancelled, and always return: a transport over a network needs timeouts of its own.
+/// - Don't await a flush, a deletion or the shutdown of the pipeline in ``send(_:)``: they wait for the batches in flight. A
+///   flush and a deletion return without waiting, and a diagnostic reports that. This also applies to tasks that you start
+///   there, unless they are detached.
 /// - Don't keep events back. The store forgets an event as soon as its verdict is ``Verdict/accepted``.
 /// - Expect the same events once more, in the same or smaller batches, after every verdict except an acceptance.
 /// - Throw a ``SluiceError`` to have its text shown in the diagnostics. Of any other error only the type is shown.

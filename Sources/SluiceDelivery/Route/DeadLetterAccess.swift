@@ -22,8 +22,15 @@ package struct DeadLetterAccess {
             let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
             let count = try store.discardDeadLetters(ids)
             route.update { $0.journal.ledger.droppedDeadLetters.add(count, .deleted) }
+            DeadLetterAccess(route).noteCount()
             return count
         }
+    }
+
+    /// Notes the number of dead letters in the store. It can wait for a disk.
+    func noteCount() {
+        let count = route.store.backlog.deadLetters
+        route.update { $0.journal.ledger.deadLetters = count }
     }
 
     /// Puts the dead letters of a hold back. The caller is at the gate.
@@ -43,12 +50,13 @@ package struct DeadLetterAccess {
 
     /// Puts dead letters back. The caller is at the gate.
     private func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        let count = try route.store.replayDeadLetters(ids)
-        guard count > 0 else { return 0 }
+        let replayed = try route.store.replayDeadLetters(ids)
+        guard replayed > 0 else { return 0 }
         route.update { state in
-            state.journal.replayed(count)
+            state.journal.replayed(replayed)
             state.change { $0.flushRequested() }
         }
-        return count
+        noteCount()
+        return replayed
     }
 }

@@ -9,23 +9,21 @@ struct RouteJournal: Sendable {
     /// The reasons of them that were reported.
     private var reasons: Set<String> = []
     private static let maximumReasons = 4
+    private var hasReportedOwnWait = false
 
     init(name: String) {
         ledger = RouteLedger(name: name)
     }
 
-    /// Without a backlog, because the store may hang, the ledger has the route's own counts.
-    ///
     /// - Parameters:
-    ///   - backlog: the store's backlog, if it is known.
+    ///   - backlog: the store's backlog. Nil if the store isn't asked, because it may hang: the ledger then has the
+    ///     route's own counts.
     ///   - resolved: the events with a verdict that the store still has.
     /// - Returns: the ledger with the counts of the store.
     func ledger(with backlog: Backlog?, resolved: Int) -> RouteLedger {
         var ledger = ledger
         ledger.stored = backlog.map { $0.events - resolved } ?? ledger.waiting
-        ledger.deadLetters =
-            backlog?.deadLetters
-            ?? ledger.deadLetters + ledger.rejected - ledger.replayed - ledger.droppedDeadLetters.total
+        ledger.deadLetters = backlog?.deadLetters ?? ledger.deadLetters
         return ledger
     }
 
@@ -44,6 +42,16 @@ struct RouteJournal: Sendable {
             .held,
             "sendsOverMeteredNetworks is false, and no report about the network has come: nothing is sent until AppSignals or "
                 + "pipeline.signal(.connectivity(…)) reports it")
+    }
+
+    /// Reports once that a transport can't wait for its own batch.
+    mutating func reportOwnWait() {
+        guard !hasReportedOwnWait else { return }
+        hasReportedOwnWait = true
+        report(
+            .note,
+            "the transport's send awaits a flush or a deletion of its own route, which would wait for this send: the call has "
+                + "returned without waiting. Make it elsewhere (reported once)")
     }
 
     // MARK: Events
@@ -96,6 +104,7 @@ struct RouteJournal: Sendable {
             report(.dropped, "the store has lost dead letters: \(reason.rawValue) (reported once)")
         }
         ledger.droppedDeadLetters.add(count, reason)
+        ledger.deadLetters = max(0, ledger.deadLetters - count)
     }
 
     /// Counts the result of an attempt, and reports it.

@@ -66,6 +66,7 @@ package final class RouteRuntime: Sendable {
         // about losses wait until no lock is held.
         let (name, state, onDiagnostic) = (name, state, onDiagnostic)
         return StoreObserver(
+            route: name,
             onRecovered: { count in state.withLock { $0.reported { $0.recovered(count) } } },
             onUnread: { bytes in state.withLock { $0.reported { $0.ledger.unreadBytes = bytes } } },
             onDropped: { count, reason in state.withLock { $0.reported { $0.lost(count, reason) } } },
@@ -208,6 +209,7 @@ package final class RouteRuntime: Sendable {
     package func flush(until end: Duration? = nil) async -> FlushReport {
         let alarm = Alarm(environment.time)
         let flush = update { $0.beginFlush() }
+        if CurrentSend.refusesToWait(for: self) { return update { $0.endFlush(flush) } }
         if let end { alarm.set(end) { self.update { $0.waiters.endFlushes(dueAt: end) } } }
         _ = await withCheckedContinuation { continuation in
             update { state in
@@ -223,11 +225,13 @@ package final class RouteRuntime: Sendable {
     }
 
     /// Deletes all waiting events, and returns whether all of them are gone.
-    package func deleteAll() async -> Bool { await wait(for: .deleted) }
+    package func deleteAll() async -> Bool {
+        CurrentSend.refusesToWait(for: self) ? false : await wait(for: .deleted)
+    }
 
-    package var ledger: RouteLedger {
-        // A store that is still in use after a shutdown may hang.
-        let backlog = state.withLock(\.gate.isAbandoned) ? nil : store.backlog
+    /// The route's own counts, or with those of the store, which can wait for a disk. A store in use after a shutdown may hang.
+    package func ledger(asksStore: Bool) -> RouteLedger {
+        let backlog = asksStore && !state.withLock(\.gate.isAbandoned) ? store.backlog : nil
         return state.withLock { $0.ledger(with: backlog) }
     }
 
@@ -254,9 +258,7 @@ package final class RouteRuntime: Sendable {
     func useStore<Value: Sendable>(
         _ body: @escaping @Sendable (any Store) throws(SluiceError) -> Value
     ) async throws(SluiceError) -> Value {
-        guard state.withLock({ $0.gate.enter() }) else {
-            throw SluiceError(.shutDown, "the pipeline was shut down")
-        }
+        guard state.withLock({ $0.gate.enter() }) else { throw SluiceError(.shutDown, "the pipeline was shut down") }
         return try await Task.runningOnOwnThread(hasThreads: environment.hasThreads) {
             () -> Result<Value, SluiceError> in
             defer { self.update { $0.gate.leave() } }

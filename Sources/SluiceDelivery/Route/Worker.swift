@@ -58,7 +58,7 @@ struct Worker {
 
     private func send(_ part: Batch) async -> Verdicts {
         do {
-            return try await route.transport.send(part)
+            return try await CurrentSend.$route.withValue(route) { try await route.transport.send(part) }
         } catch let error as SluiceError {
             return .all(.retry(after: nil, reason: error.description))
         } catch {
@@ -79,6 +79,7 @@ struct Worker {
             route.store.reject(letters, in: batch.id)  // mutant: forget-dead-letters
         }
         if work.mustSettle { _ = remove(batch.id) }
+        if !work.rejected.isEmpty { DeadLetterAccess(route).noteCount() }
         if work.mustReplay { DeadLetterAccess(route).replayHeld() }
         route.update { $0.finish(batch, work) }
     }

@@ -13,41 +13,71 @@ extension EventLine {
     /// The JSON of one of these fields, a part of ``bytes``.
     package func fieldText(_ name: StaticString) throws(SluiceError) -> ArraySlice<UInt8>? {
         guard id != nil else { throw EventLine.malformed("no id") }
-        var position = bytes.startIndex
-        repeat {
-            position += 1  // The opening brace, or a comma.
-            let key = try scalar(at: &position).dropFirst().dropLast()
-            guard position < bytes.endIndex, bytes[position] == UInt8(ascii: ":") else {
-                throw EventLine.malformed("no value")
-            }
-            if key.isEqual(to: "properties") { return nil }
-            position += 1
-            let value = try scalar(at: &position)
-            if key.isEqual(to: name) { return value }
-        } while position < bytes.endIndex && bytes[position] == UInt8(ascii: ",")
-        return nil
-    }
-
-    /// The string or the number at `position`, which moves behind it.
-    private func scalar(at position: inout Int) throws(SluiceError) -> ArraySlice<UInt8> {
-        let start = position
-        guard start < bytes.endIndex else { throw EventLine.malformed("the end comes too early") }
-        if bytes[start] == UInt8(ascii: "\"") {
-            position += 1
-            while position < bytes.endIndex, bytes[position] != UInt8(ascii: "\"") {
-                position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
-            }
-            position += 1
-        } else {
-            while position < bytes.endIndex, ![UInt8(ascii: ","), UInt8(ascii: "}")].contains(bytes[position]) {
-                position += 1
-            }
-        }
-        guard position <= bytes.endIndex else { throw EventLine.malformed("the end comes too early") }
-        return bytes[start..<position]
+        return try bytes.member(name, before: "properties")
     }
 }
 
 extension ArraySlice<UInt8> {
-    fileprivate func isEqual(to text: StaticString) -> Bool { text.withUTF8Buffer { elementsEqual($0) } }
+    /// The JSON of a member of this object, which has no spaces. The rest of it isn't checked.
+    ///
+    /// - Parameters:
+    ///   - name: the member's name.
+    ///   - end: the member at which the search ends.
+    /// - Returns: Nil if there is no such member.
+    /// - Throws: ``SluiceError/Code/malformedLine`` if this isn't the beginning of an object.
+    package func member(_ name: StaticString, before end: StaticString = "") throws(SluiceError) -> ArraySlice<UInt8>? {
+        var position = startIndex
+        repeat {
+            position += 1  // The opening brace, or a comma.
+            let key = try value(at: &position).dropFirst().dropLast()
+            guard position < endIndex, self[position] == UInt8(ascii: ":") else {
+                throw EventLine.malformed("no value")
+            }
+            if key.isEqual(to: end) { return nil }
+            position += 1
+            let value = try value(at: &position)
+            if key.isEqual(to: name) { return value }
+        } while position < endIndex && self[position] == UInt8(ascii: ",")
+        return nil
+    }
+
+    /// The value at `position`, which moves behind it. A later version may write arrays and objects where this one
+    /// writes none.
+    private func value(at position: inout Int) throws(SluiceError) -> ArraySlice<UInt8> {
+        let start = position
+        var depth = 0
+        repeat {
+            guard position < endIndex else { throw EventLine.malformed("the end comes too early") }
+            switch self[position] {
+            case UInt8(ascii: "\""): skipString(at: &position)
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                position += 1
+            case UInt8(ascii: ","), UInt8(ascii: ":"): position += 1
+            default: skipWord(at: &position)
+            }
+        } while depth > 0
+        guard depth == 0, position <= endIndex else { throw EventLine.malformed("the end comes too early") }
+        return self[start..<position]
+    }
+
+    private func skipString(at position: inout Int) {
+        position += 1
+        while position < endIndex, self[position] != UInt8(ascii: "\"") {
+            position += self[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        position += 1
+    }
+
+    /// Skips a number, `true`, `false` or `null`.
+    private func skipWord(at position: inout Int) {
+        while position < endIndex, ![UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]")].contains(self[position]) {
+            position += 1
+        }
+    }
+
+    private func isEqual(to text: StaticString) -> Bool { text.withUTF8Buffer { elementsEqual($0) } }
 }

@@ -110,14 +110,14 @@ extension EventLine {
         320 + properties.storage.pairs.count * 48 + (properties.storage.block?.json.count ?? 0)
     }
 
-    /// Decodes the event.
+    /// Decodes the event. Unknown keys are ignored: a later version may have written them.
     ///
     /// ```swift
     /// let event = try line.event()
     /// ```
     ///
-    /// - Throws: ``SluiceError/Code/malformedLine`` if this isn't exactly a canonical line: the JSON is broken, a key is
-    ///   missing, unknown or of the wrong type, or the priority differs from ``priority``.
+    /// - Throws: ``SluiceError/Code/malformedLine`` if this isn't a canonical line: the JSON is broken, a key is
+    ///   missing, given twice or of the wrong type, or the priority differs from ``priority``.
     public func event() throws(SluiceError) -> Event {
         var fields = try JSONReader.fields(of: bytes)
         let idText = try fields.takeString("id")
@@ -129,7 +129,7 @@ extension EventLine {
         guard case .object(let properties) = fields.removeValue(forKey: "properties") else {
             throw EventLine.malformed("no properties")
         }
-        let event = Event(
+        return Event(
             id: id,
             name: try fields.takeString("event"),
             time: Timestamp(milliseconds: time),
@@ -138,8 +138,6 @@ extension EventLine {
             anonymousID: try fields.takeOptionalString("anonymous_id"),
             loginID: try fields.takeOptionalString("login_id"),
             properties: properties)
-        guard fields.isEmpty else { throw EventLine.malformed("unknown keys") }
-        return event
     }
 
     static func malformed(_ reason: String) -> SluiceError {

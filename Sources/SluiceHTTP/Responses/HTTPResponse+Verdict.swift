@@ -64,7 +64,9 @@ extension HTTPResponse {
     /// The header has no standard. Servers write seconds, or a Unix time in seconds or milliseconds. The magnitude
     /// shows the unit.
     func rateLimitReset(now: Timestamp = SystemTime().wallTime()) -> Duration? {
-        guard let text = header("X-RateLimit-Reset"), text.isDigits, let number = Int64(text) else { return nil }
+        guard let text = header("X-RateLimit-Reset"), text.isDigits, let value = Int64(text) else { return nil }
+        // Larger numbers would overflow below if the response's date is before 1970.
+        let number = min(value, 1 << 50)
         let milliseconds: Int64
         switch number {
         case ..<100_000_000: milliseconds = number * 1_000

@@ -3,6 +3,8 @@
 //     FaultHost run DIRECTORY [OPTION…] [COMMAND…]    obeys commands; see Settings and HostProcess
 //     FaultHost damage DIRECTORY KIND FIRST END STEP  reads a segment damaged in many ways; see Damage
 //     FaultHost dlflip DIRECTORY SEED TRIALS          replays damaged dead letters; see DeadLetterDamage
+//     FaultHost ids DIRECTORY track FIRST|drain       two events with one id; see DoubleIDs
+//     FaultHost hang DIRECTORY                        uses a pipeline while the disk hangs; see HangingDisk
 //     FaultHost identity DIRECTORY                    obeys commands; see SharedIdentity
 //     FaultHost routes DIRECTORY URL COUNT REPORT     sends events over HTTP and to the standard output; see Routes
 
@@ -20,6 +22,10 @@ case "run":
     }
 case "routes":
     await Routes(arguments.dropFirst()).run()
+case "ids":
+    await DoubleIDs(arguments.dropFirst()).run()
+case "hang":
+    await HangingDisk(arguments.dropFirst()).run()
 case "identity":
     var process = SharedIdentity(arguments.dropFirst())
     process.run()
@@ -29,5 +35,5 @@ case "dlflip":
     var damage = DeadLetterDamage(arguments.dropFirst())
     damage.run()
 default:
-    System.fail("run, damage, dlflip, identity or routes?")
+    System.fail("run, damage, dlflip, ids, hang, identity or routes?")
 }

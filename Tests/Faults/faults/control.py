@@ -4,9 +4,11 @@ import mmap
 import os
 import struct
 
-FIELDS = ("operations", "first", "last", "error", "probability", "random", "wall_offset", "injected")
+FIELDS = ("operations", "first", "last", "error", "probability", "random", "wall_offset", "injected", "delay", "age")
 # In the place of an errno: half of a write, and the end of the process.
 TEAR = -1
+# And an operation that lasts as long as this is set.
+HANG = -2
 FOREVER = 1 << 62
 
 

@@ -44,7 +44,7 @@ import Testing
         while bench.ledger.delivered < 5 { await bench.pipeline.flush() }
         #expect(bench.sizes == [3, 2])
         #expect(bench.ledger.waiting == 0)
-        #expect(bench.ledger.stored == 3)
+        #expect(store.backlog.events == 3)
         #expect(bench.diagnostics.contains { $0.kind == .store })
         let asked = store.count(of: .nextBatch)
         await bench.pipeline.flush()

@@ -24,7 +24,8 @@ import Testing
             "{\(id),\(rest)", "{\(id),\(rest)}}", "{\(id),\(rest)} {}", "{\(id),\(rest)},", "{\(id),\(rest),}",
             "{,\(id),\(rest)}", "{\(id),,\(rest)}", "{\(id) \(rest)}", "\u{FEFF}{\(id),\(rest)}", "{\(id),\(rest)}\0",
             "{\(id),\(id),\(rest)}", "{\(id),\(rest),\"login_id\":\"a\",\"login_id\":\"a\"}",
-            "{\(id),\(rest),\"unknown\":1}", "{\(id),\(rest),\"distinct_id\":1}", "{\(id),\(rest),\"login_id\":null}",
+            "{\(id),\(rest),\"unknown\":}", "{\(id),\(rest),\"x\":1,\"x\":1}",
+            "{\(id),\(rest),\"distinct_id\":1}", "{\(id),\(rest),\"login_id\":null}",
             "{\(id),\(rest),\"priority\":\"normal\"}", "{\(id),\(rest),\"priority\":\"critical\"}",
             "{\(id),\(rest),\"priority\":1}",
             #"{"id":"","event":"e","time":1,"properties":{}}"#, #"{"id":1,"event":"e","time":1,"properties":{}}"#,
@@ -113,6 +114,20 @@ import Testing
         ]) func equivalentJSONIsRead(text: String) throws
     {
         #expect(try read(text.utf8) == read("{\(Self.id),\(Self.rest)}".utf8))
+    }
+
+    @Test(
+        "keys that a later version may write are ignored, wherever they stand",
+        arguments: ["1", "null", #""x\"y""#, "[1,[]]", #"{"event":"other","properties":{"priority":"critical"}}"#])
+    func laterKeysAreIgnored(value: String) throws {
+        let expected = try read("{\(Self.id),\(Self.rest)}".utf8)
+        for text in ["{\(Self.id),\(Self.rest),\"later\":\(value)}", "{\(Self.id),\"later\":\(value),\(Self.rest)}"] {
+            #expect(try read(text.utf8) == expected)
+            let line = EventLine(bytes: ArraySlice(text.utf8), priority: .normal)
+            #expect(try line.field("event") == "e")
+            #expect(try line.field("time") == 1)
+            #expect(try line.field("priority") == nil)
+        }
     }
 
     @Test(

@@ -262,6 +262,9 @@ import Testing
         }
 
         var backlog: Backlog { lock.withLock { $0.backlog } }
+        func deadLetters() throws(SluiceError) -> [DeadLetter] {
+            try lock.withLock { store throws(SluiceError) in try store.deadLetters() }
+        }
         func close() { lock.withLock { $0.close() } }
     }
 
@@ -279,6 +282,33 @@ import Testing
         #expect(ledger.tracked == 1)
         #expect(ledger.routes[0].stored == ledger.routes[0].waiting)
         store.barrier.permit()
+    }
+
+    @Test("while a disk hangs in a write, calls of flush, ledger and deadLetters stop no other task")
+    func hangingWriteStopsNoTask() async throws {
+        let store = LockingStore()
+        let bench = try Bench(store: store)
+        let pipeline = bench.pipeline
+        let (track, hasTracked) = (DispatchQueue(label: "track"), Locked(false))
+        track.async {
+            pipeline.track("Event")
+            hasTracked.withLock { $0 = true }
+        }
+        await store.barrier.waitForBlock()
+        // If the shared threads are blocked, this test can't go on either.
+        DispatchQueue(label: "watchdog").asyncAfter(deadline: .now() + 20) { store.barrier.permit() }
+        let calls = (0..<64).map { _ in
+            Task {
+                _ = pipeline.ledger
+                await pipeline.flush()
+                return try await pipeline.deadLetters().count
+            }
+        }
+        for other in (0..<64).map({ number in Task { number } }) { _ = await other.value }
+        #expect(pipeline.ledger.routes[0].waiting == 0)
+        #expect(hasTracked.withLock { !$0 })
+        store.barrier.permit()
+        for call in calls { #expect(try await call.value == 0) }
     }
 
     @Test("a shutdown waits for a back-off only if it ends before the deadline")

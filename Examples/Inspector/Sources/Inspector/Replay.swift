@@ -22,6 +22,9 @@ struct Replay: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A header for each request. You can repeat the option.", valueName: "name: value"))
     var header: [String] = []
 
+    @Option(help: "The route whose events are sent. Events of other routes remain.")
+    var route = "main"
+
     @Flag(help: "Send dead letters only, and leave the waiting events alone.")
     var deadLetters = false
 
@@ -35,7 +38,9 @@ struct Replay: AsyncParsableCommand {
     private func destination() throws -> Destination { try Destination(url: to, format: format, headers: header) }
 
     func run() async throws {
-        let replayer = Replayer(folder: try store.folder(), destination: try destination()) { Terminal.note($0) }
+        let replayer = Replayer(folder: try store.folder(), destination: try destination(), route: route) {
+            Terminal.note($0)
+        }
         let result: Replayer.Result
         if deadLetters || reason != nil {
             let reason = reason

@@ -34,6 +34,8 @@ struct Replayer: Sendable {
 
     let folder: StoreFolder
     let destination: Destination
+    /// The route whose events are sent. Those of other routes stay.
+    var route = "main"
     /// Called with the progress and with the delivery's messages.
     let report: @Sendable (String) -> Void
 
@@ -111,7 +113,7 @@ struct Replayer: Sendable {
         let report = report
         try store.open(
             StoreObserver(
-                onRecovered: { _ in }, onDropped: { report("\($0) events are lost: \($1.rawValue)") },
+                route: route, onRecovered: { _ in }, onDropped: { report("\($0) events are lost: \($1.rawValue)") },
                 onNote: { report($0) }), in: PipelineEnvironment())
         defer { store.close() }
         let selected = try store.deadLetters().filter { isMatch($0.reason, $0.line.id, $0.date) }
@@ -185,8 +187,10 @@ struct Replayer: Sendable {
         return try Pipeline(
             delivery: Replayer.policy, maximumEventBytes: Replayer.largestEvent, onDiagnostic: { report("\($0)") }
         ) {
-            store
-            destination.transport()
+            Route(route) {
+                store
+                destination.transport()
+            }
         }
     }
 

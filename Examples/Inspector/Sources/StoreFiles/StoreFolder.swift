@@ -27,7 +27,7 @@ package struct Segment: Hashable {
 
 /// The directory of one process in a store's folder.
 package struct ProcessDirectory {
-    /// A UUID.
+    /// A UUID, and the name of the route if it isn't `main`.
     package let name: String
     package let path: String
     /// In the order in which they were created.
@@ -73,6 +73,12 @@ package struct ProcessDirectory {
     }
 }
 
+/// Whether a store makes such names: `<uuid>`, or `<uuid>.<route>` for a route that isn't called `main`.
+private func isProcessDirectory(_ name: String) -> Bool {
+    let rest = name.dropFirst(EventID.textLength)
+    return EventID(String(name.prefix(EventID.textLength))) != nil && (rest.isEmpty || rest.hasPrefix("."))
+}
+
 /// The folder of a `JSONLStore`, which is only ever read. The host may write and delete files meanwhile.
 package struct StoreFolder: Sendable {
     package let path: String
@@ -96,7 +102,7 @@ package struct StoreFolder: Sendable {
         if entries.contains("lock") {
             throw NotAStore("\(path) is the directory of one process: pass the folder that contains it")
         }
-        guard entries.isEmpty || entries.contains(where: { EventID($0) != nil }) else {
+        guard entries.isEmpty || entries.contains(where: isProcessDirectory) else {
             throw NotAStore("\(path) is not the folder of a JSONLStore: pass the one that the host passes to it")
         }
     }
@@ -105,7 +111,7 @@ package struct StoreFolder: Sendable {
     ///
     /// - Throws: A ``FileProblem`` if the folder can't be listed, also if someone has deleted it.
     package func processes() throws(FileProblem) -> [ProcessDirectory] {
-        try names(in: path).filter { EventID($0) != nil }.map { ProcessDirectory($0, in: path) }
+        try names(in: path).filter(isProcessDirectory).map { ProcessDirectory($0, in: path) }
     }
 }
 

@@ -1,0 +1,58 @@
+internal import Sluice
+
+/// A directory that a pipeline of this process uses for a route.
+///
+/// A second store there would get the events of the first one in the next process, or the other way round, although they can
+/// be for another receiver.
+struct StorePlace: Sendable, Equatable {
+    private static let occupied = Locked<[StorePlace]>([])
+    /// A pipeline that was released without a shutdown closes its store when the last use has ended: milliseconds later.
+    private static let longestWait = 100
+
+    private let path: String
+    private let route: String
+    private let device: UInt64
+    private let inode: UInt64
+    private let process: Int32
+
+    init(_ path: String, _ status: FileStatus, _ route: String, in files: any FileSystem) {
+        (self.path, self.route, process) = (path, route, files.processID)
+        (device, inode) = (status.device, status.inode)
+    }
+
+    /// Occupies this place until ``leave()``.
+    ///
+    /// - Throws: ``SluiceError/Code/invalidPipeline`` if another store has it.
+    func occupy(in files: any FileSystem) throws(SluiceError) {
+        for _ in 0..<StorePlace.longestWait {
+            let isFree = StorePlace.occupied.withLock { occupied in
+                guard !occupied.contains(where: { $0.isSame(as: self, in: files) }) else { return false }
+                occupied.append(self)
+                return true
+            }
+            if isFree { return }
+            SystemFileSystem.pause()
+        }
+        throw SluiceError(
+            .invalidPipeline,
+            "another pipeline of this process has a JSONLStore in \"\(path)\" for a route called \"\(route)\": use another "
+                + "directory or another name, or shut that pipeline down before")
+    }
+
+    func leave() {
+        StorePlace.occupied.withLock { $0.removeAll { $0 == self } }
+    }
+
+    /// Whether this is the same directory, by whatever path. The number of a deleted one can be that of a new one.
+    private func isSame(as other: StorePlace, in files: any FileSystem) -> Bool {
+        guard (process, route, device, inode) == (other.process, other.route, other.device, other.inode) else {
+            return false
+        }
+        do throws(FileError) {
+            let status = try files.status(of: path)
+            return (status.device, status.inode) == (device, inode)
+        } catch {
+            return false
+        }
+    }
+}

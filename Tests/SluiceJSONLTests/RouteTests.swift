@@ -1,0 +1,160 @@
+import Sluice
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceJSONL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Waiting events belong to one receiver, also in a directory that several routes, pipelines or programs use.
+struct RouteTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Keeps one event's name.
+    private struct Only: Processor {
+        let name: String
+
+        func process(_ event: inout Event) -> Disposition { event.name == name ? .keep : .drop(.filtered) }
+    }
+
+    private func route(_ name: String, _ transport: ScriptedTransport) -> Route {
+        Route(name) {
+            Only(name: name)
+            JSONLStore(at: directory.path)
+            transport
+        }
+    }
+
+    private static func down() -> ScriptedTransport { ScriptedTransport(then: .answer(.all(.retry(after: nil)))) }
+
+    private func leaveEvents(_ names: [String]) async throws {
+        let pipeline = try Pipeline {
+            for name in names { route(name, Self.down()) }
+        }
+        for _ in 0..<10 { for name in names { pipeline.track(name) } }
+        #expect(await pipeline.shutdown(timeout: .zero).routes.map(\.waiting) == names.map { _ in 10 })
+    }
+
+    private func delivered(_ transport: ScriptedTransport) throws -> [String: Int] {
+        Dictionary(grouping: try transport.accepted(), by: \.name).mapValues(\.count)
+    }
+
+    @Test(
+        "each of two routes with one directory delivers its own events in the next process",
+        arguments: [["internal", "vendor"], ["vendor", "internal"], ["main", "vendor"], ["a/b.c", "a%2fb"]])
+    func routesKeepTheirEvents(names: [String]) async throws {
+        try await leaveEvents(names)
+        let transports = names.map { _ in ScriptedTransport() }
+        let pipeline = try Pipeline {
+            for (name, transport) in zip(names, transports).reversed() { route(name, transport) }
+        }
+        await pipeline.flush()
+        #expect(await pipeline.shutdown().isBalanced)
+        for (name, transport) in zip(names, transports) { #expect(try delivered(transport) == [name: 10]) }
+        #expect(try directory.files().isEmpty)
+    }
+
+    @Test("another program with one of the routes leaves the events of the others alone")
+    func otherProgramLeavesOtherRoutes() async throws {
+        try await leaveEvents(["internal", "vendor"])
+        for (name, expected) in [("another", [:]), ("vendor", ["vendor": 10]), ("internal", ["internal": 10])] {
+            let transport = ScriptedTransport()
+            let pipeline = try Pipeline { route(name, transport) }
+            await pipeline.flush()
+            await pipeline.shutdown()
+            #expect(try delivered(transport) == expected)
+        }
+        #expect(try directory.files().isEmpty)
+    }
+
+    @Test("a renamed route gets its events if its directories are renamed")
+    func directoriesCanBeRenamed() async throws {
+        try await leaveEvents(["old name"])
+        let name = try #require(try SystemFileSystem().list(directory.path).first)
+        #expect(name.hasSuffix(".old%20name"))
+        try SystemFileSystem().rename(
+            "\(directory.path)/\(name)", to: "\(directory.path)/\(name.prefix(EventID.textLength)).new")
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            Route("new") {
+                JSONLStore(at: directory.path)
+                transport
+            }
+        }
+        await pipeline.flush()
+        await pipeline.shutdown()
+        #expect(try delivered(transport) == ["old name": 10])
+    }
+
+    @Test("two pipelines with one directory and one name are an error, until the first one ends")
+    func samePlaceIsRefused() async throws {
+        func pipeline(at path: String) throws -> Pipeline {
+            try Pipeline {
+                JSONLStore(at: path)
+                ScriptedTransport()
+            }
+        }
+        symlink(directory.path, "\(directory.path).link")
+        defer { unlink("\(directory.path).link") }
+        let place = "\(directory.path)/events"
+        let first = try pipeline(at: place)
+        for path in [place, "\(directory.path)/./events/", "\(directory.path).link/events"] {
+            let error = #expect(throws: SluiceError.self) { try pipeline(at: path) }
+            #expect(error?.code == .invalidPipeline)
+            #expect(error?.message.contains("\"main\"") == true)
+        }
+        // Without a pipeline, a tool can look into the directory.
+        try TestedStore.opened(JSONLStore(at: place)).store.close()
+        await first.shutdown()
+        var second: Pipeline? = try pipeline(at: "\(directory.path).link/events")
+        second?.track("Event")
+        second = nil
+        let third = try pipeline(at: place)
+        await third.shutdown()
+    }
+
+    @Test("a new directory at the place of a deleted one is not taken for it")
+    func deletedDirectoryIsFree() throws {
+        let place = "\(directory.path)/events"
+        let first = try Pipeline(isDeliveryPaused: true) {
+            JSONLStore(at: place)
+            ScriptedTransport()
+        }
+        try SystemFileSystem().rename(place, to: "\(directory.path)/moved")
+        let second = try Pipeline(isDeliveryPaused: true) {
+            JSONLStore(at: place)
+            ScriptedTransport()
+        }
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("names are read back as characters, and too long ones are refused")
+    func namesAreReadBack() throws {
+        let id = "019b7705-8c00-7000-8000-0000ffff0001"
+        for name in ["main", "vendor", "a b", "ü", "u\u{308}", ".", "/", "%", "%41", "\u{1}", "😀"] {
+            let suffix = try #require(RouteName.suffix(for: name))
+            #expect(suffix.utf8.allSatisfy { $0 != UInt8(ascii: "/") && $0 > 0x20 && $0 < 0x7F })
+            #expect(RouteName.route(ofDirectory: id + suffix) == name)
+        }
+        #expect(RouteName.suffix(for: "main") == "")
+        #expect(RouteName.route(ofDirectory: id + ".u%cc%88") == "\u{FC}")
+        for name in ["", "x", String(id.dropLast()), id + "x", id + ".", id + ".%", id + ".%4", id + ".%zz"] {
+            #expect(RouteName.route(ofDirectory: name) == nil)
+        }
+        let error = #expect(throws: SluiceError.self) {
+            try JSONLStore(at: directory.path).open(StoreObserver(route: String(repeating: "ü", count: 60)))
+        }
+        #expect(error?.code == .invalidArgument)
+    }
+}

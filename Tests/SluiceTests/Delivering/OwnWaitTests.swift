@@ -1,0 +1,90 @@
+import Sluice
+import SluiceMemory
+import SluiceTesting
+import Testing
+
+/// Transports that wait for their own batch.
+@Suite struct OwnWaitTests {
+    /// Calls the pipeline while it sends.
+    private final class Caller: Transport {
+        private let call: @Sendable (Pipeline) async -> Void
+        private let pipeline = Locked<Pipeline?>(nil)
+
+        init(_ call: @escaping @Sendable (Pipeline) async -> Void) {
+            self.call = call
+        }
+
+        func use(_ pipeline: Pipeline?) { self.pipeline.withLock { $0 = pipeline } }
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            if let pipeline = pipeline.withLock(\.self) { await call(pipeline) }
+            return .all(.accepted)
+        }
+    }
+
+    enum Call: CaseIterable {
+        case flush, delete, erase, childTask
+    }
+
+    @Test(
+        "a flush, a deletion or an erasure in a transport's own send returns, and is reported once",
+        .timeLimit(.minutes(1)), arguments: Call.allCases)
+    func ownWaitReturns(call: Call) async throws {
+        let results = Locked<[Bool]>([])
+        let caller = Caller { pipeline in
+            let isComplete: Bool
+            switch call {
+            case .flush: isComplete = await pipeline.flush().isComplete
+            case .delete: isComplete = await pipeline.deleteWaitingEvents()
+            case .erase: isComplete = await pipeline.eraseEverything().isComplete
+            case .childTask:
+                async let report = pipeline.flush()
+                isComplete = await report.isComplete
+            }
+            results.withLock { $0.append(isComplete) }
+        }
+        let notes = Locked<[Diagnostic]>([])
+        let pipeline = try Pipeline(
+            isDeliveryPaused: true, onDiagnostic: { line in notes.withLock { $0.append(line) } }
+        ) {
+            MemoryStore()
+            caller
+        }
+        caller.use(pipeline)
+        for _ in 0..<150 { pipeline.track("Event") }
+        pipeline.resumeDelivery()
+        while pipeline.ledger.routes[0].delivered < 150 { await pipeline.flush() }
+        #expect(results.withLock(\.self) == [false, false])
+        #expect(notes.withLock { $0.filter { $0.kind == .note }.map(\.route) } == ["main"])
+        caller.use(nil)
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test("a transport can flush other routes and other pipelines", .timeLimit(.minutes(1)))
+    func otherRoutesAreFlushed() async throws {
+        let other = ScriptedTransport()
+        let delivered = Locked<[Int]>([])
+        let caller = Caller { pipeline in
+            let report = await pipeline.flush()
+            delivered.withLock { $0.append(report.delivered) }
+        }
+        let pipeline = try Pipeline(isDeliveryPaused: true) {
+            Route("caller") {
+                MemoryStore()
+                caller
+            }
+            Route("other") {
+                MemoryStore()
+                other
+            }
+        }
+        caller.use(pipeline)
+        for _ in 0..<3 { pipeline.track("Event") }
+        pipeline.resumeDelivery()
+        await pipeline.flush()
+        #expect(delivered.withLock(\.count) == 1)
+        #expect(other.batches.count == 1)
+        caller.use(nil)
+        #expect(await pipeline.shutdown().routes.map(\.delivered) == [3, 3])
+    }
+}
