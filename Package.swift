@@ -89,7 +89,7 @@ let tests: [Target] = [
         path: "Tests/Faults/Host"),
     .executableTarget(
         name: "Instructions", dependencies: plugins, path: "Tests/Instructions",
-        exclude: ["count", "limits.json"]),
+        exclude: ["count", "limits.json", "linear"]),
     .executableTarget(
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],

@@ -6,13 +6,23 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "CSluiceCurl.h"
 
 curl_library sluice_curl;
 
-static bool find(void *library, const char *name, void *function) {
-    void *symbol = dlsym(library, name);
+#define FUNCTIONS(use)                                                                                                  \
+    use(global_init) use(easy_init) use(easy_cleanup) use(easy_setopt) use(easy_getinfo) use(easy_strerror)            \
+    use(multi_init) use(multi_cleanup) use(multi_setopt) use(multi_add_handle) use(multi_remove_handle)                \
+    use(multi_perform) use(multi_poll) use(multi_wakeup) use(multi_info_read) use(slist_append) use(slist_free_all)
+
+// The functions of a libcurl that is linked into a static program; null without it.
+#define DECLARE(name) extern void curl_##name(void) __attribute__((weak));
+FUNCTIONS(DECLARE)
+
+static bool find(void *library, const char *name, void (*linked)(void), void *function) {
+    void *symbol = library == NULL ? (void *)linked : dlsym(library, name);
     // ISO C has no cast between data and function pointers; POSIX guarantees the same representation.
     memcpy(function, &symbol, sizeof symbol);
     return symbol != NULL;
@@ -21,26 +31,18 @@ static bool find(void *library, const char *name, void *function) {
 static sluice_curl_availability load(void (*occupy)(void)) {
     occupy();
     sluice_curl.occupy_standard_descriptors = occupy;
-    // Never closed: libcurl's own threads and exit handlers may outlive every client.
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) return SLUICE_CURL_MISSING;
-    bool found = find(library, "curl_global_init", &sluice_curl.global_init) &&
-                 find(library, "curl_easy_init", &sluice_curl.easy_init) &&
-                 find(library, "curl_easy_cleanup", &sluice_curl.easy_cleanup) &&
-                 find(library, "curl_easy_setopt", &sluice_curl.easy_setopt) &&
-                 find(library, "curl_easy_getinfo", &sluice_curl.easy_getinfo) &&
-                 find(library, "curl_easy_strerror", &sluice_curl.easy_strerror) &&
-                 find(library, "curl_multi_init", &sluice_curl.multi_init) &&
-                 find(library, "curl_multi_cleanup", &sluice_curl.multi_cleanup) &&
-                 find(library, "curl_multi_setopt", &sluice_curl.multi_setopt) &&
-                 find(library, "curl_multi_add_handle", &sluice_curl.multi_add_handle) &&
-                 find(library, "curl_multi_remove_handle", &sluice_curl.multi_remove_handle) &&
-                 find(library, "curl_multi_perform", &sluice_curl.multi_perform) &&
-                 find(library, "curl_multi_poll", &sluice_curl.multi_poll) &&
-                 find(library, "curl_multi_wakeup", &sluice_curl.multi_wakeup) &&
-                 find(library, "curl_multi_info_read", &sluice_curl.multi_info_read) &&
-                 find(library, "curl_slist_append", &sluice_curl.slist_append) &&
-                 find(library, "curl_slist_free_all", &sluice_curl.slist_free_all);
+    // A program without a dynamic linker has no base address of it. In any other one, the functions may be those of a host
+    // that needs another libcurl than this library.
+    bool is_static = getauxval(AT_BASE) == 0;
+    void *library = NULL;
+    if (!is_static || curl_easy_init == NULL) {
+        // Never closed: libcurl's own threads and exit handlers may outlive every client.
+        library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) return is_static ? SLUICE_CURL_UNLINKED : SLUICE_CURL_MISSING;
+    }
+    bool found = true;
+#define FIND(name) found = found && find(library, "curl_" #name, curl_##name, &sluice_curl.name);
+    FUNCTIONS(FIND)
     if (!found) return SLUICE_CURL_TOO_OLD;
     if (sluice_curl.global_init(CURL_GLOBAL_DEFAULT) != CURL_OK) return SLUICE_CURL_UNUSABLE;
     sluice_exit_gate_install();

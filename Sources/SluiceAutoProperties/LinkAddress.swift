@@ -1,3 +1,5 @@
+import Sluice
+
 /// A URL as ``Links`` reads it: the campaign in its query, and the text without secrets.
 ///
 /// It accepts any text, and reads it once, from the beginning to ``maximumBytes``.
@@ -26,8 +28,8 @@ struct LinkAddress {
     ///
     /// - Parameters:
     ///   - url: Any text.
-    ///   - secrets: The names, in lower case, of parameters whose values are replaced.
-    init(_ url: String, secrets: Set<String>) {
+    ///   - secrets: The names of parameters whose values are replaced.
+    init(_ url: String, secrets: SecretNames) {
         let read = url.limited(toBytes: LinkAddress.maximumBytes)
         isTruncated = read.utf8.count < url.utf8.count
         var bytes = Array(read.utf8)[...]
@@ -59,7 +61,7 @@ struct LinkAddress {
 
     /// Copies the path, and the parameters of the query and the fragment. Reads the campaign from the query.
     private mutating func readParameters(
-        of bytes: ArraySlice<UInt8>, _ secrets: Set<String>, to output: inout [UInt8]
+        of bytes: ArraySlice<UInt8>, _ secrets: SecretNames, to output: inout [UInt8]
     ) {
         var rest = bytes
         var isQuery = false
@@ -90,14 +92,14 @@ struct LinkAddress {
     }
 
     private mutating func readParameter(
-        _ part: ArraySlice<UInt8>, _ secrets: Set<String>, isCampaign: Bool, to output: inout [UInt8]
+        _ part: ArraySlice<UInt8>, _ secrets: SecretNames, isCampaign: Bool, to output: inout [UInt8]
     ) {
         guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
             output += part
             return
         }
         let name = LinkAddress.decoded(part[..<equals]).text
-        if secrets.contains(name.lowercased()) {
+        if secrets.contains(name) {
             output += part[...equals]
             output += "[redacted]".utf8
             return

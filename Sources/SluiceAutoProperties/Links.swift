@@ -29,10 +29,12 @@ public import Sluice
 ///
 /// ## Secrets
 ///
-/// `$url` and `$referrer` never contain a user or a password. The values of the parameters in ``secretNames``, in the
-/// query and in the fragment, are replaced by `[redacted]`. Pass other names to the initializer if your links have
-/// others. A secret in a path, as in a login link, or within the value of another parameter is not recognized. Remove
-/// it from the string that you pass, or list `Redaction` with the keys `$url` and `$referrer` below this processor.
+/// `$url` and `$referrer` never contain a user or a password. A parameter whose name contains one of ``secretNames``
+/// gets the value `[redacted]`, in the query and in the fragment: `reset_password_token`, `accessToken`, `TOKEN[]`. The
+/// case of letters and separators don't count. A name of up to four letters counts only as a word of its own: `key` is
+/// in `sort_key`, but not in `keyword`. Pass other names to the initializer if your links have others. A secret in a
+/// path, as in a login link, or within the value of another parameter is not recognized. Remove it from the string that
+/// you pass, or list `Redaction` with the keys `$url` and `$referrer` below this processor.
 ///
 /// ## Limits
 ///
@@ -46,19 +48,15 @@ public final class Links: Processor {
     /// Returns true: a pipeline has at most one.
     public static var isUnique: Bool { true }
 
-    /// The names of parameters that usually carry a secret, in lower case.
-    public static let secretNames: Set<String> = [
-        "access_token", "api_key", "apikey", "auth", "auth_token", "authorization", "authtoken", "client_secret",
-        "code",
-        "credential", "credentials", "email", "id_token", "jwt", "key", "login_token", "magic", "nonce", "oobcode",
-        "otp",
-        "passcode", "passwd", "password", "phone", "pin", "pwd", "refresh_token", "reset_token", "secret", "session",
-        "session_id", "sessionid", "sid", "sig", "signature", "state", "ticket", "token",
-    ]
+    /// The words in the names of parameters that usually carry a secret: the default keys of `Redaction`, and words that
+    /// are secret in a link.
+    public static let secretNames = SecretNames.words.union([
+        "code", "email", "key", "magic", "nonce", "oobcode", "phone", "session", "sid", "sig", "state", "ticket",
+    ])
 
     /// The connection to the pipeline.
     public let context = PluginContext()
-    private let secrets: Set<String>
+    private let secrets: SecretNames
     private let kept: PersistedState<Campaigns>
 
     /// Creates the processor.
@@ -69,10 +67,10 @@ public final class Links: Processor {
     ///
     /// - Parameters:
     ///   - persistence: Where the first and the last campaign are kept.
-    ///   - secretNames: The names of parameters whose values are replaced in URLs, regardless of the case of letters.
+    ///   - secretNames: Words in the names of parameters whose values are replaced in URLs.
     public init(persistedIn persistence: Persistence = .memory, redacting secretNames: Set<String> = Links.secretNames)
     {
-        secrets = Set(secretNames.map { $0.lowercased() })
+        secrets = SecretNames(secretNames)
         kept = PersistedState(
             "links", in: persistence, initial: Campaigns(), ifDamaged: .unknown, report: context.report)
     }

@@ -30,7 +30,7 @@ struct SuperProperties {
     }
 
     mutating func register(_ properties: Properties) {
-        for property in properties { registered[property.name] = property.value }
+        registered.merge(properties)
         quarter = nil
     }
 

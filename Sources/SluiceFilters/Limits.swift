@@ -31,8 +31,7 @@ public struct Limits: Processor {
     public var string: Rule? { didSet { values = ValueLimits(self) } }
     /// The action for names with characters other than ASCII letters, digits, `_` and `$`, or with a digit first.
     public var names: Rule? { didSet { values = ValueLimits(self) } }
-    /// Names that properties must not have, regardless of the case of ASCII letters. A name that ends with `*` is a
-    /// prefix.
+    /// Names that properties must not have, regardless of case. A name that ends with `*` is a prefix.
     ///
     /// ```swift
     /// var limits = Limits(string: .cut(to: 1_000))
@@ -159,38 +158,28 @@ public struct Limits: Processor {
     public func finish() async { await knownNames.finish() }
 
     private func limitProperties(of event: inout Event) -> Refusal? {
-        var changes: [(from: Property, to: Property, sanitizations: [Sanitization])] = []
+        var kept: [(property: Property, sanitizations: [Sanitization])] = []
+        var isChanged = false
         for property in event.properties {
             var findings = ValueLimits.Findings()
             let fitted = values.fitted(property, &findings)
             if let refusal = findings.refusal { return refusal }
-            if findings.dropsProperty {
-                event.properties[property.name] = nil
-                event.report(.droppedProperty)
-            } else if let fitted {
-                changes.append((property, fitted, findings.sanitizations))
-            }
+            isChanged = isChanged || findings.dropsProperty || fitted != nil
+            if !findings.dropsProperty { kept.append((fitted ?? property, findings.sanitizations)) }
         }
-        if let rule = properties, event.properties.count > rule.limit {
+        if let rule = properties, kept.count > rule.limit {
             guard rule.strategy == .cut || rule.strategy == .dropProperty else {
                 return Refusal(.tooManyProperties, rule.strategy)
             }
-            event.report(.droppedProperty)
-            var position = 0
-            event.properties.removeAll { _ in
-                position += 1
-                return position > rule.limit
-            }
+            isChanged = true
+            kept.removeLast(kept.count - max(0, rule.limit))
         }
-        // Last, because a new name goes to the end of the list, whose order decides above.
-        for change in changes where event.properties[change.from.name] != nil {
-            for sanitization in change.sanitizations { event.report(sanitization) }
-            if change.to.name != change.from.name {
-                event.properties[change.from.name] = nil
-                if event.properties[change.to.name] != nil { event.report(.droppedProperty) }
-            }
-            event.properties[change.to.name] = change.to.value
-        }
+        guard isChanged else { return nil }
+        for sanitization in Set(kept.lazy.flatMap(\.sanitizations)) { event.report(sanitization) }
+        let fitted = event.properties.replacingAll(by: kept.map { ($0.property.name, $0.property.value) })
+        // Also if names are equal after cutting.
+        if fitted.count < event.properties.count { event.report(.droppedProperty) }
+        event.properties = fitted
         return nil
     }
 }

@@ -9,26 +9,31 @@ public import Sluice
 /// }
 /// ```
 ///
-/// The value of a property with one of the keys, regardless of case, becomes `"[redacted]"`. Keys are compared by
-/// characters: `é` is the same as an `e` with a combining accent. Text
-/// that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Both apply at
-/// every depth of arrays and objects. Patterns are searched in strings and in the names of events and properties, and
-/// payment cards also in numbers. If names become equal, one property stays.
+/// The value of a secret property becomes `"[redacted]"`. A property with one of your keys is secret, regardless of case.
+/// Keys are compared by characters: `é` is the same as an `e` with a combining accent. Without keys of yours, a property
+/// is secret if its name contains a word such as `password`, `token`, `secret` or `apiKey`, with any case and separators.
+/// Pass `keys: []` for none.
+///
+/// Text that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Keys and
+/// patterns apply at every depth of arrays and objects. Patterns are searched in strings and in the names of events and
+/// properties, and payment cards also in numbers. If names become equal, one property stays.
 ///
 /// User ids are not redacted, so pass a hash to `login` instead of an e-mail address. List it below the stages that add
 /// properties, and above `Limits`, because half a card number is not recognized. The ledger counts changed events as
 /// ``Sluice/Sanitization/redacted``.
 public struct Redaction: Processor {
-    private let keys: CaseInsensitiveNames
+    /// Nil for the default keys.
+    private let keys: CaseInsensitiveNames?
     private let patterns: [Pattern]
+    private static let secretNames = SecretNames(SecretNames.words)
 
     /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - keys: The names of properties whose values are secret.
+    ///   - keys: The names of properties whose values are secret. By default, names that contain the word of a secret.
     ///   - patterns: Patterns of secret text, applied in this order.
-    public init(keys: [String] = [], patterns: [Pattern] = []) {
-        self.keys = CaseInsensitiveNames(keys)
+    public init(keys: [String]? = nil, patterns: [Pattern] = []) {
+        self.keys = keys.map { CaseInsensitiveNames($0) }
         self.patterns = patterns
     }
 
@@ -38,13 +43,10 @@ public struct Redaction: Processor {
             event.name = name
             event.report(.redacted)
         }
-        if patterns.isEmpty, event.properties.isFlat, !event.properties.hasName(among: keys) { return .keep }
-        // One property after the other, because the list carries its sanitizations.
-        for property in event.properties {
-            guard let redacted = redacted(property) else { continue }
+        if patterns.isEmpty, let keys, event.properties.isFlat, !event.properties.hasName(among: keys) { return .keep }
+        if let properties = event.properties.replacing({ redacted($0) }) {
+            event.properties = properties
             event.report(.redacted)
-            if redacted.name != property.name { event.properties[property.name] = nil }
-            event.properties[redacted.name] = redacted.value
         }
         return .keep
     }
@@ -52,10 +54,12 @@ public struct Redaction: Processor {
     /// Returns nil if nothing changed.
     private func redacted(_ property: Property) -> Property? {
         let name = redacted(property.name)
-        let value = keys.contains(property.name) ? .string("[redacted]") : redacted(property.value)
+        let value = isSecret(property.name) ? .string("[redacted]") : redacted(property.value)
         guard name != nil || value != nil else { return nil }
         return Property(name ?? property.name, value ?? property.value)
     }
+
+    private func isSecret(_ name: String) -> Bool { keys?.contains(name) ?? Redaction.secretNames.contains(name) }
 
     // The depth of a value bounds the recursion.
     private func redacted(_ value: PropertyValue) -> PropertyValue? {

@@ -110,18 +110,17 @@ extension PropertyValue {
     func replacingContents(
         _ newElement: (PropertyValue) -> PropertyValue?, _ newProperty: (Property) -> Property?
     ) -> PropertyValue? {
-        var hasChanged = false
-        func replaced<Content>(_ old: Content, by new: Content?) -> Content {
-            hasChanged = hasChanged || new != nil
-            return new ?? old
-        }
         switch self {
         case .array(let array):
-            let elements = array.map { replaced($0, by: newElement($0)) }
+            var hasChanged = false
+            let elements = array.map { element in
+                let new = newElement(element)
+                hasChanged = hasChanged || new != nil
+                return new ?? element
+            }
             return hasChanged ? .array(PropertyArray(elements)) : nil
         case .object(let object):
-            let properties = object.map { replaced($0, by: newProperty($0)) }
-            return hasChanged ? .object(Properties(properties.map { ($0.name, $0.value) })) : nil
+            return object.replacing(newProperty).map { .object($0) }
         case .string, .int, .double, .bool, .date, .null:
             return nil
         }

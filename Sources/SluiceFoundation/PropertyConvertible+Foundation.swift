@@ -21,6 +21,11 @@ extension UUID: PropertyConvertible {
     public var propertyValue: PropertyValue { .string(uuidString) }
 }
 
+extension Data: PropertyConvertible {
+    /// The bytes as Base64, as JSONEncoder writes them.
+    public var propertyValue: PropertyValue { .string(base64EncodedString()) }
+}
+
 extension Decimal: PropertyConvertible {
     /// The nearest double, so 12.50 becomes 12.5. Digits beyond the sixteenth are lost. A NaN becomes null.
     public var propertyValue: PropertyValue { .double(Double(description) ?? .nan) }

@@ -44,6 +44,11 @@
                 throw SluiceError(
                     .missingLibrary,
                     "can't load libcurl.so.4\(reason); install it (Debian and Ubuntu: libcurl4, Alpine: libcurl)")
+            case SLUICE_CURL_UNLINKED:
+                throw SluiceError(
+                    .missingLibrary,
+                    "this program is linked statically, and can't load libcurl: link libcurl into it, as "
+                        + "Docs/HTTPTransport.md shows, or link the program dynamically")
             case SLUICE_CURL_TOO_OLD:
                 throw SluiceError(
                     .missingLibrary, "needs libcurl 7.68 or later; update the older one on this system")

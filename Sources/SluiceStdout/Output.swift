@@ -31,7 +31,9 @@ final class Output: Sendable {
             // Never one of the standard descriptors, because other code relies on their numbers.
             let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
             let error = errno
-            guard duplicate >= 0, fcntl(duplicate, F_GETFL) & O_ACCMODE != O_RDONLY, hasReaders(duplicate) else {
+            // musl's O_ACCMODE is a macro that Swift can't read.
+            let isForWriting = duplicate >= 0 && fcntl(duplicate, F_GETFL) & (O_WRONLY | O_RDWR) != 0
+            guard isForWriting, hasReaders(duplicate) else {
                 if duplicate >= 0 { close(duplicate) }
                 let reason = duplicate >= 0 || error == EBADF ? "isn't open for writing" : "has errno \(error)"
                 throw SluiceError(

@@ -6,30 +6,46 @@ public import Sluice
 /// try await StoreContract.check { MemoryStore() }
 /// ```
 public enum StoreContract {
+    private static let promises: [(name: String, check: @Sendable (StoreCheck) async throws -> Void)] = [
+        ("it opens once", { try $0.opensOnce() }),
+        ("it keeps order and bytes", { try $0.keepsOrderAndBytes() }),
+        ("it keeps batches apart", { try $0.keepsBatchesApart() }),
+        ("it makes progress with the smallest size", { try $0.keepsTheSize() }),
+        ("it keeps dead letters", { try $0.keepsDeadLetters() }),
+        ("it can be used by eight threads", { try await $0.accountsForEveryEvent() }),
+        ("it closes", { try $0.closes() }),
+    ]
+
     /// Checks one promise after another, each with a fresh store, in the order in which you would write a store.
     ///
+    /// With `reopen`, a store is filled with events of both priorities, and closed with some of them settled and a batch
+    /// in flight. The next one at its place must return the others, and no others, together with new ones.
+    ///
     /// - Parameters:
+    ///   - timeout: The time for each promise. A store that doesn't return keeps its thread.
     ///   - reopen: Makes a store at the place of the last store that `make` returned. Pass it if your store outlives
     ///     its process.
     ///   - make: Makes an empty store that is not open, with room for at least 2,000 small events.
     /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors that the store or
     ///   `make` throws where it must not.
     public static func check(
-        reopen: (() throws -> any Store)? = nil, _ make: () throws -> any Store
+        timeout: Duration = .seconds(60), reopen: (() throws -> any Store)? = nil, _ make: () throws -> any Store
     ) async throws {
-        try StoreCheck(make()).opensOnce()
-        try StoreCheck(make()).keepsOrderAndBytes()
-        try StoreCheck(make()).keepsBatchesApart()
-        try StoreCheck(make()).keepsTheSize()
-        try StoreCheck(make()).keepsDeadLetters()
-        try await StoreCheck(make()).accountsForEveryEvent()
-        try StoreCheck(make()).closes()
-        if let reopen {
-            try StoreCheck(make()).leaves(0..<60)
-            try StoreCheck(reopen()).finds(0..<60)
-            let keepsDeadLetters = try StoreCheck(make()).leavesDeadLetters(0..<20)
-            try StoreCheck(reopen()).findsDeadLetters(0..<20, keepsDeadLetters)
+        func run<Value: Sendable>(
+            _ store: any Store, _ name: String, _ body: @escaping @Sendable (StoreCheck) async throws -> Value
+        ) async throws -> Value {
+            let promise = "a method of the store didn't return, in the check that \(name)"
+            return try await returning(within: timeout, orElse: promise) { try await body(StoreCheck(store)) }
         }
+        for promise in promises { try await run(make(), promise.name, promise.check) }
+        guard let reopen else { return }
+        let name = "it keeps what an earlier process has left"
+        let left = try await run(make(), name) { try $0.leavesSome() }
+        let rest = try await run(reopen(), name) { try $0.continues(with: left) }
+        try await run(reopen(), name) { try $0.finds(rest) }
+        try await run(reopen(), name) { try $0.finds(Remains()) }
+        let keepsDeadLetters = try await run(make(), name) { try $0.leavesDeadLetters(0..<20) }
+        try await run(reopen(), name) { try $0.findsDeadLetters(0..<20, keepsDeadLetters) }
     }
 }
 
@@ -192,19 +208,21 @@ struct StoreCheck {
     func accountsForEveryEvent() async throws {
         try open()
         let refused = Locked(0)
-        try await withThrowingTaskGroup(of: Void.self) { [store] group in
+        await withTaskGroup(of: Void.self) { [store] group in
             for task in 0..<8 {
+                // The tasks of the group share a thread.
                 group.addTask {
-                    for line in try Samples.lines(task * 200..<(task + 1) * 200) {
-                        do {
-                            try store.append(line)
-                        } catch {
-                            refused.withLock { $0 += 1 }
+                    await Task.runningOnOwnThread(hasThreads: true) {
+                        for number in task * 200..<(task + 1) * 200 {
+                            do {
+                                try store.append(Samples.line(number))
+                            } catch {
+                                refused.withLock { $0 += 1 }
+                            }
                         }
                     }
                 }
             }
-            try await group.waitForAll()
         }
         let events = try takeAll(BatchSize(events: 64, bytes: .max), settling: true).flatMap(\.events)
         let lost = refused.withLock { $0 } + reports.withLock { $0.dropped }
@@ -241,22 +259,53 @@ struct StoreCheck {
 
     // MARK: Stores that outlive their process
 
-    func leaves(_ numbers: Range<Int>) throws {
-        try open()
-        for line in try Samples.lines(numbers) { try store.append(line) }
-        // A batch that is in flight when the process ends is delivered again.
-        _ = try store.nextBatch(BatchSize(events: 20, bytes: .max))
+    private func appendSome(_ numbers: Range<Int>) throws -> [EventLine] {
+        let lines = try numbers.map { try Samples.line($0, priority: $0.isMultiple(of: 3) ? .critical : .normal) }
+        for line in lines { try store.append(line) }
+        return lines
+    }
+
+    /// Settles a batch, and leaves a second one in flight.
+    private func settleSome(_ remains: inout Remains) throws {
+        let size = BatchSize(events: 15, bytes: .max)
+        let batch = try store.nextBatch(size)
+        try remains.check(batch?.events ?? [])
+        if let batch {
+            try store.settle(batch.id)
+            remains.settle(batch)
+        }
+        // It is delivered again when the process ends before it is settled.
+        try remains.check(store.nextBatch(size)?.events ?? [])
         store.close()
     }
 
-    func finds(_ numbers: Range<Int>) throws {
+    func leavesSome() throws -> Remains {
+        try open()
+        var remains = Remains()
+        remains.add(try appendSome(0..<60))
+        try settleSome(&remains)
+        return remains
+    }
+
+    func continues(with earlier: Remains) throws -> Remains {
         try open()
         try require(!store.backlog.isEmpty, "the backlog must contain the events of an earlier process")
+        var remains = earlier
+        remains.add(try appendSome(60..<90))
+        try settleSome(&remains)
+        return remains
+    }
+
+    func finds(_ remains: Remains) throws {
+        try open()
+        let count = remains.waiting.count
+        try require(
+            store.backlog.isEmpty == (count == 0),
+            "the backlog must contain the events of an earlier process, and no others: it is \(store.backlog)")
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
+        try remains.check(events, areAll: true)
         try require(
-            events == (try Samples.lines(numbers)), "the events of an earlier process must be returned, in order")
-        try require(
-            reports.withLock { $0.recovered } == numbers.count,
+            reports.withLock { $0.recovered } == count,
             "events of an earlier process must be reported as recovered, once each")
         try requireBacklog(0, "after all batches were settled,")
         store.close()

@@ -12,62 +12,57 @@ public enum TransportContract {
     /// concurrent sends. The receiver can accept, refuse or hang.
     ///
     /// - Parameters:
-    ///   - timeout: The time that a cancelled send has to return.
+    ///   - timeout: The time that a send has to return. Pass more if the timeouts of your transport are longer.
     ///   - make: Makes the transport.
     /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors thrown by `make` and
     ///   ``Sluice/Transport/open(_:in:)``.
     public static func check(
-        timeout: Duration = .seconds(10), _ make: () throws -> some Transport
+        timeout: Duration = .seconds(60), _ make: () throws -> some Transport
     ) async throws {
         let transport = try make()
         try transport.open(TransportObserver(), in: PipelineEnvironment())
         let maximum = transport.maximumBatchSize
         let single = Batch(id: 1, events: [try Samples.line(0)])
         let full = Batch(id: 2, events: try Samples.lines(1..<1 + min(100, maximum.events)))
-        for batch in [single, full, full] { try await send(batch, by: transport) }
+        for batch in [single, full, full] {
+            try await send(batch, by: transport, timeout, "a send of \(batch.events.count) events")
+        }
 
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 let batch = Batch(id: 10 + UInt64(number), events: full.events)
-                group.addTask { try await send(batch, by: transport) }
+                group.addTask { try await send(batch, by: transport, timeout, "one of eight concurrent sends") }
             }
             try await group.waitForAll()
         }
         try await cancel(full, transport, timeout)
     }
 
-    private static func send(_ batch: Batch, by transport: some Transport) async throws {
-        let verdicts: Verdicts
-        do {
-            verdicts = try await transport.send(batch)
-        } catch {
-            return  // A thrown error is a valid result: all events are retried.
-        }
-        if case .each(let list) = verdicts.kind {
-            try require(
-                list.count == batch.events.count, "\(list.count) verdicts on a batch of \(batch.events.count) events")
+    private static func send(
+        _ batch: Batch, by transport: some Transport, _ timeout: Duration, _ name: String
+    ) async throws {
+        let promise = "\(name) didn't return within \(timeout): a transport needs timeouts of its own"
+        try await returning(within: timeout, orElse: promise) {
+            let verdicts: Verdicts
+            do {
+                verdicts = try await transport.send(batch)
+            } catch {
+                return  // A thrown error is a valid result: all events are retried.
+            }
+            if case .each(let list) = verdicts.kind {
+                try require(
+                    list.count == batch.events.count,
+                    "\(list.count) verdicts on a batch of \(batch.events.count) events")
+            }
         }
     }
 
-    /// Cancels a send. It has its own task, so this check ends even if the send hangs.
     private static func cancel(_ batch: Batch, _ transport: some Transport, _ timeout: Duration) async throws {
-        let (returns, continuation) = AsyncStream.makeStream(of: Bool.self)
-        let sending = Task {
-            _ = try await transport.send(batch)
-        }
-        let waiting = Task {
-            _ = await sending.result
-            continuation.yield(true)
-        }
-        let alarm = Task {
-            try await ContinuousClock().sleep(for: timeout)
-            continuation.yield(false)
+        let sending = Task<Void, Never>.onOwnThread {
+            do { _ = try await transport.send(batch) } catch { return }
         }
         sending.cancel()
-        var iterator = returns.makeAsyncIterator()
-        let hasReturned = await iterator.next() ?? false
-        waiting.cancel()
-        alarm.cancel()
-        try require(hasReturned, "a cancelled send didn't return: a shutdown would have to abandon it")
+        let promise = "a cancelled send didn't return: a shutdown would have to abandon it"
+        try await returning(within: timeout, orElse: promise) { await sending.value }
     }
 }

@@ -1,6 +1,10 @@
 // Does one kind of work a number of times, so that Tests/Instructions/count can count its instructions:
 //
 //     Instructions ROW EVENTS FOLDER
+//
+// or the work of a dimension, for Tests/Instructions/linear:
+//
+//     Instructions --linear DIMENSION COUNT FOLDER
 
 import Dispatch
 import Sluice
@@ -153,5 +157,9 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 4, let events = Int(arguments[2]) else { preconditionFailure("usage: see above") }
-try run(arguments[1], events, in: arguments[3])
+if arguments.count == 5, let count = Int(arguments[3]) {
+    try work(on: arguments[2], count, in: arguments[4])
+} else {
+    guard arguments.count == 4, let events = Int(arguments[2]) else { preconditionFailure("usage: see above") }
+    try run(arguments[1], events, in: arguments[3])
+}

@@ -1,3 +1,4 @@
+import Sluice
 import SluiceTesting
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     func truncationIsBetweenCharacters() {
         for shift in 0..<4 {
             let start = "https://a.example/?" + String(repeating: "x", count: shift) + "&utm_source="
-            let address = LinkAddress(start + String(repeating: "😀", count: 3_000), secrets: [])
+            let address = LinkAddress(start + String(repeating: "😀", count: 3_000), secrets: SecretNames([]))
             #expect(address.isTruncated && address.campaign.isEmpty)
             #expect((8_189...8_192).contains(address.text.utf8.count))
             #expect(!address.text.contains("\u{FFFD}"))
@@ -17,9 +18,10 @@ import Testing
 
     @Test("a password that is longer than the limit is not in the event")
     func longPasswordIsRemoved() {
-        let address = LinkAddress("https://user:" + String(repeating: "p", count: 9_000) + "@a.example/", secrets: [])
+        let address = LinkAddress(
+            "https://user:" + String(repeating: "p", count: 9_000) + "@a.example/", secrets: SecretNames([]))
         #expect(address.text == "https://")
-        let path = LinkAddress("https://a.example/" + String(repeating: "p", count: 9_000), secrets: [])
+        let path = LinkAddress("https://a.example/" + String(repeating: "p", count: 9_000), secrets: SecretNames([]))
         #expect(path.text.hasPrefix("https://a.example/ppp"))
     }
 
@@ -35,7 +37,7 @@ import Testing
                 pieces.randomElement(using: &random) ?? ""
             }
             .joined()
-            let address = LinkAddress(text, secrets: ["token"])
+            let address = LinkAddress(text, secrets: SecretNames(["token"]))
             #expect(address.text.utf8.count <= text.utf8.count + 10 * text.count)
             #expect(address.campaign.keys.allSatisfy { $0 == "utm_source" })
         }

@@ -40,5 +40,9 @@ import Testing
         var reserved = Limits()
         reserved.reservedNames = [first]
         #expect(reserved.processed("x", [second: 1])?.properties.isEmpty == true)
+        reserved.reservedNames = [first + "*", "cafe*"]
+        #expect(reserved.processed("x", [second.uppercased() + "s": 1, "cafes": 1])?.properties.isEmpty == true)
+        reserved.reservedNames = ["cafe*"]
+        #expect(reserved.processed("x", [second: 1])?.properties == [second: 1])
     }
 }

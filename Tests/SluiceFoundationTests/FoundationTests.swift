@@ -50,6 +50,15 @@ struct FoundationTests {
         #expect(test.pipeline.ledger.sanitized == [.unwritableDate: 1])
     }
 
+    @Test("data become Base64, in a literal, in a dictionary of any values and in an encodable value")
+    func dataAreBase64() throws {
+        struct Blob: Encodable { let bytes: Data }
+        let data = Data([0, 1, 0xFF, 0xFE])
+        #expect(Properties(["bytes": data]) == ["bytes": "AAH//g=="])
+        #expect(try Properties(converting: ["bytes": data] as [String: Any]) == ["bytes": "AAH//g=="])
+        #expect(try Properties(encoding: Blob(bytes: data)) == ["bytes": "AAH//g=="])
+    }
+
     private struct PassThrough: Processor {
         func process(_ event: inout Event) -> Disposition { .keep }
     }

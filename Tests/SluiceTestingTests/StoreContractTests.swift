@@ -22,7 +22,11 @@ import Testing
         try await StoreContract.check { BrokenStore(.none) }
     }
 
-    @Test("every broken promise is found", arguments: BrokenStore.Defect.allCases.dropFirst())
+    @Test(
+        "every broken promise is found",
+        arguments: BrokenStore.Defect.allCases.dropFirst().filter { defect in
+            !BrokenStore.Defect.hanging.contains { $0.0 == defect }
+        })
     func everyBrokenPromiseIsFound(defect: BrokenStore.Defect) async throws {
         let error = await #expect(throws: SluiceError.self) {
             try await StoreContract.check { BrokenStore(defect) }
@@ -30,9 +34,7 @@ import Testing
         #expect(error?.code == .brokenContract, "\(defect): \(String(describing: error))")
     }
 
-    @Test(
-        "a store that doesn't survive its process well is found",
-        arguments: [LastingStore.Defect.losesOne, .keepsSilent])
+    @Test("every broken promise about a later process is found", arguments: LastingStore.Defect.allCases.dropFirst())
     func badlyPersistentStoreIsFound(defect: LastingStore.Defect) async throws {
         let place = Place()
         let error = await #expect(throws: SluiceError.self) {
@@ -41,6 +43,13 @@ import Testing
             }
         }
         #expect(error?.code == .brokenContract)
+        #expect(error?.message.contains(defect.sentence) == true, "\(String(describing: error))")
+    }
+
+    @Test("a store that never returns is found, and named by the check", arguments: BrokenStore.Defect.hanging)
+    func hangingStoreIsFound(defect: BrokenStore.Defect, check: String) async throws {
+        let error = await Hang.run { hang in try await StoreContract.check { BrokenStore(defect, hang) } }
+        #expect(error?.message == "a method of the store didn't return, in the check that \(check)")
     }
 }
 
@@ -51,6 +60,14 @@ final class BrokenStore: Store {
         case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, neverForgets
         case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
         case repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
+        case reversesTogether, swallowsTogether, listsNewestLetterFirst, losesReason, losesResponse, replaysAll,
+            discardsAll
+        case hangsInOpen, hangsInNextBatch, hangsInManyAppends, hangsInClose
+
+        static let hanging: [(Defect, String)] = [
+            (.hangsInOpen, "it opens once"), (.hangsInNextBatch, "it keeps order and bytes"),
+            (.hangsInManyAppends, "it can be used by eight threads"), (.hangsInClose, "it closes"),
+        ]
     }
 
     private let defect: Defect
@@ -65,7 +82,12 @@ final class BrokenStore: Store {
     }
     private let state = Locked(State())
 
-    init(_ defect: Defect) { self.defect = defect }
+    private let hang: Hang
+
+    init(_ defect: Defect, _ hang: Hang = Hang()) {
+        self.defect = defect
+        self.hang = hang
+    }
 
     func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         let isOpen = state.withLock { state in
@@ -73,6 +95,7 @@ final class BrokenStore: Store {
             return state.observer != nil
         }
         if isOpen, defect == .opensTwice { return }
+        if isOpen, defect == .hangsInOpen { hang.wait() }
         try base.open(observer, in: environment)
     }
 
@@ -82,6 +105,7 @@ final class BrokenStore: Store {
             return (state.appended, state.isClosed)
         }
         if isClosed, defect == .takesAfterClose { return }
+        if count > 1_000, defect == .hangsInManyAppends { hang.wait() }
         if isClosed, defect == .namesWrongError { throw SluiceError(.inputOutput, "no") }
         if defect == .losesSilently, count == 50 { return }
         if defect == .altersBytes, count == 7 {
@@ -96,6 +120,7 @@ final class BrokenStore: Store {
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         if defect == .ignoresSmallSizes, size.events == 1 { return nil }
+        if defect == .hangsInNextBatch, base.backlog.events > 100 { hang.wait() }
         let last = state.withLock { state in
             defer { state.last = nil }
             return state.last
@@ -117,14 +142,36 @@ final class BrokenStore: Store {
 
     func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
         if defect == .keepsRejected { state.withLock { $0.rejected += letters.count } }
-        base.reject(letters, in: batch)
+        let kept = letters.map { letter in
+            guard defect == .losesReason || defect == .losesResponse else { return letter }
+            return DeadLetter(
+                line: letter.line, reason: defect == .losesReason ? "" : letter.reason, date: letter.date,
+                refusalsInARow: letter.refusalsInARow, status: letter.status,
+                response: defect == .losesResponse ? nil : letter.response)
+        }
+        base.reject(kept, in: batch)
     }
 
-    func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
+    func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
+        switch defect {
+        case .reversesTogether: base.append(contentsOf: lines.reversed())
+        case .swallowsTogether: base.append(contentsOf: Array(lines.dropLast()))
+        default: base.append(contentsOf: lines)
+        }
+    }
 
-    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
+    func deadLetters() throws(SluiceError) -> [DeadLetter] {
+        let letters = try base.deadLetters()
+        return defect == .listsNewestLetterFirst ? letters.reversed() : letters
+    }
 
-    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
+    func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        try base.replayDeadLetters(defect == .replaysAll ? Set(base.deadLetters().map(\.id)) : ids)
+    }
+
+    func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        try base.discardDeadLetters(defect == .discardsAll ? Set(base.deadLetters().map(\.id)) : ids)
+    }
 
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if defect == .neverForgets { return }
@@ -141,48 +188,101 @@ final class BrokenStore: Store {
     }
 
     func close() {
-        state.withLock { $0.isClosed = true }
+        let isSecond = state.withLock { state in
+            defer { state.isClosed = true }
+            return state.isClosed
+        }
+        if isSecond, defect == .hangsInClose { hang.wait() }
         base.close()
     }
 }
 
 /// The storage of a persistent store.
 final class Place: Sendable {
-    let lines = Locked<[EventLine]>([])
+    struct State {
+        var lines: [Int: EventLine] = [:]
+        var last = 0
+    }
+
+    let state = Locked(State())
 }
 
 /// A store whose lines survive it.
 final class LastingStore: Store {
-    enum Defect { case none, losesOne, keepsSilent }
+    enum Defect: CaseIterable {
+        case none, losesOne, keepsSilent, countsTwice, keepsSettled, restartsNumbers, forgetsPriorities, losesInFlight
+        case returnsNewOnesFirst, altersBytes, returnsTwice
+
+        var sentence: String {
+            switch self {
+            case .none: ""
+            case .losesOne, .restartsNumbers, .losesInFlight: "the events of an earlier process must be returned"
+            case .returnsNewOnesFirst, .altersBytes: "events must be returned byte for byte"
+            case .keepsSilent, .countsTwice: "must be reported as recovered, once each"
+            case .keepsSettled: "events that were settled came back"
+            case .forgetsPriorities: "critical ones first"
+            case .returnsTwice: "an event was returned twice"
+            }
+        }
+    }
 
     private let place: Place
     private let defect: Defect
     private let base = MemoryStore()
+    private let taken = Locked<[Batch.ID: [EventLine]]>([:])
 
     init(at place: Place, isEmpty: Bool, _ defect: Defect = .none) {
         self.place = place
         self.defect = defect
-        if isEmpty { place.lines.withLock { $0 = [] } }
+        if isEmpty { place.state.withLock { $0 = Place.State() } }
     }
 
     func open(_ observer: StoreObserver, in environment: PipelineEnvironment) throws(SluiceError) {
         try base.open(observer, in: environment)
-        let left = place.lines.withLock { $0 }.dropFirst(defect == .losesOne ? 1 : 0)
-        for line in left { try base.append(line) }
-        if defect != .keepsSilent { observer.recovered(left.count) }
+        if defect == .restartsNumbers { place.state.withLock { $0.last = 0 } }
+        let lines = place.state.withLock(\.lines)
+        var left = lines.keys.sorted().compactMap { lines[$0] }
+        if defect == .losesOne { left = Array(left.dropLast()) }
+        if defect == .returnsTwice { left += left.prefix(1) }
+        if defect == .returnsNewOnesFirst { left.reverse() }
+        for line in left {
+            switch defect {
+            case .forgetsPriorities: try base.append(EventLine(bytes: line.bytes, priority: .normal))
+            case .altersBytes: try base.append(EventLine(bytes: line.bytes + [0x20], priority: line.priority))
+            default: try base.append(line)
+            }
+        }
+        if defect != .keepsSilent { observer.recovered(defect == .countsTwice ? left.count * 2 : left.count) }
     }
 
     func append(_ line: EventLine) throws(SluiceError) {
         try base.append(line)
-        place.lines.withLock { $0.append(line) }
+        place.state.withLock { state in
+            state.last += 1
+            state.lines[state.last] = line
+        }
     }
 
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
-        try base.nextBatch(size)
+        let batch = try base.nextBatch(size)
+        if let batch {
+            taken.withLock { $0[batch.id] = batch.events }
+            if defect == .losesInFlight { remove(batch.events) }
+        }
+        return batch
     }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         try base.settle(batch)
+        let events = taken.withLock { $0.removeValue(forKey: batch) } ?? []
+        if defect != .keepsSettled { remove(events) }
     }
+
+    private func remove(_ events: [EventLine]) {
+        let ids = Set(events.map(\.id))
+        place.state.withLock { state in state.lines = state.lines.filter { !ids.contains($0.value.id) } }
+    }
+
     var backlog: Backlog { base.backlog }
     func close() { base.close() }
 }

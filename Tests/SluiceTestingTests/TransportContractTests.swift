@@ -27,57 +27,54 @@ import Testing
         try await TransportContract.check { ScriptedTransport(then: step) }
     }
 
-    @Test("a wrong number of verdicts is found")
-    func wrongNumberOfVerdictsIsFound() async throws {
-        let error = await #expect(throws: SluiceError.self) {
-            try await TransportContract.check { ScriptedTransport(then: .answer(.each([.accepted]))) }
-        }
+    @Test("every broken promise is found, and none hangs the check", arguments: BrokenTransport.Defect.allCases)
+    func everyBrokenPromiseIsFound(defect: BrokenTransport.Defect) async throws {
+        let error = await Hang.run { hang in try await TransportContract.check { BrokenTransport(defect, hang) } }
         #expect(error?.code == .brokenContract)
-    }
-
-    @Test("a send that doesn't return when it is cancelled is found")
-    func sendThatIgnoresCancellationIsFound() async throws {
-        let deaf = DeafTransport()
-        let error = await #expect(throws: SluiceError.self) {
-            try await TransportContract.check(timeout: .zero) { deaf }
-        }
-        #expect(error?.code == .brokenContract)
-        deaf.end()
+        #expect(error?.message.contains(defect.rawValue) == true, "\(String(describing: error))")
     }
 }
 
-/// Accepts the 11 batches that the check sends before the cancelled one, which hangs.
-final class DeafTransport: Transport {
-    private struct State {
-        var sends = 0
-        var hanging: CheckedContinuation<Void, Never>?
-        var hasEnded = false
+/// Breaks one promise.
+final class BrokenTransport: Transport {
+    /// A defect, and a part of the sentence.
+    enum Defect: String, CaseIterable {
+        case oneVerdict = "1 verdicts on a batch of 100 events"
+        case noVerdict = "0 verdicts on a batch of 1 events"
+        case verdictsOfTheFirst = "100 verdicts on a batch of 1 events"
+        case neverReturns = "a send of 1 events didn't return"
+        case blocksItsThread = "a send of 1 events didn't return within"
+        case hangsWithManyEvents = "a send of 100 events didn't return"
+        case hangsConcurrently = "one of eight concurrent sends didn't return"
+        case ignoresCancellation = "a cancelled send didn't return"
     }
 
-    private let state = Locked(State())
+    private let defect: Defect
+    private let hang: Hang
+    private let sends = Locked(0)
+
+    init(_ defect: Defect, _ hang: Hang) {
+        self.defect = defect
+        self.hang = hang
+    }
 
     func send(_ batch: Batch) async throws -> Verdicts {
-        let hangs = state.withLock { state in
-            state.sends += 1
-            return state.sends > 11
+        let count = sends.withLock { sends in
+            sends += 1
+            return sends
         }
-        if hangs {
-            await withCheckedContinuation { continuation in
-                let hasEnded = state.withLock { state in
-                    if !state.hasEnded { state.hanging = continuation }
-                    return state.hasEnded
-                }
-                if hasEnded { continuation.resume() }
-            }
+        switch defect {
+        case .oneVerdict: return .each([.accepted])
+        case .noVerdict: return .each([])
+        case .verdictsOfTheFirst: return .each(Array(repeating: .accepted, count: 100))
+        // A transport that awaits its own pipeline never resumes either.
+        case .neverReturns: await hang.suspend()
+        case .blocksItsThread: hang.wait()
+        case .hangsWithManyEvents: if batch.events.count > 1 { await hang.suspend() }
+        // After three sends, the next ones are concurrent.
+        case .hangsConcurrently: if count == 5 { hang.wait() }
+        case .ignoresCancellation: if count > 11 { await hang.suspend() }
         }
         return .all(.accepted)
-    }
-
-    func end() {
-        let hanging = state.withLock { state in
-            state.hasEnded = true
-            return state.hanging
-        }
-        hanging?.resume()
     }
 }

@@ -21,6 +21,8 @@
 typedef enum {
     SLUICE_CURL_AVAILABLE,
     SLUICE_CURL_MISSING,
+    /// The program is linked statically, without libcurl, and can't load a library.
+    SLUICE_CURL_UNLINKED,
     SLUICE_CURL_TOO_OLD,
     SLUICE_CURL_UNUSABLE,
 } sluice_curl_availability;

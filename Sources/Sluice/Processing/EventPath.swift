@@ -130,7 +130,7 @@ final class EventPath: Sendable {
         }
         guard causes.contains(.unencodable) else { return }
         let error = event.properties[encodingErrorName]?.string ?? "an unknown error"
-        let message = "\(event.name) was stored without its properties (reported once): \(error)"
+        let message = "\(event.name) was stored without a part of it (reported once): \(error)"
         let isFirst = state.withLock { state in
             state.encodingErrors.count < EventPath.maximumEncodingErrors
                 && state.encodingErrors.insert(message).inserted

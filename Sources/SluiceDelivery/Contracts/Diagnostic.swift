@@ -42,7 +42,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public static let store = Kind(rawValue: "store")
         /// A plugin failed.
         public static let plugin = Kind(rawValue: "plugin")
-        /// A ``TrackedEvent`` could not be encoded, and was stored without its properties.
+        /// A part of a ``TrackedEvent`` could not be encoded, and was left out.
         public static let encoding = Kind(rawValue: "encoding")
         /// Information without consequence for events.
         public static let note = Kind(rawValue: "note")

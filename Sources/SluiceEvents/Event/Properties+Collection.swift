@@ -21,13 +21,17 @@ extension Properties: RandomAccessCollection {
 extension Properties: Hashable {
     /// Returns whether both lists have equal values for the same names, in any order.
     ///
-    /// - Complexity: O(count) if the order is the same, O(count²) otherwise.
+    /// - Complexity: O(count).
     public static func == (left: Properties, right: Properties) -> Bool {
         guard left.count == right.count else { return false }
+        var named: [String: PropertyValue]?
         return left.indices.allSatisfy { index in
             let (name, value) = left.storage.pair(at: index)
             let (otherName, otherValue) = right.storage.pair(at: index)
-            return otherName == name ? otherValue == value : right[name] == value
+            if otherName == name { return otherValue == value }
+            guard left.count > PropertyStorage.fewNames else { return right[name] == value }
+            if named == nil { named = Dictionary(uniqueKeysWithValues: right.map { ($0.name, $0.value) }) }
+            return named?[name] == value
         }
     }
 

@@ -154,6 +154,27 @@ public struct Properties: Sendable {
         try storage.removeAll { try shouldRemove(Property($0.0, $0.1)) }
     }
 
+    /// Returns the list with those properties replaced for which `replacement` returns one; nil if it returns none. If names
+    /// become equal, the last value stays.
+    ///
+    /// - Complexity: O(count), where setting one property after the other is O(count²).
+    package func replacing(_ replacement: (Property) -> Property?) -> Properties? {
+        var pairs: [PropertyStorage.Pair]?
+        for (index, property) in enumerated() {
+            guard let new = replacement(property) else { continue }
+            if pairs == nil { pairs = map { ($0.name, $0.value) } }
+            pairs?[index] = (new.name, new.value)
+        }
+        return pairs.map { replacingAll(by: $0) }
+    }
+
+    /// Returns a list of other properties that keeps the sanitizations of this one.
+    ///
+    /// - Complexity: O(count).
+    package func replacingAll(by pairs: [(String, PropertyValue)]) -> Properties {
+        Properties(PropertyStorage(pairs, after: storage))
+    }
+
     /// Returns the same properties in a form that is cheap to pass to ``addDefaults(_:)``.
     ///
     /// - Complexity: O(length of the JSON).

@@ -1,7 +1,7 @@
 /// A type whose values can be values of properties, as they are: `["query": query]`.
 ///
 /// The standard library's strings, numbers and booleans conform, and so do optionals, arrays and dictionaries of conforming
-/// types. `SluiceFoundation` adds `Date`, `URL`, `UUID` and `Decimal`.
+/// types. `SluiceFoundation` adds `Data`, `Date`, `URL`, `UUID` and `Decimal`.
 ///
 /// ## Conforming
 /// - An enum with raw values needs only the name of the protocol.

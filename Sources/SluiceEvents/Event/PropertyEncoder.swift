@@ -15,18 +15,32 @@ extension Properties {
     /// - Throws: ``SluiceError/Code/unencodable`` if the value isn't an object, or something in it can't be encoded. The
     ///   message names the type and the place in it, such as `Purchase.items[2].price`.
     public init(encoding value: some Encodable) throws(SluiceError) {
+        let failure: SluiceError?
+        (self, failure) = try Properties.encoding(value)
+        if let failure { throw failure }
+    }
+
+    /// Encodes the parts of a value that can be encoded.
+    ///
+    /// - Returns: The properties, and the first error. A member of an object that has failed is left out, and one of an array
+    ///   is null.
+    /// - Throws: ``SluiceError/Code/unencodable`` if the value isn't an object.
+    static func encoding(_ value: some Encodable) throws(SluiceError) -> (Properties, SluiceError?) {
         let encoder = PropertyEncoder(of: value)
-        try encoder.encode(value)
-        if let failure = encoder.run.failure { throw failure }
-        guard case .object(let properties) = encoder.node.value else {
-            throw encoder.error("it isn't an object: put it into a property of a struct")
-        }
-        self = properties
+        encoder.encodeOrFail { () throws(SluiceError) in try encoder.encode(value) }
+        if case .object(let properties) = encoder.node.value { return (properties, encoder.run.failure) }
+        throw encoder.run.failure ?? encoder.error("it isn't an object: put it into a property of a struct")
     }
 
     /// Creates properties from a dictionary of any values, sorted by name.
     ///
-    /// - Parameter dictionary: Values that conform to ``PropertyConvertible``, and arrays and dictionaries of them.
+    /// ```swift
+    /// let object: Any = try JSONSerialization.jsonObject(with: data)
+    /// let properties = try Properties(converting: object as? [String: Any] ?? [:])
+    /// ```
+    ///
+    /// - Parameter dictionary: Values that conform to ``PropertyConvertible``, Foundation's `NSNumber`, `NSString` and
+    ///   `NSNull`, and arrays and dictionaries of them.
     /// - Throws: ``SluiceError/Code/unencodable`` for a value of any other type. The message names it and its place.
     public init(converting dictionary: [String: Any]) throws(SluiceError) {
         let encoder = PropertyEncoder(of: dictionary)
@@ -47,7 +61,9 @@ struct PropertyEncoder: Encoder {
         let type: String
         /// The nested calls of `encode(to:)`. Each takes stack.
         var calls = 0
-        /// An error where nothing can be thrown.
+        /// All values so far. A graph whose objects refer to each other has as many paths as 2 to the power of its depth.
+        var values = 0
+        /// The first error. The value goes on with its other members.
         var failure: SluiceError?
 
         init(type: String) { self.type = type }
@@ -56,12 +72,18 @@ struct PropertyEncoder: Encoder {
     /// A value that is being written.
     final class Node {
         var content = Content.nothing
+        /// The nested containers of an object.
+        var nested: [String: Node] = [:]
+
+        var isFailed: Bool { if case .failed = content { true } else { false } }
 
         var value: PropertyValue {
             switch content {
             case .nothing: .object([:])
+            case .failed: .null
             case .value(let value): value
-            case .object(let pairs): .object(Properties(pairs.map { ($0.name, $0.node.value) }))
+            case .object(let pairs):
+                .object(Properties(pairs.lazy.filter { !$0.node.isFailed }.map { ($0.name, $0.node.value) }))
             case .array(let nodes): .array(PropertyArray(nodes.map(\.value)))
             }
         }
@@ -69,12 +91,15 @@ struct PropertyEncoder: Encoder {
 
     enum Content {
         case nothing
+        /// An error came before anything was written.
+        case failed
         case value(PropertyValue)
         case object([(name: String, node: Node)])
         case array([Node])
     }
 
     private static let maximumCalls = 128
+    private static let maximumValues = 100_000
 
     let run: Run
     let node: Node
@@ -106,6 +131,9 @@ struct PropertyEncoder: Encoder {
         if PropertyEncoder.hasOddForm(Value.self) {
             throw error("add the product SluiceFoundation, which has the form of \(Value.self)")
         }
+        if value is any BinaryInteger {
+            throw error("\(Value.self) is wider than the 64 bits of receivers: convert it to a string or a double")
+        }
         run.calls += 1
         defer { run.calls -= 1 }
         do {
@@ -124,7 +152,7 @@ struct PropertyEncoder: Encoder {
 
     /// Whether a type is one of Foundation's whose own form no receiver expects, such as a date as the seconds since 2001.
     static func hasOddForm<Value>(_ type: Value.Type) -> Bool {
-        ["Date", "Decimal", "URL"].contains("\(type)") && String(reflecting: type).hasPrefix("Foundation")
+        ["Data", "Date", "Decimal", "URL"].contains("\(type)") && String(reflecting: type).hasPrefix("Foundation")
     }
 
     /// Converts a value of a dictionary without static types.
@@ -138,8 +166,12 @@ struct PropertyEncoder: Encoder {
         } else if let array = value as? [Any] {
             set(.array([]))
             for (index, value) in array.enumerated() where hasRoom { try add(Position(index))?.convert(value) }
+        } else if let value = PropertyValue(objectOfFoundation: value) {
+            set(.value(value))
         } else {
-            throw error("\(type(of: value)) isn't PropertyConvertible")
+            func isOdd<Value>(_ value: Value) -> Bool { PropertyEncoder.hasOddForm(Value.self) }
+            let hint = isOdd(value) ? ": add the product SluiceFoundation, which has its form" : ""
+            throw error("\(type(of: value)) isn't PropertyConvertible\(hint)")
         }
     }
 
@@ -148,7 +180,7 @@ struct PropertyEncoder: Encoder {
 
     func set(_ content: Content) {
         switch (node.content, content) {
-        case (.nothing, _): node.content = content
+        case (.nothing, _), (.failed, _): node.content = content
         case (.object, .object), (.array, .array): break
         default: fail(error("its encode(to:) asks for containers of two kinds, or writes two single values"))
         }
@@ -158,6 +190,16 @@ struct PropertyEncoder: Encoder {
         run.failure = run.failure ?? error
     }
 
+    /// Encodes a value, or notes the error, after which other values can be encoded.
+    func encodeOrFail(_ body: () throws(SluiceError) -> Void) {
+        do {
+            try body()
+        } catch {
+            fail(error)
+            if case .nothing = node.content { node.content = .failed }
+        }
+    }
+
     // MARK: Children
 
     /// Encodes a value as a child. Below the maximum depth, nothing is encoded.
@@ -165,7 +207,13 @@ struct PropertyEncoder: Encoder {
         if codingPath.count > PropertyValue.maximumDepth {
             throw error("nested in more than \(PropertyValue.maximumDepth) levels")
         }
-        if hasRoom { try add(key)?.encode(value) }
+        guard hasRoom else { return }
+        run.values += 1
+        guard run.values <= PropertyEncoder.maximumValues else {
+            throw error("it has more than \(PropertyEncoder.maximumValues) values, or contains itself")
+        }
+        guard let child = add(key) else { return }
+        child.encodeOrFail { () throws(SluiceError) in try child.encode(value) }
     }
 
     /// Returns an encoder for a child of this object or array.
@@ -180,7 +228,7 @@ struct PropertyEncoder: Encoder {
             node.content = .nothing
             nodes.append(child.node)
             node.content = .array(nodes)
-        case .nothing, .value:
+        case .nothing, .failed, .value:
             return nil
         }
         return child
@@ -192,10 +240,12 @@ struct PropertyEncoder: Encoder {
             fail(error("nested in more than \(PropertyValue.maximumDepth) levels"))
             return PropertyEncoder(run: run, codingPath: codingPath)
         }
-        if case .object(let pairs) = node.content, let pair = pairs.last(where: { $0.name == key.stringValue }) {
-            return PropertyEncoder(run: run, codingPath: codingPath + [key], node: pair.node)
+        if case .object = node.content, let known = node.nested[key.stringValue] {
+            return PropertyEncoder(run: run, codingPath: codingPath + [key], node: known)
         }
-        return add(key) ?? PropertyEncoder(run: run, codingPath: codingPath)
+        guard let child = add(key) else { return PropertyEncoder(run: run, codingPath: codingPath) }
+        node.nested[key.stringValue] = child.node
+        return child
     }
 
     // MARK: Containers
@@ -218,6 +268,11 @@ struct PropertyEncoder: Encoder {
 
         func encodeNil(forKey key: Key) throws { try encode(PropertyValue.null, forKey: key) }
         func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.encode(value, at: key) }
+        // The defaults of these two throw an error without the key.
+        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+        func encode(_ value: Int128, forKey key: Key) throws { try encoder.encode(value, at: key) }
+        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+        func encode(_ value: UInt128, forKey key: Key) throws { try encoder.encode(value, at: key) }
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type, forKey key: Key
         ) -> KeyedEncodingContainer<NestedKey> { encoder.nested(key).container(keyedBy: type) }
@@ -239,6 +294,10 @@ struct PropertyEncoder: Encoder {
 
         func encodeNil() throws { try encode(PropertyValue.null) }
         func encode(_ value: some Encodable) throws { try encoder.encode(value, at: next) }
+        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+        func encode(_ value: Int128) throws { try encoder.encode(value, at: next) }
+        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+        func encode(_ value: UInt128) throws { try encoder.encode(value, at: next) }
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type
         ) -> KeyedEncodingContainer<NestedKey> { encoder.nested(next).container(keyedBy: type) }
@@ -252,6 +311,10 @@ struct PropertyEncoder: Encoder {
 
         func encodeNil() throws { try encode(PropertyValue.null) }
         func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+        func encode(_ value: Int128) throws { try encoder.encode(value) }
+        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+        func encode(_ value: UInt128) throws { try encoder.encode(value) }
     }
 
     /// The index of an element in an array.
@@ -263,6 +326,27 @@ struct PropertyEncoder: Encoder {
         init(_ index: Int) { self.index = index }
         init?(stringValue: String) { nil }
         init?(intValue: Int) { self.init(intValue) }
+    }
+}
+
+extension PropertyValue {
+    /// The value of an `NSNull`, an `NSString` or an `NSNumber`, which JSONSerialization returns. Only a host with Foundation
+    /// can have one, so its class is found by its name, and its value by Swift's bridging.
+    fileprivate init?(objectOfFoundation object: Any) {
+        let name = "\(type(of: object))"
+        if name == "NSNull" {
+            self = .null
+        } else if name == "__NSCFBoolean", let bool = object as? Bool {
+            self = .bool(bool)
+        } else if let string = object as? String {
+            self = .string(string)
+        } else if object is Double || object is Float || object is UInt64 {
+            // The digits tell 1 from 1.0, and are the shortest ones of a Float.
+            let digits = "\(object)"
+            self = Int64(digits).map { .int($0) } ?? .double(Double(digits) ?? .nan)
+        } else {
+            return nil
+        }
     }
 }
 

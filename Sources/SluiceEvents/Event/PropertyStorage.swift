@@ -25,6 +25,12 @@ struct PropertyStorage: Sendable {
         }
     }
 
+    /// Pairs in the place of those of `earlier`, whose sanitizations still count.
+    init(_ pairs: [Pair], after earlier: PropertyStorage) {
+        self.init(pairs)
+        bounds.sanitizations.formUnion(earlier.bounds.sanitizations)
+    }
+
     /// Pairs that are in `block` only.
     init(_ block: SharedProperties) {
         pairs = []
@@ -72,6 +78,17 @@ struct PropertyStorage: Sendable {
         pairs[...].index(of: name, isASCII: isASCII, bounds)
     }
 
+    /// For more names in two lists than this, each list is hashed once. A search for each name costs less for few names.
+    static let fewNames = 64
+
+    /// The names in a set; nil if a search through the list is faster for a number of names.
+    private func names(toSearchFor others: Int) -> Set<String>? {
+        guard count > PropertyStorage.fewNames, others > PropertyStorage.fewNames else { return nil }
+        var names: Set<String> = []
+        forEachPair { name, _ in names.insert(copy name) }
+        return names
+    }
+
     /// Returns whether a name in the list itself, not in its objects, is one of `names`.
     func hasName(among names: CaseInsensitiveNames) -> Bool {
         if bounds.nameBits & names.bits == 0 { return false }
@@ -107,11 +124,20 @@ struct PropertyStorage: Sendable {
         }
     }
 
+    /// Counts a part that could not be encoded, and isn't in the list.
+    mutating func noteUnencodable() { bounds.sanitizations.insert(.unencodable) }
+
     /// Adds the pairs of `others`, whose values count for names that are in both.
     mutating func merge(_ others: PropertyStorage) {
         let sanitizations = bounds.sanitizations.union(others.bounds.sanitizations)
         if count == 0 {
             self = others
+        } else if count > PropertyStorage.fewNames, others.count > PropertyStorage.fewNames {
+            var all: [Pair] = []
+            all.reserveCapacity(count + others.count)
+            forEachPair { all.append((copy $0, copy $1)) }
+            others.forEachPair { all.append((copy $0, copy $1)) }
+            self = PropertyStorage(PropertyStorage.unique(all))
         } else {
             others.forEachPair { name, value in set(copy name, copy value) }
         }
@@ -121,13 +147,15 @@ struct PropertyStorage: Sendable {
     /// Adds the pairs of `others` whose names are new.
     mutating func addDefaults(_ others: PropertyStorage) {
         if share(others) { return }
+        let names = names(toSearchFor: others.count)
         let (own, ownBlock, ownBounds) = (pairs.count, block, bounds)
         pairs.reserveCapacity(own + others.count)
         others.forEachPair { name, value in
             let isASCII = name.isASCII
             let isTaken =
-                pairs[..<own].index(of: name, isASCII: isASCII, ownBounds) != nil
-                || ownBlock?.index(of: name, isASCII: isASCII) != nil
+                names?.contains(name)
+                ?? (pairs[..<own].index(of: name, isASCII: isASCII, ownBounds) != nil
+                    || ownBlock?.index(of: name, isASCII: isASCII) != nil)
             if !isTaken { pairs.append((name, value)) }
         }
         // The others have been sanitized.
@@ -155,6 +183,9 @@ struct PropertyStorage: Sendable {
     private func hasNoName(of block: SharedProperties) -> Bool {
         let isASCII = bounds.hasOnlyASCIINames && block.bounds.hasOnlyASCIINames
         if isASCII, bounds.nameBits & block.bounds.nameBits == 0 { return true }
+        if let names = names(toSearchFor: block.pairs.count) {
+            return !block.pairs.contains { names.contains($0.0) }
+        }
         return !pairs.contains { block.index(of: $0.0, isASCII: isASCII) != nil }
     }
 
@@ -185,7 +216,7 @@ struct PropertyStorage: Sendable {
     private mutating func sanitize() {
         let hasDuplicates = hasDuplicates()
         if hasDuplicates { bounds.sanitizations.insert(.droppedProperty) }
-        let unsanitized = hasDuplicates ? uniquePairs() : pairs
+        let unsanitized = hasDuplicates ? PropertyStorage.unique(pairs) : pairs
         pairs = []
         pairs.reserveCapacity(unsanitized.count)
         for (name, value) in unsanitized { append(name, value) }
@@ -200,7 +231,7 @@ struct PropertyStorage: Sendable {
         return false
     }
 
-    private func uniquePairs() -> [Pair] {
+    private static func unique(_ pairs: [Pair]) -> [Pair] {
         var positions: [String: Int] = [:]
         var result: [Pair] = []
         for (name, value) in pairs {

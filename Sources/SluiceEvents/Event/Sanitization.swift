@@ -37,7 +37,7 @@ public struct Sanitization: RawRepresentable, Sendable, Hashable, CustomStringCo
     /// A user id was dropped, because it is longer than ``Event/maximumNameBytes`` or a plugin can't use it. A truncated id
     /// could be another user's.
     public static let droppedID = Sanitization(rawValue: "droppedID")
-    /// A ``TrackedEvent`` could not be encoded. It was stored with the property `$encoding_error` instead of its own.
+    /// A part of a ``TrackedEvent`` could not be encoded. The property `$encoding_error` names it.
     public static let unencodable = Sanitization(rawValue: "unencodable")
 }
 
@@ -52,11 +52,12 @@ struct Sanitizations: OptionSet, Sendable {
     static let droppedProperty = Sanitizations(rawValue: 16)
     static let truncatedName = Sanitizations(rawValue: 32)
     static let droppedID = Sanitizations(rawValue: 64)
+    static let unencodable = Sanitizations(rawValue: 128)
 
     /// In the order of the bits.
     private static let all: [Sanitization] = [
         .truncatedDepth, .truncatedString, .nonFiniteNumber, .unwritableDate, .droppedProperty, .truncatedName,
-        .droppedID,
+        .droppedID, .unencodable,
     ]
 
     var causes: [Sanitization] {

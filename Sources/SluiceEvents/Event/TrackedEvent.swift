@@ -34,15 +34,27 @@ public protocol TrackedEvent: Encodable {
 }
 
 extension TrackedEvent {
-    /// The encoded value.
+    /// The encoded value. If a value in it can't be encoded, the others, and `$encoding_error` with the first error.
     ///
-    /// - Throws: ``SluiceError/Code/unencodable`` if a value can't be encoded.
+    /// - Throws: ``SluiceError/Code/unencodable`` if the event isn't an object.
     public var eventProperties: Properties {
-        get throws { try Properties(encoding: self) }
+        get throws {
+            var (properties, failure) = try Properties.encoding(self)
+            if let failure { properties.noteEncodingError(failure.message) }
+            return properties
+        }
     }
 }
 
-/// The property that replaces the properties of a typed event that could not be encoded.
+extension Properties {
+    /// Adds the error of a typed event, and counts it.
+    fileprivate mutating func noteEncodingError(_ message: String) {
+        self[encodingErrorName] = .string(message)
+        storage.noteUnencodable()
+    }
+}
+
+/// The property that says which part of a typed event could not be encoded.
 package let encodingErrorName = "$encoding_error"
 
 /// Something that tracks events: a `Pipeline` of Sluice, or a stand-in for it in your tests.
@@ -196,9 +208,9 @@ extension EventTracking {
     /// pipeline.track(Purchase(sku: "A-7", amount: 12.5)) { $0.loginID = "user-42" }
     /// ```
     ///
-    /// This method never throws. If the event can't be encoded, it is tracked with the property `$encoding_error` instead
-    /// of its own. The error names the type and the place in it. The pipeline counts the event as
-    /// ``Sanitization/unencodable``, and reports each error once, as `Diagnostic.Kind.encoding`.
+    /// This method never throws. If a value of the event can't be encoded, it is left out, and the event gets the property
+    /// `$encoding_error`, which names the type and the place in it. In an array, the value becomes null. The pipeline counts
+    /// the event as ``Sanitization/unencodable``, and reports each error once, as `Diagnostic.Kind.encoding`.
     ///
     /// - Parameters:
     ///   - event: The event.
@@ -216,10 +228,9 @@ extension EventTracking {
         } catch {
             // The text of any other error can contain values of the event.
             let message = (error as? SluiceError)?.message ?? "\(Typed.self) threw an error of type \(type(of: error))"
-            return track(Typed.eventName, [encodingErrorName: .string(message)], priority: priority, id: id) { event in
-                event.report(.unencodable)
-                configure(&event)
-            }
+            var properties: Properties = [:]
+            properties.noteEncodingError(message)
+            return track(Typed.eventName, properties, priority: priority, id: id, configure: configure)
         }
     }
 }

@@ -115,15 +115,12 @@ extension Properties {
     /// `groups_company` and so on.
     fileprivate var flattened: Properties {
         guard contains(where: { $0.ownMembers != nil }) else { return self }
-        var result = Properties()
-        for property in self {
-            guard let members = property.ownMembers else {
-                result[property.name] = property.value
-                continue
-            }
-            for member in members { result[property.name.dropFirst() + "_" + member.name] = member.value }
-        }
-        return result
+        // As pairs: setting one after the other would search for each.
+        return Properties(
+            flatMap { property in
+                guard let members = property.ownMembers else { return [(property.name, property.value)] }
+                return members.map { (property.name.dropFirst() + "_" + $0.name, $0.value) }
+            })
     }
 
     /// Writes dates, in lists too, as Sensors' SDKs do: in local time, without an offset.

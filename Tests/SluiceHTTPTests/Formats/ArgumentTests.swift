@@ -52,6 +52,8 @@ struct ArgumentTests {
         Case("clickHouse", "database") { .clickHouse(table: "t", database: $0) },
         Case("clickHouse", "user") { .clickHouse(table: "t", user: $0) },
         Case("clickHouseLegacy", "table") { .clickHouseLegacy(table: $0) },
+        Case("clickHouseLegacy", "database") { .clickHouseLegacy(table: "t", database: $0) },
+        Case("clickHouseLegacy", "user") { .clickHouseLegacy(table: "t", user: $0) },
         Case("elasticsearch", "index") { .elasticsearch(index: $0) }, Case("otlp", "service") { .otlp(service: $0) },
         Case("loki", "labels") { .loki(labels: ["app": $0]) },
         Case("loki", "tenant") { .loki(labels: ["app": "shop"], tenant: $0) },

@@ -263,7 +263,7 @@ struct PropertyEncoderTests {
     // The whole error can't be seen here: in this process, another suite links SluiceFoundation.
     @Test("Foundation's types that encode themselves oddly are known")
     func oddFormsAreKnown() {
-        #expect(PropertyEncoder.hasOddForm(Date.self))
+        #expect(PropertyEncoder.hasOddForm(Date.self) && PropertyEncoder.hasOddForm(Data.self))
         #expect(PropertyEncoder.hasOddForm(Decimal.self))
         #expect(PropertyEncoder.hasOddForm(URL.self))
         #expect(!PropertyEncoder.hasOddForm(UUID.self) && !PropertyEncoder.hasOddForm(Own.Date.self))
@@ -294,6 +294,59 @@ struct PropertyEncoderTests {
         }
         #expect(message(mixed) == "ByHand can't be encoded: \(problem)")
         #expect(message(["a": single]) == "Dictionary<String, ByHand>.a can't be encoded: \(problem)")
+    }
+
+    /// What a graph of objects with two references each has.
+    final class Knot: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(self, forKey: .a)
+            try container.encode(self, forKey: .b)
+        }
+    }
+
+    @Test("a graph whose objects refer to each other is refused after 100,000 values, not after 2 to the power of 32")
+    func knotIsRefused() {
+        #expect(message(Knot())?.hasSuffix("it has more than 100000 values, or contains itself") == true)
+    }
+
+    @Test("16,000 nested containers keep their order, and each key has one")
+    func manyNestedContainers() throws {
+        let value = ByHand { encoder in
+            var container = encoder.container(keyedBy: PropertyName.self)
+            for round in 0..<2 {
+                for number in 0..<16_000 {
+                    let key = PropertyName("q\(number)")
+                    var nested = container.nestedContainer(keyedBy: PropertyName.self, forKey: key)
+                    try nested.encode(number, forKey: PropertyName("r\(round)"))
+                }
+            }
+        }
+        let properties = try Properties(encoding: value)
+        #expect(properties.count == 16_000 && properties[15_999].value == ["r0": 15_999, "r1": 15_999])
+    }
+
+    @Test("the numbers, strings and nulls of JSONSerialization keep their types, also in NSArray and NSDictionary")
+    func objectsOfFoundationAreConverted() throws {
+        let json = Data(#"{"t":true,"one":1,"half":0.5,"n":null,"a":[true]}"#.utf8)
+        let object = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+        #expect(try Properties(converting: object).description == #"{"a":[true],"half":0.5,"n":null,"one":1,"t":true}"#)
+        let numbers: [(NSNumber, String)] = [
+            (NSNumber(value: true), "true"), (NSNumber(value: false), "false"), (NSNumber(value: 1), "1"),
+            (NSNumber(value: 0), "0"), (NSNumber(value: Int8(1)), "1"), (NSNumber(value: UInt8(1)), "1"),
+            (NSNumber(value: Int64.min), "-9223372036854775808"),
+            (NSNumber(value: UInt64.max), "1.8446744073709552e+19"),
+            (NSNumber(value: Float(0.1)), "0.1"), (NSNumber(value: 0.1), "0.1"), (NSNumber(value: 1e300), "1e+300"),
+            (NSNumber(value: Double.nan), "null"), (NSDecimalNumber(string: "12.50"), "12.5"),
+        ]
+        for (number, text) in numbers {
+            #expect(try Properties(converting: ["v": number]).description == #"{"v":\#(text)}"#)
+            let nested = NSDictionary(dictionary: ["a": NSArray(array: [number, NSNull(), NSString("x")])])
+            #expect(
+                try Properties(converting: ["v": nested]).description == #"{"v":{"a":[\#(text),null,"x"]}}"#)
+        }
+        let error = #expect(throws: SluiceError.self) { try Properties(converting: ["a": [NSObject()]]) }
+        #expect(error?.message.hasSuffix(".a[0] can't be encoded: NSObject isn't PropertyConvertible") == true)
     }
 
     @Test("a dictionary of any values names the value that is none")

@@ -85,7 +85,41 @@ struct TrackedEventTests {
         #expect(ledger.sanitized == [.unencodable: 4] && ledger.tracked == 4 && ledger.isBalanced)
         let found = diagnostics.withLock(\.self)
         #expect(found.map(\.kind) == [.encoding, .encoding] && found.map(\.severity) == [.error, .error])
-        #expect(found.first?.message == "Wrong was stored without its properties (reported once): \(message)")
+        #expect(found.first?.message == "Wrong was stored without a part of it (reported once): \(message)")
+    }
+
+    struct W: TrackedEvent {
+        static let eventName = "W"
+        struct Inner: Encodable {
+            var big = Int128.max
+            var ok = 1
+            var bigs: [UInt128] = [1]
+            var named = ["k": Int128.min]
+            var none: Int128?
+        }
+        var before = "x"
+        var items = [Inner()]
+        var single = Wrong.Inner()
+        var wrongs: [Wrong.Inner] = [Wrong.Inner()]
+        var after = 2.5
+    }
+
+    @Test(
+        "a value that can't be encoded is left out, the other members are kept, and the error names the place and the type"
+    )
+    func otherMembersAreKept() async throws {
+        pipeline.track(W())
+        let message =
+            "W.items[0].big can't be encoded: Int128 is wider than the 64 bits of receivers: convert it to a string or a double"
+        #expect(
+            store.events[0].properties.description
+                == #"{"before":"x","items":[{"ok":1,"bigs":[null],"named":{}}],"wrongs":[null],"after":2.5,"#
+                + #""$encoding_error":"\#(message)"}"#)
+        let error = #expect(throws: SluiceError.self) { try Properties(encoding: W()) }
+        #expect(error?.message == message)
+        let ledger = await pipeline.shutdown()
+        #expect(ledger.sanitized == [.unencodable: 1] && ledger.isBalanced)
+        #expect(diagnostics.withLock(\.self).map(\.kind) == [.encoding])
     }
 
     @Test("at most 100 encoding errors are reported")
@@ -147,7 +181,7 @@ struct TrackedEventTests {
             ])
         #expect(events[1].priority == .critical && events[1].id == id && events[2].loginID == "kim")
         #expect(events[4].properties["$encoding_error"]?.string?.hasPrefix("Wrong.inner") == true)
-        #expect(events[4].reportedSanitizations == [.unencodable])
+        #expect(events[4].properties.sanitizations == [.unencodable])
     }
 
     @Test("a NullTransport accepts everything, also within its contract")

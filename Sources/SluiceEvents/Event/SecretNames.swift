@@ -1,0 +1,78 @@
+/// Names of secrets, by the words in them: `token` is in `resetToken`, `session_token`, `TOKEN[]` and `accesstoken`.
+///
+/// The case of letters and the separators between them don't count. A word of up to four letters counts only as a word of
+/// its own: `pin` is in `card_pin` and `cardPIN`, but not in `shipping`.
+package struct SecretNames: Sendable {
+    /// The words that mark a name as one of a secret, whatever the name is used for.
+    package static let words: Set<String> = [
+        "accesskey", "apikey", "auth", "authorization", "bearer", "credential", "cvc", "cvv", "jwt", "oauth", "otp",
+        "passcode", "passphrase", "passwd", "password", "pin", "privatekey", "pwd", "secret", "signature", "token",
+    ]
+
+    private let words: [[UInt8]]
+    /// The last six bits of the first bytes of ``words``.
+    private let firstBits: UInt64
+    /// The words beyond ASCII.
+    private let others: [[Character]]
+
+    package init(_ words: some Sequence<String>) {
+        let letters = words.map(\.letters).filter { !$0.isEmpty }
+        self.words = letters.filter(\.isASCII).map { Array($0.utf8) }
+        firstBits = self.words.reduce(0) { $0 | 1 << UInt64($1[0] & 63) }
+        others = letters.filter { !$0.isASCII }.map(Array.init)
+    }
+
+    package func contains(_ name: String) -> Bool {
+        if containsWord(name) { return true }
+        if name.isASCII { return false }
+        // A letter or a separator beyond ASCII may stand for a plain one.
+        let letters = name.letters
+        if containsWord(letters) { return true }
+        let characters = Array(letters)
+        return others.contains { word in characters.indices.contains { characters[$0...].starts(with: word) } }
+    }
+
+    private func containsWord(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { name in
+            name.indices.contains { start in
+                name[start].isWordByte && firstBits & 1 << UInt64((name[start] | 0x20) & 63) != 0
+                    && words.contains { begins($0, in: name, at: start) }
+            }
+        }
+    }
+
+    private func begins(_ word: [UInt8], in name: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {
+        var end = start
+        for letter in word {
+            while end < name.count, !name[end].isWordByte { end += 1 }
+            guard end < name.count, name[end] | 0x20 == letter else { return false }
+            end += 1
+        }
+        return word.count > 4 || name.isBetweenWords(start) && name.isBetweenWords(end)
+    }
+}
+
+extension String {
+    /// The letters and digits, in lower case.
+    fileprivate var letters: String { lowercased().filter { $0.isLetter || $0.isNumber } }
+}
+
+extension UInt8 {
+    fileprivate var isUpper: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
+    fileprivate var isLower: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    /// A letter, a digit, or a part of a character beyond ASCII.
+    fileprivate var isWordByte: Bool { isUpper || isLower || isDigit || self >= 0x80 }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether no word goes on at a position: `card|Pin`, `card|PIN`, `PIN|Code`, `pin|2`, `card_|pin`.
+    fileprivate func isBetweenWords(_ position: Int) -> Bool {
+        guard position > 0, position < count else { return true }
+        let (before, after) = (self[position - 1], self[position])
+        if after.isLower { return !before.isLower && !before.isUpper }
+        guard after.isUpper else { return true }
+        return !before.isUpper || position + 1 < count && self[position + 1].isLower
+    }
+}
