@@ -202,7 +202,7 @@ public final class HTTPTransport: Transport {
         var response: HTTPResponse
         do {
             response = try await client.send(request)
-        } catch var error as SluiceError {
+        } catch var error as SluiceError where error.code != .missingLibrary {
             error.message += " (\(HTTPURL.place(in: request.url)))"
             throw error
         }

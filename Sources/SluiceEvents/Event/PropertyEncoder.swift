@@ -35,7 +35,7 @@ extension Properties {
     /// Creates properties from a dictionary of any values, sorted by name.
     ///
     /// ```swift
-    /// let object: Any = try JSONSerialization.jsonObject(with: data)
+    /// let object: Any = try JSONSerialization.jsonObject(with: Data(#"{"plan": "pro"}"#.utf8))
     /// let properties = try Properties(converting: object as? [String: Any] ?? [:])
     /// ```
     ///
