@@ -83,10 +83,15 @@ struct PropertyStorage: Sendable {
 
     /// The names in a set; nil if a search through the list is faster for a number of names.
     private func names(toSearchFor others: Int) -> Set<String>? {
-        guard count > PropertyStorage.fewNames, others > PropertyStorage.fewNames else { return nil }
-        var names: Set<String> = []
-        forEachPair { name, _ in names.insert(copy name) }
-        return names
+        count > PropertyStorage.fewNames && others > PropertyStorage.fewNames ? allNames : nil
+    }
+
+    private var allNames: Set<String> {
+        @inline(never) get {
+            var names: Set<String> = []
+            forEachPair { name, _ in names.insert(copy name) }
+            return names
+        }
     }
 
     /// Returns whether a name in the list itself, not in its objects, is one of `names`.
@@ -151,11 +156,15 @@ struct PropertyStorage: Sendable {
         let (own, ownBlock, ownBounds) = (pairs.count, block, bounds)
         pairs.reserveCapacity(own + others.count)
         others.forEachPair { name, value in
-            let isASCII = name.isASCII
-            let isTaken =
-                names?.contains(name)
-                ?? (pairs[..<own].index(of: name, isASCII: isASCII, ownBounds) != nil
-                    || ownBlock?.index(of: name, isASCII: isASCII) != nil)
+            let isTaken: Bool
+            if let names {
+                isTaken = names.contains(name)
+            } else {
+                let isASCII = name.isASCII
+                isTaken =
+                    pairs[..<own].index(of: name, isASCII: isASCII, ownBounds) != nil
+                    || ownBlock?.index(of: name, isASCII: isASCII) != nil
+            }
             if !isTaken { pairs.append((name, value)) }
         }
         // The others have been sanitized.
