@@ -24,7 +24,7 @@ public protocol HTTPClient: Sendable {
     /// - Throws: An error that makes the client unusable, such as an invalid timeout.
     func open() throws(SluiceError)
 
-    /// Loads what the client needs, for ``HTTPTransport/check()``. Otherwise ``send(_:)`` does it.
+    /// Loads the libraries that the client needs, for ``HTTPTransport/check()``. Otherwise ``send(_:)`` does it.
     ///
     /// - Throws: An error that makes the client unusable, such as ``Sluice/SluiceError/Code/missingLibrary``.
     func check() throws(SluiceError)

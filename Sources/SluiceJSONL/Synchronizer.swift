@@ -56,7 +56,7 @@ final class Synchronizer: Sendable {
         }
     }
 
-    /// Does what an append has found to be due.
+    /// Begins the work that an append has found to be due.
     func follow(_ due: Due) {
         switch due {
         case .afterInterval: start(since: access.now)
