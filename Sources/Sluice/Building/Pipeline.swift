@@ -183,10 +183,8 @@ public final class Pipeline: EventTracking {
     /// if !report.isComplete { print("\(report.waiting) events still wait") }
     /// ```
     ///
-    /// A route whose transport calls this method in its own `send` isn't waited for, and a diagnostic reports that.
-    ///
     /// - Parameter timeout: The longest time to wait, by the continuous clock. Sending goes on after it. Nil: no limit.
-    /// - Returns: The results of all routes together.
+    /// - Returns: The results of all routes. In a transport's own `send`, its route isn't awaited: a diagnostic says so.
     @discardableResult
     public func flush(timeout: Duration? = nil) async -> FlushReport {
         if path.isInherited { return FlushReport() }
@@ -197,9 +195,8 @@ public final class Pipeline: EventTracking {
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
     /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
     ///
-    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, if a
-    ///   store could not read or remove something, which the diagnostics report, or in the `send` of a transport of this
-    ///   pipeline. Call it in the next launch then.
+    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, and with a
+    ///   diagnostic in a transport's own `send` and if a store could not read or remove something. Call it later then.
     @discardableResult
     public func deleteWaitingEvents() async -> Bool { await routes.deleteAll() }
 
@@ -213,8 +210,7 @@ public final class Pipeline: EventTracking {
     ///
     /// The processors forget their state first, so later events have the ids of a new user. Then events are removed as
     /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer of a `Consent`
-    /// and the setting of `CollectionSettings` stay. You can call this method from any task, also several times. Events
-    /// that are tracked during the call can be removed too.
+    /// and the setting of `CollectionSettings` stay. Events that are tracked during the call can be removed too.
     ///
     /// - Returns: The counts of the removed things.
     @discardableResult
@@ -336,7 +332,6 @@ public final class Pipeline: EventTracking {
     /// // main: 118 delivered, 2 waiting
     /// ```
     ///
-    /// It has the pipeline's own counts, and asks no store. So it waits for no disk, and you can read it in any task. The
-    /// ledger that ``shutdown(timeout:)`` returns compares them with the stores.
-    public var ledger: Ledger { routes.ledger }
+    /// You can read it in any task. The ledger of ``shutdown(timeout:)`` compares the counts with the stores'.
+    public var ledger: Ledger { routes.ledger() }
 }

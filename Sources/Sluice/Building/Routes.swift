@@ -80,13 +80,10 @@ struct Routes: Sendable {
         }
     }
 
-    /// The routes' own counts.
-    var ledger: Ledger { path.ledger(own.map { $0.ledger(asksStore: false) }) }
+    /// The routes' own counts, or those of their stores too, which can wait for a disk.
+    func ledger(asksStore: Bool = false) -> Ledger { path.ledger(own.map { $0.ledger(asksStore: asksStore) }) }
 
-    /// The counts of the routes and of their stores, which can wait for a disk.
     func ledgerWithStores() async -> Ledger {
-        await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) {
-            path.ledger(own.map { $0.ledger(asksStore: true) })
-        }
+        await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { ledger(asksStore: true) }
     }
 }

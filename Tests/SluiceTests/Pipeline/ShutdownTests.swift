@@ -296,7 +296,7 @@ import Testing
         }
         await store.barrier.waitForBlock()
         // If the shared threads are blocked, this test can't go on either.
-        DispatchQueue(label: "watchdog").asyncAfter(deadline: .now() + 20) { store.barrier.permit() }
+        DispatchQueue(label: "watchdog").asyncAfter(deadline: .now() + 600) { store.barrier.permit() }
         let calls = (0..<64).map { _ in
             Task {
                 _ = pipeline.ledger
