@@ -73,15 +73,16 @@ package struct TestPipeline {
 
 /// The launches of an app, one after the other.
 package final class FormerLaunch: Sendable {
-    private let pipeline = Locked<Pipeline?>(nil)
+    // Weak, because a launch that has crashed must not go on.
+    private let pipeline = Locked<@Sendable () -> Pipeline?>({ nil })
 
     package init() {}
 
     /// A new launch, after everything is on disk that the earlier one writes in the background.
     package func next(_ launch: () throws -> TestPipeline) rethrows -> TestPipeline {
-        if let former = pipeline.withLock(\.self) { waitForWrites(of: former) }
+        if let former = pipeline.withLock(\.self)() { waitForWrites(of: former) }
         let test = try launch()
-        pipeline.withLock { $0 = test.pipeline }
+        pipeline.withLock { $0 = { [weak pipeline = test.pipeline] in pipeline } }
         return test
     }
 }
