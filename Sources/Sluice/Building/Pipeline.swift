@@ -301,9 +301,9 @@ public final class Pipeline: EventTracking {
     /// processors is stored, unless a diagnostic says that one didn't finish in time. Later events are dropped and counted.
     /// A second call returns immediately.
     ///
-    /// Without a network, this method returns when two attempts in a row got no response. It returns in time even if a
-    /// transport hangs, and 100 to 200 ms later if a disk hangs; the ledger then has the route's own counts instead of the
-    /// store's. Before macOS 15 and iOS 18, transports and disks that block as many threads as the device has cores delay it.
+    /// This method returns in time even if a transport hangs, and 100 to 200 ms later if a disk hangs; the ledger then has
+    /// the route's own counts instead of the store's. Before macOS 15 and iOS 18, transports and disks that block as many
+    /// threads as the device has cores delay it.
     ///
     /// ```swift
     /// let ledger = await pipeline.shutdown(timeout: .seconds(3))

@@ -28,13 +28,7 @@ struct DeliverySchedule: Sendable {
     private var refusals = Refusals()
     private var conditions: Conditions
     private var stopDeadline: Duration?
-    /// Attempts without any response in a row, since a shutdown began.
-    private var failuresAtStop = 0
     private var hasFlushed = false
-
-    /// After so many attempts without a response, a shutdown doesn't wait for the next one: there is no network or no
-    /// receiver, and a tool of a moment must not last for seconds.
-    private static let maximumFailuresAtStop = 2
 
     init(policy: DeliveryPolicy) {
         self.policy = policy
@@ -148,9 +142,6 @@ struct DeliverySchedule: Sendable {
             result.effect = .hold
             result.reason = "the receiver has refused \(refusals.inARow) events in a row: \(reason)"
         }
-        if stopDeadline != nil, epoch == backOff.epoch {
-            failuresAtStop = result.status == nil && result.endsFlushes ? failuresAtStop + 1 : 0
-        }
         backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
         // A short-lived process would otherwise never learn which event is the reason.
         if stopDeadline != nil, refusals.isHolding, mode == .normal { backOff.endWait() }
@@ -212,9 +203,7 @@ struct DeliverySchedule: Sendable {
         if stopDeadline == nil, let end = conditions.suspensionEnd(at: now) { return .wait(until: end) }
         if isWaiting, let until = phase.deadline {
             // Waiting beyond the deadline of a shutdown is useless.
-            if let stopDeadline, until >= stopDeadline || failuresAtStop >= Self.maximumFailuresAtStop {
-                return work.othersAreInFlight ? .wait(until: nil) : .stop
-            }
+            if let stopDeadline, until >= stopDeadline { return work.othersAreInFlight ? .wait(until: nil) : .stop }
             return .wait(until: until)
         }
         let mustSend = phase != .ready || stopDeadline != nil

@@ -325,18 +325,6 @@ import Testing
         #expect(bench.transport.batches.count == 3)
     }
 
-    @Test("a shutdown without a network ends with the second failure")
-    func shutdownWithoutNetworkEndsSoon() async throws {
-        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil)))))
-        bench.track(1)
-        let end = Task { await bench.pipeline.shutdown(timeout: .seconds(60)) }
-        await bench.sends(at: 1)
-        let ledger = await end.value
-        #expect(bench.time.continuousTime() < .milliseconds(1_001))
-        #expect(ledger.routes[0].waiting == 1)
-        #expect(bench.transport.batches.count == 2)
-    }
-
     @Test("a deadline that has passed sends nothing", arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
     func passedDeadlineSendsNothing(deadline: Duration) async throws {
         let bench = try Bench()
