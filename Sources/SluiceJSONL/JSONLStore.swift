@@ -161,7 +161,8 @@ public final class JSONLStore: Store {
     /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
     ///   file or a symbolic link, or belongs to another user, or if its files can't be synchronized and the durability
     ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
-    ///   before, or if another pipeline of this process uses the directory for a route of the same name. ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
+    ///   before, or if another pipeline of this process uses the directory for a route of the same name.
+    ///   ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
     public func open(
         _ observer: StoreObserver = StoreObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {

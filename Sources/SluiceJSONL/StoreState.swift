@@ -45,7 +45,7 @@ struct StoreState {
         stored.observer = observer
         do throws(SluiceError) {
             try stored.directories.prepareRoot()
-            // Other file systems are those of tests, in which one process stands for several.
+            // Only tests have other file systems, in which one process stands for several.
             if observer.route != nil, files is SystemFileSystem { place = try stored.directories.occupyRoot() }
             stored.take(try stored.directories.claimAll())
             if let error = try stored.directories.checkOwnDirectory() {

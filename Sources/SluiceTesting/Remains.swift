@@ -1,6 +1,6 @@
 import Sluice
 
-/// The events that a store must have when it is opened, in the order of delivery, and those that it must not have.
+/// The events that a store must have when it is opened, in the order of delivery, and the events that it must not have.
 struct Remains {
     var waiting: [EventLine] = []
     var settled: Set<EventID?> = []

@@ -80,7 +80,7 @@ struct Routes: Sendable {
         }
     }
 
-    /// The routes' own counts, or those of their stores too, which can wait for a disk.
+    /// The counts of the routes. If it asks the stores for theirs too, it can wait for a disk.
     func ledger(asksStore: Bool = false) -> Ledger { path.ledger(own.map { $0.ledger(asksStore: asksStore) }) }
 
     func ledgerWithStores() async -> Ledger {

@@ -229,7 +229,8 @@ package final class RouteRuntime: Sendable {
         CurrentSend.refusesToWait(for: self) ? false : await wait(for: .deleted)
     }
 
-    /// The route's own counts, or with those of the store, which can wait for a disk. A store in use after a shutdown may hang.
+    /// The counts of the route. If it asks the store for its counts too, it can wait for a disk. A store that is in use after
+    /// a shutdown isn't asked, because it may hang.
     package func ledger(asksStore: Bool) -> RouteLedger {
         let backlog = asksStore && !state.withLock(\.gate.isAbandoned) ? store.backlog : nil
         return state.withLock { $0.ledger(with: backlog) }

@@ -25,7 +25,7 @@ struct PropertyStorage: Sendable {
         }
     }
 
-    /// Pairs in the place of those of `earlier`, whose sanitizations still count.
+    /// Replaces the pairs of `earlier`, and keeps its sanitizations.
     init(_ pairs: [Pair], after earlier: PropertyStorage) {
         self.init(pairs)
         bounds.sanitizations.formUnion(earlier.bounds.sanitizations)

@@ -43,7 +43,7 @@ struct HangingDisk {
         }
         // A thread of its own: `track` waits for the disk.
         DispatchQueue(label: "track").async { pipeline.track(NumberedEvent.name, ["number": 50]) }
-        // By then it waits, with the store's lock held.
+        // After 200 ms it waits, with the lock of the store.
         try await Task.sleep(for: .milliseconds(200))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<64 {

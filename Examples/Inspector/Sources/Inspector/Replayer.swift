@@ -34,7 +34,7 @@ struct Replayer: Sendable {
 
     let folder: StoreFolder
     let destination: Destination
-    /// The route whose events are sent. Those of other routes stay.
+    /// The route whose events are sent. Events of other routes stay.
     var route = "main"
     /// Called with the progress and with the delivery's messages.
     let report: @Sendable (String) -> Void
