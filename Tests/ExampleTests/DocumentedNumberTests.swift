@@ -102,7 +102,13 @@ struct DocumentedNumberTests {
         ("PostHog servers", .postHogBatch(apiKey: "k")), ("Loki", .loki(labels: ["app": "shop"])),
         ("Kafka, REST Proxy", .kafka(topic: "t")), ("Kafka, REST v3", .kafkaV3(cluster: "c", topic: "t")),
         ("Mixpanel", .mixpanel(token: "t")), ("Amplitude", .amplitude(apiKey: "k")),
-        ("Datadog", .datadog(apiKey: "k", service: "s")),
+        ("Datadog", .datadog(apiKey: "k", service: "s")), ("Splunk", .splunk(token: "t")),
+        ("InfluxDB 2", .influxDB(bucket: "b", token: "t")), ("InfluxDB 1", .influxDBV1(database: "d")),
+        ("Amazon Kinesis", .kinesis(stream: "s", region: "r", accessKey: "a", secretKey: "s")),
+        ("Amazon Data Firehose", .firehose(stream: "s", region: "r", accessKey: "a", secretKey: "s")),
+        ("Matomo", .matomo(site: "1", token: "t")),
+        ("Google Analytics 4", .googleAnalytics(measurementID: "m", apiSecret: "s")),
+        ("TelemetryDeck", .telemetryDeck(appID: "a")), ("Snowplow", .snowplow(appID: "a", vendor: "v")),
     ]
 
     @Test("the table of wire formats has the largest batch of each format", arguments: formats.indices)
