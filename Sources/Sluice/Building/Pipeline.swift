@@ -310,16 +310,17 @@ public final class Pipeline: EventTracking {
     /// print(ledger)
     /// ```
     ///
-    /// - Parameter timeout: The longest time to wait, by the continuous clock; at most a year.
+    /// - Parameter timeout: The longest time to wait, by the continuous clock; at most a year. Nil is 5 s, but a route whose
+    ///   receiver didn't respond twice in a row stops.
     /// - Returns: The final ledger.
     @discardableResult
-    public func shutdown(timeout: Duration = .seconds(5)) async -> Ledger {
+    public func shutdown(timeout: Duration? = nil) async -> Ledger {
         if path.isInherited { return ledger }
-        let time = min(max(.zero, timeout), DeliveryPolicy.longest)
+        let time = min(max(.zero, timeout ?? .seconds(5)), DeliveryPolicy.longest)
         let end = environment.time.continuousTime() + time
         await ending.run(chain.all.map(\.processors), within: time / 2, path)
         path.close()
-        await routes.atOnce { await $0.shutdown(until: end) }
+        await routes.atOnce { await $0.shutdown(until: end, maximumFailures: timeout == nil ? 2 : .max) }
         places.release()
         return await routes.ledgerWithStores()
     }

@@ -85,16 +85,16 @@ package final class RouteRuntime: Sendable {
         }
     }
 
-    /// Drains until nothing waits or `deadline` has passed, and closes the store. A transport that hangs doesn't delay
-    /// the return, and a disk that hangs delays it by up to twice ``grace``.
-    package func shutdown(until deadline: Duration) async {
+    /// Drains until nothing waits, `deadline` has passed or `maximumFailures` attempts in a row got no response, and closes
+    /// the store. A transport that hangs doesn't delay the return, and a disk that hangs delays it by up to twice ``grace``.
+    package func shutdown(until deadline: Duration, maximumFailures: Int = .max) async {
         // Entered here, because a deadline of zero closes the gate before the worker runs.
         if state.withLock({ $0.gate.enter() }) {
             let now = environment.time.continuousTime()
             startTask {
                 // Not longer, so that a slow disk leaves time for sending.
                 self.synchronizeAtGate(until: now + (deadline - now) / 2)
-                self.change { $0.stopRequested(deadline: deadline) }
+                self.change { $0.stopRequested(deadline: deadline, maximumFailures: maximumFailures) }
                 self.update { $0.gate.leave() }
             }
         }

@@ -28,6 +28,10 @@ struct DeliverySchedule: Sendable {
     private var refusals = Refusals()
     private var conditions: Conditions
     private var stopDeadline: Duration?
+    /// Attempts without any response in a row, since a shutdown began.
+    private var failuresAtStop = 0
+    /// After so many of them, a shutdown doesn't wait for the next one: there is no network or no receiver.
+    private var maximumFailuresAtStop = Int.max
     private var hasFlushed = false
 
     init(policy: DeliveryPolicy) {
@@ -103,9 +107,11 @@ struct DeliverySchedule: Sendable {
         conditions.cancelledSends()
     }
 
-    /// Drains until nothing waits or the earliest deadline is reached.
-    mutating func stopRequested(deadline: Duration) {
+    /// Drains until nothing waits or the earliest deadline is reached, or until `maximumFailures` attempts in a row got no
+    /// response.
+    mutating func stopRequested(deadline: Duration, maximumFailures: Int = .max) {
         stopDeadline = min(deadline, stopDeadline ?? deadline)
+        maximumFailuresAtStop = maximumFailures
         flushRequested()
     }
 
@@ -141,6 +147,9 @@ struct DeliverySchedule: Sendable {
             refusals.forgetRow()
             result.effect = .hold
             result.reason = "the receiver has refused \(refusals.inARow) events in a row: \(reason)"
+        }
+        if stopDeadline != nil, epoch == backOff.epoch {
+            failuresAtStop = result.status == nil && result.endsFlushes ? failuresAtStop + 1 : 0
         }
         backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
         // A short-lived process would otherwise never learn which event is the reason.
@@ -203,7 +212,9 @@ struct DeliverySchedule: Sendable {
         if stopDeadline == nil, let end = conditions.suspensionEnd(at: now) { return .wait(until: end) }
         if isWaiting, let until = phase.deadline {
             // Waiting beyond the deadline of a shutdown is useless.
-            if let stopDeadline, until >= stopDeadline { return work.othersAreInFlight ? .wait(until: nil) : .stop }
+            if let stopDeadline, until >= stopDeadline || failuresAtStop >= maximumFailuresAtStop {
+                return work.othersAreInFlight ? .wait(until: nil) : .stop
+            }
             return .wait(until: until)
         }
         let mustSend = phase != .ready || stopDeadline != nil

@@ -325,6 +325,19 @@ import Testing
         #expect(bench.transport.batches.count == 3)
     }
 
+    @Test("without a timeout, a shutdown without a network ends with the second failure; with one, it tries until then")
+    func shutdownWithoutNetwork() async throws {
+        for (timeout, retries) in [(nil, [1.0]), (Duration.seconds(5), [1, 3])] {
+            let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil)))))
+            bench.track(1)
+            let end = Task { await bench.pipeline.shutdown(timeout: timeout) }
+            for second in retries { await bench.sends(at: second) }
+            let ledger = await end.value
+            #expect(ledger.routes[0].waiting == 1)
+            #expect(bench.transport.batches.count == 1 + retries.count)
+        }
+    }
+
     @Test("a deadline that has passed sends nothing", arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
     func passedDeadlineSendsNothing(deadline: Duration) async throws {
         let bench = try Bench()
