@@ -20,7 +20,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CBenchmarks",
+                "CBenchmarks", "Tool", "TrackingTool",
                 .product(name: "Sluice", package: "Sluice"),
                 .product(name: "SluiceAutoProperties", package: "Sluice"),
                 .product(name: "SluiceIdentity", package: "Sluice"),
@@ -37,6 +37,14 @@ let package = Package(
                 .enableUpcomingFeature("ExistentialAny"),
                 .enableUpcomingFeature("InternalImportsByDefault"),
                 .enableUpcomingFeature("MemberImportVisibility"),
+            ]),
+        // Programs of their own, which the benchmark starts: it needs the whole cost of a process.
+        .executableTarget(name: "Tool"),
+        .executableTarget(
+            name: "TrackingTool",
+            dependencies: [
+                .product(name: "SluiceHTTP", package: "Sluice"),
+                .product(name: "SluiceJSONL", package: "Sluice"),
             ]),
     ]
 )

@@ -1,6 +1,7 @@
 // A command-line tool that tracks what it does. Tracking makes it neither fail nor wait.
 //
 //     swift run ToolExample README.md        counts the lines of a file
+//     TOOL_COLLECTOR=http://127.0.0.1:8080/events swift run ToolExample README.md
 //     DO_NOT_TRACK=1 swift run ToolExample README.md
 
 import Foundation
@@ -17,16 +18,17 @@ func say(_ text: String) {
     FileHandle.standardError.write(Data("\(text)\n".utf8))
 }
 
-func makePipeline() throws -> Pipeline {
-    let isVerbose = environment["TOOL_DEBUG"] != nil
+let isVerbose = environment["TOOL_DEBUG"] != nil
+let collector = environment["TOOL_COLLECTOR"]
+
+/// - Parameter sends: Whether this process delivers. A process that doesn't needs half of the processor time, because it
+///   loads no library for HTTP.
+func makePipeline(sends: Bool) throws -> Pipeline {
     if environment["DO_NOT_TRACK"] == nil {
         do {
-            // Every run sends few events, so let them wait for the shutdown.
-            return try Pipeline(onDiagnostic: { if isVerbose { say("analytics: \($0)") } }) {
+            return try Pipeline(isDeliveryPaused: !sends, onDiagnostic: { if isVerbose { say("analytics: \($0)") } }) {
                 JSONLStore(at: state, capacity: 1_048_576)
-                HTTPTransport(
-                    to: environment["TOOL_COLLECTOR"] ?? "http://127.0.0.1:9/events", format: .ndjson,
-                    configuration: .init(connectTimeout: .milliseconds(300)))
+                HTTPTransport(to: collector ?? "http://127.0.0.1:9/events", format: .ndjson)
             }
         } catch {
             if isVerbose { say("analytics is off: \(error)") }
@@ -38,12 +40,29 @@ func makePipeline() throws -> Pipeline {
     }
 }
 
-let pipeline = try makePipeline()
+/// Starts this program once more, to deliver while the user goes on. It ends by itself.
+func startSender() {
+    let sender = Process()
+    sender.executableURL = Bundle.main.executableURL
+    sender.arguments = ["--send-events"]
+    sender.standardInput = FileHandle.nullDevice
+    sender.standardOutput = FileHandle.nullDevice
+    sender.standardError = FileHandle.nullDevice
+    do { try sender.run() } catch { if isVerbose { say("analytics: the sender can't be started: \(error)") } }
+}
+
 guard CommandLine.arguments.count == 2 else {
     say("usage: ToolExample FILE")
     exit(64)
 }
+if CommandLine.arguments[1] == "--send-events" {
+    // The terminal's control-C and its end are not meant for this process.
+    for number in [SIGINT, SIGHUP] { signal(number, SIG_IGN) }
+    await (try makePipeline(sends: true)).shutdown(timeout: .seconds(30))
+    exit(0)
+}
 
+let pipeline = try makePipeline(sends: false)
 let started = ContinuousClock.now
 var status: Int32 = 0
 do {
@@ -58,7 +77,8 @@ do {
 let milliseconds = (ContinuousClock.now - started) / .milliseconds(1)
 pipeline.track("CommandRun", ["command": "count", "status": Int(status), "duration_ms": milliseconds])
 
-// The user waits for this. Events that are not sent in time wait on disk for the next run.
-let ledger = await pipeline.shutdown(timeout: .milliseconds(500))
-if environment["TOOL_DEBUG"] != nil { say("\(ledger)") }
+// Sends nothing, so the user waits for milliseconds.
+let ledger = await pipeline.shutdown()
+if isVerbose { say("\(ledger)") }
+if collector != nil, ledger.routes[0].waiting > 0 { startSender() }
 exit(status)

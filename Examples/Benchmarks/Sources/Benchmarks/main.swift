@@ -65,6 +65,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
             try CurlCommand(batch: 250, sink: sink, workload: workload),
             try SluiceBacklog(segments: options.segments, folder: newFolder()),
         ]),
+        Phase(candidates: [ToolLaunches(sink: sink)]),
         Phase(isOneRound: true, candidates: [SluiceMemoryGrowth()]),
     ]
 }

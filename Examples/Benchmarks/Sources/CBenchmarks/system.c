@@ -4,7 +4,17 @@
 #include <sys/prctl.h>
 #endif
 
+#include <sys/resource.h>
+
 #include "CBenchmarks.h"
+
+static double milliseconds(struct timeval time) { return time.tv_sec * 1e3 + time.tv_usec / 1e3; }
+
+double benchmarks_children_milliseconds(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
+}
 
 #ifdef __GLIBC__
 

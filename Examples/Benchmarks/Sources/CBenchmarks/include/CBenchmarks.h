@@ -12,6 +12,9 @@ long benchmarks_allocations(void);
 /// Returns unused memory to the system, where the C library can do that.
 void benchmarks_trim_heap(void);
 
+/// Returns the processor time of ended child processes, in user and in system mode.
+double benchmarks_children_milliseconds(void);
+
 /// Lets a later process of this user trace this one.
 void benchmarks_allow_tracing(void);
 
