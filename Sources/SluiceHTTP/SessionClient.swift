@@ -17,8 +17,7 @@
             configuration.urlCredentialStorage = nil
             configuration.urlCache = nil
             configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-            // The delivery has its own rules for retries.
-            configuration.waitsForConnectivity = false
+            // It doesn't wait for connectivity by default. The delivery has its own rules for retries.
             configuration.timeoutIntervalForRequest = timeouts.total.timeInterval
             configuration.timeoutIntervalForResource = timeouts.total.timeInterval
             delegate = SessionDelegate()
