@@ -47,9 +47,11 @@
                 try await withCheckedThrowingContinuation { continuation in
                     delegate.wait(for: task.taskIdentifier, continuation)
                     task.resume()
+                    // A task that was cancelled before has reported its end when nothing waited for it.
+                    if Task.isCancelled { delegate.cancel(task) }
                 }
             } onCancel: {
-                task.cancel()
+                delegate.cancel(task)
             }
             return withExtendedLifetime(self) { response }
         }
