@@ -17,8 +17,7 @@
             configuration.urlCredentialStorage = nil
             configuration.urlCache = nil
             configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-            // The delivery has its own rules for retries.
-            configuration.waitsForConnectivity = false
+            // It doesn't wait for connectivity by default. The delivery has its own rules for retries.
             configuration.timeoutIntervalForRequest = timeouts.total.timeInterval
             configuration.timeoutIntervalForResource = timeouts.total.timeInterval
             delegate = SessionDelegate()
@@ -48,9 +47,11 @@
                 try await withCheckedThrowingContinuation { continuation in
                     delegate.wait(for: task.taskIdentifier, continuation)
                     task.resume()
+                    // A task that was cancelled before has reported its end when nothing waited for it.
+                    if Task.isCancelled { delegate.cancel(task) }
                 }
             } onCancel: {
-                task.cancel()
+                delegate.cancel(task)
             }
             return withExtendedLifetime(self) { response }
         }

@@ -15,6 +15,12 @@
             waiting.withLock { $0[task] = Waiting(continuation: continuation) }
         }
 
+        func cancel(_ task: URLSessionTask) {
+            task.cancel()
+            let entry = waiting.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+            entry?.continuation.resume(throwing: CancellationError())
+        }
+
         func urlSession(
             _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
             newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void

@@ -38,16 +38,28 @@ let package = Package(
             name: "SluiceLifecycle", dependencies: ["Sluice", "SluiceLibC", "UIKit", "Network"],
             path: "Sources/SluiceLifecycle"),
         .target(name: "SluicePassiveLaunch", dependencies: ["Sluice"], path: "Sources/SluicePassiveLaunch"),
+        .target(name: "CSluiceJSONL", path: "Sources/CSluiceJSONL"),
+        .target(
+            name: "SluiceJSONL", dependencies: ["Sluice", "CSluiceJSONL", "SluiceLibC"], path: "Sources/SluiceJSONL"),
+        .target(name: "SluiceHTTP", dependencies: ["Sluice", "SluiceLibC"], path: "Sources/SluiceHTTP"),
+        .target(
+            name: "TestSupport", dependencies: ["Sluice", "SluiceLibC", "SluiceMemory", "SluiceTesting"],
+            path: "TestSupport"),
         .testTarget(
             name: "AppleTests",
             dependencies: [
                 "SluiceIdentity", "SluiceAdvertising", "SluiceAutoProperties", "SluiceDuration", "SluiceLifecycle",
                 "SluiceMemory", "SluicePassiveLaunch", "SluiceSystem", "SluiceTesting",
             ], path: "AppleTests"),
+        .testTarget(
+            name: "SessionTests",
+            dependencies: ["SluiceHTTP", "SluiceJSONL", "SluiceMemory", "SluiceTesting", "TestSupport"],
+            path: "SessionTests"),
     ]
 )
 
-for target in package.targets where !standIns.contains(target.name) {
+for target in package.targets
+where !standIns.contains(target.name) && target.name != "CSluiceJSONL" {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
@@ -62,4 +74,15 @@ for target in package.targets where ["SluiceSystem", "SluiceIdentity"].contains(
 // The toolchain has a module for tests that use the real UIKit, which it would look for.
 for target in package.targets where target.name == "AppleTests" {
     target.swiftSettings?.append(.unsafeFlags(["-Xfrontend", "-disable-cross-import-overlays"]))
+}
+
+// URLSession of FoundationNetworking, which is part of Foundation on Apple's systems. `canImport(Darwin)` is true for these two
+// targets only: XCTest's generated code would believe it too.
+let darwin = ["-Xcc", "-fmodule-map-file=\(Context.packageDirectory)/StandIns/Darwin/module.modulemap"]
+for target in package.targets where target.name == "SluiceHTTP" {
+    target.swiftSettings?.append(
+        .unsafeFlags(darwin + ["-Xfrontend", "-import-module", "-Xfrontend", "FoundationNetworking"]))
+}
+for target in package.targets where target.name == "SessionTests" {
+    target.swiftSettings?.append(.unsafeFlags(darwin))
 }

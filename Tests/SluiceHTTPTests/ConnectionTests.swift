@@ -52,7 +52,9 @@ struct ConnectionTests {
         #expect(server.received.all.map(\.connection) == [0, 1])
     }
 
-    @Test("a kept connection that is closed during the next request is replaced once")
+    @Test(
+        "a kept connection that is closed during the next request is replaced once",
+        .failsOnFoundationNetworking("it waits for the timeout"))
     func connectionLostDuringRequestIsReplaced() async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
@@ -83,7 +85,9 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a late response that wasn't requested isn't read as the next response")
+    @Test(
+        "a late response that wasn't requested isn't read as the next response",
+        .failsOnFoundationNetworking("it keeps a connection for the next batch"))
     func lateResponseIsNotNextResponse() async throws {
         let mayWrite = DispatchSemaphore(value: 0)
         let written = Arrivals<Bool>()
@@ -107,6 +111,7 @@ struct ConnectionTests {
 
     @Test(
         "a connection is closed after a response that isn't clean",
+        .failsOnFoundationNetworking("it keeps a connection after any complete response"),
         arguments: [
             "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 302 Go\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HT",

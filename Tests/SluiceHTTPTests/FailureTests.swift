@@ -87,6 +87,7 @@ struct FailureTests {
 
     @Test(
         "an incomplete 2xx response is a failure",
+        .failsOnFoundationNetworking("it ends the process if the connection ends within the head"),
         arguments: [
             "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n1234",
@@ -105,6 +106,7 @@ struct FailureTests {
 
     @Test(
         "a response that isn't HTTP is a failure",
+        .failsOnFoundationNetworking("it takes HTTP/x for a version"),
         arguments: [
             "\r\n\r\n", "hello\r\n\r\n", "SSH-2.0-OpenSSH\r\n", "200 OK\r\n\r\n", "HTTP/1.1\r\n\r\n",
             "HTTP/1.1 OK 200\r\n\r\n", "HTTP/1.1 2OO OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n",

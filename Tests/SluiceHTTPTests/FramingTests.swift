@@ -70,6 +70,7 @@ struct FramingTests {
 
     @Test(
         "a chunked body is read without its framing",
+        .failsOnFoundationNetworking("it ends the process after a trailer"),
         arguments: [
             "5\r\nhello\r\n0\r\n\r\n", "5;name=value;other\r\nhello\r\n0;last\r\nX-Trailer: 1\r\nX-Other: 2\r\n\r\n",
             "1\r\nh\r\n4\r\nello\r\n0\r\n\r\n", "05\r\nhello\r\n000\r\n\r\n", "0005  \r\nhello\r\n0\r\n\r\n",
@@ -108,7 +109,9 @@ struct FramingTests {
         #expect(response.isComplete)
     }
 
-    @Test("a kept connection has several chunked responses")
+    @Test(
+        "a kept connection has several chunked responses",
+        .failsOnFoundationNetworking("it ends the process after a trailer"))
     func chunkedResponsesShareConnection() async throws {
         let server = try Server(responding: Self.chunked + "2\r\n{}\r\n0\r\nX-Trailer: 1\r\n\r\n")
         let transport = try openTransport(to: server.url)
@@ -141,6 +144,7 @@ struct FramingTests {
 
     @Test(
         "a success before the whole request was sent is a failure",
+        .failsOnFoundationNetworking("it reports a success"),
         arguments: [
             "Content-Length: 2\r\n\r\n{}", "Content-Length: 0\r\n\r\n",
             "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -45,7 +45,7 @@ struct HostileResponseTests {
         #expect(response.isComplete == (more == 0))
     }
 
-    @Test("a length of exabytes reserves no memory")
+    @Test("a length of exabytes reserves no memory", .failsOnFoundationNetworking("it ends the process"))
     func hugeLengthReservesNoMemory() async throws {
         let server = try Server { connection in
             _ = try connection.readRequest()
@@ -147,7 +147,9 @@ struct HostileResponseTests {
         }
     }
 
-    @Test("trailers are dropped, even if they look like a head")
+    @Test(
+        "trailers are dropped, even if they look like a head",
+        .failsOnFoundationNetworking("it ends the process after a trailer"))
     func trailersAreDropped() async throws {
         let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Head: 1\r\n\r\n2\r\n{}\r\n0\r\n"
         let response = try await response(to: chunks + "X-Trailer: 1\r\nX-Status: HTTP/1.1 500 Bad\r\n\r\n")
@@ -156,7 +158,9 @@ struct HostileResponseTests {
         #expect(String(decoding: response.body, as: UTF8.self) == "{}")
     }
 
-    @Test("odd headers are kept, invalid ones are skipped")
+    @Test(
+        "odd headers are kept, invalid ones are skipped",
+        .failsOnFoundationNetworking("it refuses a header without a name"))
     func oddHeadersAreKeptOrSkipped() async throws {
         let response = try await response(
             to: """

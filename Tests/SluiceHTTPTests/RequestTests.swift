@@ -100,7 +100,9 @@ struct RequestTests {
         #expect(request.values("Authorization") == ["Bearer t"])
     }
 
-    @Test("a blank header is sent as an empty one", arguments: ["", " ", "\t "])
+    @Test(
+        "a blank header is sent as an empty one",
+        .failsOnFoundationNetworking("it leaves out a header of spaces"), arguments: ["", " ", "\t "])
     func blankHeaderIsSentEmpty(value: String) async throws {
         let server = try Server(responding: HTTPResponse.ok)
         _ = try await openTransport(to: server.url, headers: ["X-Empty": value]).send(.small)
@@ -115,7 +117,8 @@ struct RequestTests {
         _ = try await transport.send(.of("{}", "[]"))
         let (first, second) = (try await server.received.next(), try await server.received.next())
         let lines = [first, second].map { $0.lines.filter { !$0.hasPrefix("X-Sent-At") } }
-        #expect(lines[0] == lines[1])
+        // URLSession orders headers differently each time.
+        #expect(lines[0].sorted() == lines[1].sorted())
         #expect(first.body == second.body)
     }
 
@@ -155,7 +158,14 @@ struct RequestTests {
         #expect(server.connectionCount == 0)
     }
 
-    @Test("a format can set the method and the path", arguments: ["PUT", "PATCH", "GET", "POST"])
+    #if canImport(Darwin)
+        // URLSession refuses a GET with a body.
+        static let methods = ["PUT", "PATCH", "POST"]
+    #else
+        static let methods = ["PUT", "PATCH", "GET", "POST"]
+    #endif
+
+    @Test("a format can set the method and the path", arguments: methods)
     func formatSetsMethodAndPath(method: String) async throws {
         let server = try Server(responding: HTTPResponse.ok)
         let transport = try openTransport(to: server.url, format: HTTPFormat(OwnFormat(method: method)))

@@ -67,6 +67,9 @@ struct ArgumentTests {
         Case("influxDBV1", "database") { .influxDBV1(database: $0) },
         Case("influxDBV1", "user") { .influxDBV1(database: "d", user: $0) },
         Case("snowplow", "appID") { .snowplow(appID: $0, vendor: "com.example") },
+        Case("clickHouse", "password") { .clickHouse(table: "t", user: "u", password: $0) },
+        Case("clickHouseLegacy", "password") { .clickHouseLegacy(table: "t", user: "u", password: $0) },
+        Case("influxDBV1", "password") { .influxDBV1(database: "d", user: "u", password: $0) },
     ]
 
     private func expectError(_ row: Case, _ value: String) {
@@ -85,11 +88,11 @@ struct ArgumentTests {
         "a newline from a file, a control character, a space at an end and an empty text are errors that name the argument",
         arguments: keys + names)
     func wrongTextIsError(row: Case) {
-        for value in [
-            "phc_x\n", "phc_x\r\n", "\nphc_x", "phc\u{0}_x", "phc_x\t", "phc_x ", " phc_x", "", "phc_x\u{7F}",
-        ] {
+        for value in ["phc_x\n", "phc_x\r\n", "\nphc_x", "phc\u{0}_x", "phc_x\t", "phc_x ", " phc_x", "phc_x\u{7F}"] {
             expectError(row, value)
         }
+        // A user can have an empty password.
+        if row.argument != "password" { expectError(row, "") }
     }
 
     @Test("a key with a space inside or a character beyond ASCII is an error", arguments: keys)

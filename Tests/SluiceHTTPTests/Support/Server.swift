@@ -1,12 +1,12 @@
 import Foundation
 import Sluice
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
+#if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
     import Musl
+#elseif canImport(Darwin)
+    import Darwin
 #endif
 
 /// A server that runs a script for each connection, on a thread per connection.

@@ -1,11 +1,11 @@
 import Sluice
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
+#if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
     import Musl
+#elseif canImport(Darwin)
+    import Darwin
 #endif
 
 /// The system calls of a test server.
@@ -46,7 +46,7 @@ enum Socket {
             var yes: Int32 = 1
             let size = socklen_t(MemoryLayout<Int32>.size)
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size)
-            #if canImport(Darwin)
+            #if !os(Linux)
                 setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, size)
             #endif
             return descriptor
@@ -75,10 +75,10 @@ enum Socket {
     }
 
     static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
-        #if canImport(Darwin)
-            let flags: Int32 = 0
-        #else
+        #if os(Linux)
             let flags = Int32(MSG_NOSIGNAL)
+        #else
+            let flags: Int32 = 0
         #endif
         var sent = 0
         while sent < bytes.count {

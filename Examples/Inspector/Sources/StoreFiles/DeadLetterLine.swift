@@ -2,7 +2,7 @@ import Foundation
 package import Sluice
 
 /// A dead letter in a file: `{"id":…,"reason":…,"at":…,"refusals":…,"status":…,"response":…,"event":{…},"crc":…}`. See
-/// ``StoredLine``.
+/// ``StoredLine``. Other keys are ignored.
 package struct DeadLetterLine {
     package let reason: String
     package let date: Timestamp
@@ -18,7 +18,7 @@ package struct DeadLetterLine {
         let response: String?
     }
 
-    private static let eventKey = Array(#","event":"#.utf8)
+    private static let eventKey = Array(#""event":"#.utf8)
 
     /// Returns nil if the store encrypts its lines. Only the host can read them.
     ///
@@ -26,20 +26,44 @@ package struct DeadLetterLine {
     init?(_ line: Line) throws(Flaw) {
         let stored = try StoredLine(line)
         if stored.isEncrypted { return nil }
-        // A quote within the reason is escaped, so the first key is the right one.
-        guard let key = stored.opening.firstRange(of: DeadLetterLine.eventKey) else { throw .noDeadLetter }
+        guard let event = DeadLetterLine.event(in: stored.opening) else { throw .noDeadLetter }
         let header: Header
         do {
             header = try JSONDecoder().decode(
-                Header.self, from: Data(stored.opening[..<key.lowerBound] + [UInt8(ascii: "}")]))
+                Header.self, from: Data(stored.opening[..<event.keyStart].dropLast() + [UInt8(ascii: "}")]))
         } catch {
             throw .noDeadLetter
         }
         (reason, status, response) = (header.reason, header.status, header.response)
         date = Timestamp(milliseconds: header.at)
-        let event = Array(stored.opening[key.upperBound...])[...]
-        guard event.first == UInt8(ascii: "{"), event.last == UInt8(ascii: "}") else { throw .noDeadLetter }
-        self.event = EventLine(bytes: event, priority: DeadLetterLine.priority(of: event))
+        let bytes = Array(event.object)[...]
+        self.event = EventLine(bytes: bytes, priority: DeadLetterLine.priority(of: bytes))
+    }
+
+    /// Finds the key `event` of the outermost object, and its value. Returns nil if it has none, or if it is no object.
+    private static func event(in line: ArraySlice<UInt8>) -> (keyStart: Int, object: ArraySlice<UInt8>)? {
+        var depth = 0
+        var keyStart: Int?
+        var index = line.startIndex
+        while index < line.endIndex {
+            switch line[index] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                guard depth == 1, let keyStart else { break }
+                let object = line[(keyStart + eventKey.count)...index]
+                return object.first == UInt8(ascii: "{") ? (keyStart, object) : nil
+            case UInt8(ascii: "\""):
+                if depth == 1, keyStart == nil, line[index...].starts(with: eventKey) { keyStart = index }
+                index += 1
+                while index < line.endIndex, line[index] != UInt8(ascii: "\"") {
+                    index += line[index] == UInt8(ascii: "\\") ? 2 : 1
+                }
+            default: break
+            }
+            index += 1
+        }
+        return nil
     }
 
     /// The canonical line has the priority before the properties.

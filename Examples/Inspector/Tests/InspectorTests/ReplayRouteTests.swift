@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import Sluice
+import SluiceJSONL
+import Testing
+
+@testable import Inspector
+@testable import StoreFiles
+
+@Suite("Replay of one route, and of lines of a later version", .serialized)
+struct ReplayRouteTests {
+    /// Leaves two waiting events and a dead letter of a route, whose names are that of the route.
+    private func leaveEvents(of route: String, from number: Int, in folder: TestFolder) throws {
+        let store = JSONLStore(at: folder.path)
+        try store.open(StoreObserver(route: route), in: PipelineEnvironment())
+        try store.append(EventLine(.sample(number, route)))
+        let batch = try #require(try store.nextBatch(BatchSize(events: 1, bytes: 10_000)))
+        let letter = DeadLetter(line: batch.events[0], reason: "HTTP 400", date: Timestamp(milliseconds: 1))
+        store.reject([letter], in: batch.id)
+        try store.settle(batch.id)
+        for number in number + 1...number + 2 { try store.append(EventLine(.sample(number, route))) }
+        store.close()
+    }
+
+    @Test(
+        "--route sends the events of that route, and leaves those of the others",
+        arguments: [[], ["--dead-letters"]], [nil, "vendor", "internal", "unknown"])
+    func sendsOneRoute(options: [String], route: String?) async throws {
+        let folder = try TestFolder()
+        for (index, name) in ["main", "vendor", "internal"].enumerated() {
+            try leaveEvents(of: name, from: index * 10, in: folder)
+        }
+        let before = try folder.counts()
+        #expect(before == [6, 3])
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            var arguments = ["replay", folder.path, "--to", url, "--format", "ndjson"] + options
+            if let route { arguments += ["--route", route] }
+            let command = try #require(try SluiceCommand.parseAsRoot(arguments) as? Replay)
+            // Events of other routes remain, which is no success.
+            await #expect(throws: ExitCode.failure) { try await command.run() }
+            let names = try await collector.lines.map {
+                try EventLine(bytes: Array($0.utf8)[...], priority: .normal).event().name
+            }
+            let count = route == "unknown" ? 0 : options.isEmpty ? 3 : 1
+            #expect(names == Array(repeating: route ?? "main", count: count))
+            let letters = min(count, 1)
+            #expect(try folder.counts() == [6 - (count - letters), 3 - letters])
+        }
+    }
+
+    @Test("A dead letter with further keys before and behind its event is read and sent byte for byte")
+    func ignoresFurtherKeys() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(7, priority: .critical)], reason: #"a "reason" {"event":{"#)
+        let path = try #require(try folder.process().deadLetterFiles.first)
+        let key = Array(#","event":{"id""#.utf8)
+        try edit(path) { bytes in
+            let start = bytes.firstRange(of: key)?.lowerBound ?? 0
+            // Without the checksum, the last brace and the newline.
+            bytes.removeLast(19)
+            bytes += #","later":{"event":{"a":["}"]}},"last":"\"}"#.utf8
+            bytes += #"""#.utf8
+            bytes.insert(contentsOf: #","words":{"a":[1],"event":{},"b":"\\"},"kind":"event""#.utf8, at: start)
+            let digits = String(CRC32C.checksum(of: bytes[...], then: UInt8(ascii: "}")), radix: 16)
+            bytes += #","crc":"\#(String(repeating: "0", count: 8 - digits.count) + digits)"}"#.utf8 + [0x0A]
+        }
+        var letters: [DeadLetterLine?] = []
+        let list = DeadLetterList(of: try StoreFolder(folder.path).processes()) { letters.append($1) }
+        #expect(list.damaged == 0)
+        let expected = try EventLine(.sample(7, priority: .critical))
+        #expect(letters.map { $0?.event.bytes } == [expected.bytes])
+        #expect(letters.map { $0?.event.priority } == [.critical])
+        #expect(letters.map { $0?.reason } == [#"a "reason" {"event":{"#])
+        try await withCollector(status: { _ in 200 }) { url, collector in
+            let result = try await folder.replayer(to: url).replayAll()
+            #expect(result.delivered == 1)
+            #expect(await collector.lines.map { Array($0.utf8) } == [Array(expected.bytes)])
+        }
+        #expect(try folder.counts() == [0, 0])
+    }
+}

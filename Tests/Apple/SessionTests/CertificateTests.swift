@@ -1,0 +1,1 @@
+../../SluiceHTTPTests/CertificateTests.swift

@@ -1,0 +1,1 @@
+../../SluiceHTTPTests/ConnectionTests.swift

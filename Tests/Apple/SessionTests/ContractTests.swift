@@ -1,0 +1,1 @@
+../../SluiceHTTPTests/ContractTests.swift

@@ -1,0 +1,1 @@
+../../../SluiceHTTPTests/Hostile/HostilePipeline.swift
