@@ -8,13 +8,9 @@ let package = Package(
     products: [.executable(name: "sluice", targets: ["Inspector"])],
     dependencies: [
         .package(name: "Sluice", path: "../.."),
-        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        // Without its default traits: they read settings from the environment, and add packages.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
-        // Parts of hummingbird's interface.
-        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Its minor versions may change the interface.
+        .package(url: "https://github.com/swhitty/FlyingFox", .upToNextMinor(from: "0.27.1")),
     ],
     targets: [
         .target(name: "StoreFiles", dependencies: [.product(name: "Sluice", package: "Sluice")]),
@@ -27,10 +23,7 @@ let package = Package(
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "SluiceMemory", package: "Sluice"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             resources: [.embedInCode("Resources/page.html")]),
         .executableTarget(
@@ -48,10 +41,6 @@ let package = Package(
                 .product(name: "Sluice", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
             ]),
     ]
 )

@@ -256,7 +256,10 @@ struct Directories {
 
     /// Releases the locks of all directories.
     mutating func close() {
-        if let ownDirectory, ownDirectory.segments == 0 { ownDirectory.removeIfEmpty() }
+        if let ownDirectory {
+            files.discardFile(ownDirectory.statusPath)
+            if ownDirectory.segments == 0 { ownDirectory.removeIfEmpty() }
+        }
         ownDirectory = nil
         claimed = [:]
     }

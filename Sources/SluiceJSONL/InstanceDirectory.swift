@@ -16,6 +16,8 @@ final class InstanceDirectory {
     var segments = 0
 
     static let lockName = "lock"
+    /// See ``JSONLStore/keep(_:)``.
+    static let statusName = "status.json"
     /// Ends the name of a file that replaces another one as soon as it is complete.
     static let incompleteSuffix = ".new"
 
@@ -120,11 +122,15 @@ final class InstanceDirectory {
         }
     }
 
+    var statusPath: String { "\(path)/\(InstanceDirectory.statusName)" }
+
     /// Removes the directory if nothing is left in it. Don't use it afterwards.
     func removeIfEmpty() {
         do throws(FileError) {
             // The lock file may be gone.
-            guard try files.list(path).allSatisfy({ $0 == InstanceDirectory.lockName }) else { return }
+            let names = try files.list(path)
+            guard names.allSatisfy({ $0 == InstanceDirectory.lockName || $0.isStatus }) else { return }
+            for name in names where name.isStatus { files.discardFile("\(path)/\(name)") }
         } catch {
             return
         }
@@ -141,13 +147,16 @@ final class InstanceDirectory {
         var bytes: Int { segments.reduce(0) { $0 + ($1.name.lane.holdsEvents ? $1.bytes : 0) } }
     }
 
-    /// Reads the directory and the sizes of its files. Removes empty segments, and new versions of dead letters that were
+    /// Reads the directory and the sizes of its files. Removes the status, empty segments, and new versions of dead letters that were
     /// never completed. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
         for text in try files.list(path) where text != InstanceDirectory.lockName {
             guard let name = SegmentName(text) else {
-                if let name = text.withoutSuffix(InstanceDirectory.incompleteSuffix), SegmentName(name) != nil {
+                if text.isStatus {
+                    // That of an ended process.
+                    files.discardFile("\(path)/\(text)")
+                } else if let name = text.withoutSuffix(InstanceDirectory.incompleteSuffix), SegmentName(name) != nil {
                     files.discardFile("\(path)/\(text)")
                 } else {
                     listing.foreign.append(text)
@@ -172,6 +181,12 @@ final class InstanceDirectory {
 }
 
 extension String {
+    /// Whether it names the status, or one that was never completed.
+    fileprivate var isStatus: Bool {
+        self == InstanceDirectory.statusName
+            || self == InstanceDirectory.statusName + InstanceDirectory.incompleteSuffix
+    }
+
     fileprivate func withoutSuffix(_ suffix: String) -> String? {
         hasSuffix(suffix) ? String(dropLast(suffix.count)) : nil
     }

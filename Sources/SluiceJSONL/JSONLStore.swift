@@ -85,7 +85,7 @@ public import Sluice
 /// try repeatable.open(in: PipelineEnvironment(random: { 7 }))
 /// ```
 public final class JSONLStore: Store {
-    private let access: StateAccess
+    let access: StateAccess
     private let synchronizer: Synchronizer
     private let deadLetterAccess: DeadLetterAccess
     private let batchAccess: BatchAccess

@@ -10,6 +10,9 @@ struct RouteJournal: Sendable {
     private var reasons: Set<String> = []
     private static let maximumReasons = 4
     private var hasReportedOwnWait = false
+    /// The status that the store has, and whether a worker is passing it. See ``RouteState/takeStatus()``.
+    var status = RouteStatus()
+    var isKeepingStatus = false
 
     init(name: String) {
         ledger = RouteLedger(name: name)

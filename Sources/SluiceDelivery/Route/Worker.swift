@@ -91,7 +91,9 @@ struct Worker {
     /// - Returns: nil if delivery was stopped.
     private func nextBatch() async -> (BatchProgress, Permit)? {
         while true {
-            switch route.decide({ $0.nextBatch(at: $1) }) {
+            let step = route.decide { $0.nextBatch(at: $1) }
+            keepStatus()
+            switch step {
             case .take(let permit): if let batch = take(permit) { return (BatchProgress(batch), permit) }
             case .resume(let batch, let permit): return (batch, permit)
             case .deleteAll(let deferred): deleteAll(deferred)
@@ -106,7 +108,9 @@ struct Worker {
     /// - Returns: nil if the batch was deleted or delivery was stopped.
     private func nextPermit(_ batch: BatchProgress) async -> Permit? {
         while true {
-            switch route.decide({ $0.nextPart(of: batch.id, at: $1) }) {
+            let step = route.decide { $0.nextPart(of: batch.id, at: $1) }
+            keepStatus()
+            switch step {
             case .send(let permit): return permit
             case .delete:
                 delete(batch.id)
@@ -114,6 +118,15 @@ struct Worker {
             case .wait(let inputs): _ = await route.wait(for: .changed, inputs: inputs)
             case .stop: return nil
             }
+        }
+    }
+
+    /// Passes the status to the store if it has changed.
+    private func keepStatus() {
+        guard let store = route.store as? any StatusKeeping else { return }
+        while let status = route.update({ $0.takeStatus() }) {
+            store.keep(status)
+            route.update { $0.keptStatus() }
         }
     }
 

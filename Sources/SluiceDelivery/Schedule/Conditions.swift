@@ -77,6 +77,9 @@ struct Conditions: Sendable {
         }
     }
 
+    /// The reason for ``mustWait``; nil if it is false.
+    var obstacle: RouteStatus.State? { isPaused ? .paused : mustWait ? .noNetwork : nil }
+
     /// Whether events wait only because the network is unknown.
     private var isNetworkUnknown: Bool { connectivity == nil && !sendsOverMeteredNetworks && !isPaused }
 

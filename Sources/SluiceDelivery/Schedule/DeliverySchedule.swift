@@ -161,6 +161,9 @@ struct DeliverySchedule: Sendable {
 
     var phase: BackOff.Phase { backOff.phase }
 
+    /// See ``Conditions/obstacle``.
+    var obstacle: RouteStatus.State? { conditions.obstacle }
+
     /// See ``BackOff/epoch``.
     var epoch: Int { backOff.epoch }
 

@@ -9,17 +9,33 @@ struct Destination: Sendable {
     let formatName: String
     let headers: [String: String]
 
-    /// The texts that ``init(url:format:headers:)`` understands.
+    /// The formats of ``init(url:format:key:headers:)``.
     static let formats = [
-        "ndjson", "json", "vector", "fluentbit", "clickhouse:TABLE", "elasticsearch:INDEX", "otlp:SERVICE",
-        "loki:APP", "kafka:TOPIC", "segment:KEY", "rudderstack:KEY", "posthog:KEY", "mixpanel:TOKEN",
-        "amplitude:KEY", "sensors",
+        "ndjson", "json", "vector", "fluentbit", "sensors", "clickhouse:TABLE", "elasticsearch:INDEX", "otlp:SERVICE",
+        "loki:APP", "kafka:TOPIC",
     ]
+    /// The formats that need a key.
+    static let formatsWithKey = ["segment", "rudderstack", "posthog", "mixpanel", "amplitude"]
 
-    /// - Throws: A `ValidationError` if the URL, the format or a header is invalid.
-    init(url: String, format: String, headers: [String]) throws {
+    /// The formats for the help of a command.
+    static var formatHelp: String {
+        "One of \(formats.joined(separator: ", ")), or with a key: \(formatsWithKey.joined(separator: ", "))."
+    }
+
+    /// - Throws: A `ValidationError` if the URL, the format, the key or a header is invalid.
+    init(url: String, format: String, key: String? = nil, headers: [String]) throws {
         let parts = format.split(separator: ":", maxSplits: 1).map(String.init)
         let argument = parts.count == 2 ? parts[1] : nil
+        if let name = parts.first, Destination.formatsWithKey.contains(name) {
+            guard argument == nil else {
+                throw ValidationError(
+                    "a key as an argument is visible to other users: pass --format \(name), and the key in a file for "
+                        + "--key-file or in SLUICE_KEY")
+            }
+            guard let key, !key.isEmpty else {
+                throw ValidationError("\(name) needs a key: pass it in a file for --key-file, or in SLUICE_KEY")
+            }
+        }
         switch (parts.first, argument) {
         case ("ndjson", nil): self.format = .ndjson
         case ("json", nil): self.format = .jsonArray
@@ -31,13 +47,12 @@ struct Destination: Sendable {
         case ("otlp", let service?): self.format = .otlp(service: service)
         case ("loki", let app?): self.format = .loki(labels: ["app": app])
         case ("kafka", let topic?): self.format = .kafka(topic: topic)
-        case ("segment", let key?): self.format = .segment(writeKey: key)
-        case ("rudderstack", let key?): self.format = .rudderStack(writeKey: key)
-        case ("posthog", let key?): self.format = .postHog(apiKey: key)
-        case ("mixpanel", let token?): self.format = .mixpanel(token: token)
-        case ("amplitude", let key?): self.format = .amplitude(apiKey: key)
-        default:
-            throw ValidationError("unknown format: use one of \(Destination.formats.joined(separator: ", "))")
+        case ("segment", nil): self.format = .segment(writeKey: key ?? "")
+        case ("rudderstack", nil): self.format = .rudderStack(writeKey: key ?? "")
+        case ("posthog", nil): self.format = .postHog(apiKey: key ?? "")
+        case ("mixpanel", nil): self.format = .mixpanel(token: key ?? "")
+        case ("amplitude", nil): self.format = .amplitude(apiKey: key ?? "")
+        default: throw ValidationError("unknown format: \(Destination.formatHelp)")
         }
         var fields: [String: String] = [:]
         for header in headers {

@@ -6,14 +6,17 @@ import StoreFiles
 /// An event is sent as a tree in which each value has its type: JSON alone shows a date as a string, and JavaScript
 /// rounds large integers.
 enum EventRow {
-    /// Returns `{"process","event","time","id","critical","tree"}`.
+    /// Returns `{"segment","process","event","time","id","critical","tree"}`.
     static func json(of event: AppendedEvent) -> [UInt8] {
         var writer = JSONWriter()
-        writer.object { write(event.line, process: event.process, to: &$0) }
+        writer.object {
+            $0["segment"] = event.segment
+            write(event.line, process: event.process, to: &$0)
+        }
         return writer.bytes
     }
 
-    /// Returns the same members, and the reason, the receiver's words and the date of the dead letter.
+    /// Returns the same members without the segment, and the reason, the receiver's words and the date of the dead letter.
     static func json(of letter: DeadLetterLine?, process: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.object {

@@ -16,6 +16,8 @@ actor Monitor {
         static let recentRows = 500
         static let bytes = 2_097_152
         static let deadLetters = 200
+        /// As many as a page keeps rows.
+        static let deadLetterIDs = 2_000
         /// The frames that wait for a slow page.
         static let frames = 64
     }
@@ -25,7 +27,8 @@ actor Monitor {
     private var isFirst = true
     private var polls = 0
     private var running: Set<String> = []
-    private var recent = Recent<[UInt8]>(limit: Limits.recentRows, bytes: Limits.bytes)
+    private var statuses: [(process: String, HostStatus)] = []
+    private var recent = Recent<(row: [UInt8], segment: String)>(limit: Limits.recentRows, bytes: Limits.bytes)
     private var appended = 0
     private var deadLetters = 0
     private var rejected = 0
@@ -63,8 +66,11 @@ actor Monitor {
         continuation.onTermination = { _ in Task { await self.disconnect(page) } }
         pages[page] = continuation
         continuation.yield(welcome)
-        continuation.yield(Monitor.rows(recent.elements, skipped: 0))
+        let rows = recent.elements
+        continuation.yield(Monitor.rows(rows.map(\.row), skipped: 0))
         if !deadLetterFrame.isEmpty { continuation.yield(deadLetterFrame) }
+        let present = Set(follower.directories.flatMap(\.segments).map(\.shortName))
+        continuation.yield(Monitor.removed(Set(rows.map(\.segment)).subtracting(present)))
         return stream
     }
 
@@ -82,13 +88,19 @@ actor Monitor {
             problem = error
         }
         if !isFirst { appended += fresh.added }
-        let rows = fresh.elements.map { EventRow.json(of: $0) }
-        for row in rows { recent.append(row, bytes: row.count) }
+        let events = fresh.elements
+        let rows = events.map { EventRow.json(of: $0) }
+        for (row, event) in zip(rows, events) { recent.append((row, event.segment), bytes: row.count) }
         if !rows.isEmpty { send(Monitor.rows(rows, skipped: isFirst ? 0 : fresh.added - rows.count)) }
         if polls % 5 == 0 {
-            running = Set(follower.directories.filter(\.isRunning).map(\.name))
+            let directories = follower.directories.filter(\.isRunning)
+            running = Set(directories.map(\.name))
+            statuses = directories.compactMap { directory in directory.status.map { (directory.name, $0) } }
         }
         readDeadLetters()
+        // After the dead letters: the segment of a rejected event disappears too.
+        let removed = Set(follower.removedSegments.map(\.shortName))
+        if !removed.isEmpty { send(Monitor.removed(removed)) }
         send(counts)
         isFirst = false
         polls += 1
@@ -103,7 +115,9 @@ actor Monitor {
         guard version != deadLetterVersion else { return }
         deadLetterVersion = version
         var letters = Recent<[UInt8]>(limit: Limits.deadLetters, bytes: Limits.bytes)
+        var ids = Recent<String>(limit: Limits.deadLetterIDs, bytes: .max / 2)
         let list = DeadLetterList(of: follower.directories) { process, letter in
+            if let id = letter?.event.id { ids.append(id.description, bytes: 0) }
             let row = EventRow.json(of: letter, process: process)
             letters.append(row, bytes: row.count)
         }
@@ -112,8 +126,10 @@ actor Monitor {
         if !isFirst { rejected += max(0, letters.added - deadLetters) }
         deadLetters = letters.added
         let rows = letters.elements
+        let allIDs = ids.elements
         deadLetterFrame = Monitor.frame("dead") { writer in
             writer.array("letters", rows) { $0.raw($1) }
+            writer.array("ids", allIDs) { $0.string($1) }
         }
         send(deadLetterFrame)
     }
@@ -121,7 +137,12 @@ actor Monitor {
     private var counts: Frame {
         Monitor.frame("counts") { writer in
             writer["waiting"] = PropertyValue.int(follower.waiting)
-            writer["inFlight"] = PropertyValue.int(inFlight)
+            let next = nextSegments
+            writer["inFlight"] = PropertyValue.int(next.reduce(0) { $0 + follower.events(in: $1) })
+            writer.array("next", next) { $0.string($1.shortName) }
+            writer.array("statuses", statuses) { writer, status in
+                writer.object { Monitor.write(status.1, of: status.process, to: &$0) }
+            }
             // A segment also disappears when its events were rejected, and these are dead letters now.
             writer["delivered"] = PropertyValue.int(max(0, follower.removed - rejected))
             writer["deadLetters"] = PropertyValue.int(deadLetters)
@@ -132,15 +153,28 @@ actor Monitor {
         }
     }
 
-    /// The events that running processes are sending, or send next: those of the oldest closed segment of the highest
-    /// priority. The files don't show whether a request has started.
-    private var inFlight: Int {
-        follower.directories.filter { running.contains($0.name) }.reduce(0) { sum, directory in
-            let first = directory.segments.filter { !directory.mayGrow($0) }.min {
+    /// The segments that running processes are sending, or send next: the oldest closed one of the highest priority. The
+    /// files don't show whether a request has started.
+    private var nextSegments: [Segment] {
+        follower.directories.filter { running.contains($0.name) }.compactMap { directory in
+            directory.segments.filter { !directory.mayGrow($0) }.min {
                 ($1.priority, $0.sequence) < ($0.priority, $1.sequence)
             }
-            return sum + (first.map { follower.events(in: $0) } ?? 0)
         }
+    }
+
+    private static func write(_ status: HostStatus, of process: String, to writer: inout JSONWriter) {
+        writer["process"] = String(process.prefix(8))
+        writer["route"] = status.route
+        writer["state"] = status.state
+        writer["at"] = PropertyValue.int(Int(status.at))
+        writer["nextAttempt"] = status.nextAttempt.map { .int(Int($0)) }
+        writer["lastStatus"] = status.lastStatus.map { .int($0) }
+        writer["lastFailure"] = status.lastFailure
+    }
+
+    private static func removed(_ segments: Set<String>) -> Frame {
+        frame("removed") { $0.array("segments", segments.sorted()) { $0.string($1) } }
     }
 
     private static func rows(_ rows: [[UInt8]], skipped: Int) -> Frame {

@@ -16,11 +16,10 @@ struct Replay: AsyncParsableCommand {
     @Option(help: "The URL of the backend.")
     var to: String
 
-    @Option(help: ArgumentHelp("One of \(Destination.formats.joined(separator: ", ")).", valueName: "name"))
+    @Option(help: ArgumentHelp("\(Destination.formatHelp)", valueName: "name"))
     var format: String
 
-    @Option(help: ArgumentHelp("A header for each request. You can repeat the option.", valueName: "name: value"))
-    var header: [String] = []
+    @OptionGroup var secrets: Secrets
 
     @Option(help: "The route whose events are sent. Events of other routes remain.")
     var route = "main"
@@ -35,7 +34,9 @@ struct Replay: AsyncParsableCommand {
         _ = try destination()
     }
 
-    private func destination() throws -> Destination { try Destination(url: to, format: format, headers: header) }
+    private func destination() throws -> Destination {
+        try Destination(url: to, format: format, key: secrets.key(), headers: secrets.headers())
+    }
 
     func run() async throws {
         let replayer = Replayer(folder: try store.folder(), destination: try destination(), route: route) {

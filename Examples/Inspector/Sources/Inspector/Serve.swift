@@ -18,12 +18,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The URL of the backend for replays.")
     var to: String?
 
-    @Option(help: ArgumentHelp("One of \(Destination.formats.joined(separator: ", ")).", valueName: "name"))
+    @Option(help: ArgumentHelp("\(Destination.formatHelp)", valueName: "name"))
     var format: String?
 
-    @Option(
-        help: ArgumentHelp("A header for each replay request. You can repeat the option.", valueName: "name: value"))
-    var header: [String] = []
+    @OptionGroup var secrets: Secrets
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be 0 to 65535") }
@@ -33,7 +31,7 @@ struct Serve: AsyncParsableCommand {
 
     private func destination() throws -> Destination? {
         guard let to, let format else { return nil }
-        return try Destination(url: to, format: format, headers: header)
+        return try Destination(url: to, format: format, key: secrets.key(), headers: secrets.headers())
     }
 
     func run() async throws {

@@ -8,6 +8,9 @@ package struct Segment: Hashable {
     package let priority: Event.Priority
     package let sequence: UInt64
 
+    /// A short name that is unique in the folder, for practical purposes.
+    package var shortName: String { "\(process.prefix(8))/\(priority)-\(sequence)" }
+
     /// Returns nil if the name isn't `<priority>-<sequence>-<created>.jsonl`.
     init?(_ name: String, in directory: String, of process: String) {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)

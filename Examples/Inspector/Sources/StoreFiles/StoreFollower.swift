@@ -6,6 +6,8 @@ package struct AppendedEvent: Sendable {
     package let process: String
     /// Nil if the store encrypts its lines.
     package let line: EventLine?
+    /// The ``Segment/shortName`` of its segment.
+    package var segment = ""
 }
 
 /// Follows a store's folder: each ``poll(_:)`` reads the lines that were appended since the last one.
@@ -30,6 +32,8 @@ package struct StoreFollower {
     package private(set) var damaged = 0
     /// The events whose segments were deleted since the first poll.
     package private(set) var removed = 0
+    /// The segments that were deleted since the last poll.
+    package private(set) var removedSegments: [Segment] = []
     /// Files that can't be read.
     package private(set) var problems: Set<FileProblem> = []
     /// The directories of processes at the last poll.
@@ -57,6 +61,7 @@ package struct StoreFollower {
     ///
     /// - Throws: A ``FileProblem`` if the folder can't be listed. If it is missing, its events don't count as removed.
     package mutating func poll(_ onEvent: (AppendedEvent) -> Void) throws(FileProblem) {
+        removedSegments = []
         do throws(FileProblem) {
             directories = try folder.processes()
         } catch {
@@ -75,6 +80,7 @@ package struct StoreFollower {
             guard let last = positions.removeValue(forKey: segment) else { continue }
             waiting -= last.events
             removed += last.events
+            removedSegments.append(segment)
         }
         isFirst = false
     }
@@ -130,7 +136,8 @@ package struct StoreFollower {
                 onEvent(
                     AppendedEvent(
                         process: segment.process,
-                        line: stored.isEncrypted ? nil : stored.eventLine(segment.priority)))
+                        line: stored.isEncrypted ? nil : stored.eventLine(segment.priority),
+                        segment: segment.shortName))
             } catch {
                 flaws += 1
             }

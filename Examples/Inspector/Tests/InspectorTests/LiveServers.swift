@@ -1,8 +1,4 @@
 import Foundation
-import HTTPTypes
-import Hummingbird
-import Logging
-import NIOCore
 import StoreFiles
 
 @testable import Inspector
@@ -39,25 +35,20 @@ func withCollector<Result: Sendable>(
 ) async throws -> Result {
     let collector = Collector()
     return try await withServer { ready in
-        let router = Router()
-        router.post("/") { request, _ in
-            let body = String(buffer: try await request.body.collect(upTo: 10_000_000))
+        let limits = LocalServer.Limits(body: 10_000_000)
+        try await LocalServer(port: 0, limits: limits) { request, _ in
+            let body = String(decoding: request.body, as: UTF8.self)
             let status = status(body)
             if status == 200 { await collector.add(body) }
-            return HTTPResponse.Status(code: status)
-        }
-        var logger = Logger(label: "collector")
-        logger.logLevel = .critical
-        try await Application(
-            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { ready($0.localAddress?.port ?? 0) }, logger: logger
-        ).run()
+            return HTTPResponse(status: status, body: .bytes([]))
+        }.run(onReady: ready)
     } _: { port in
         try await body("http://127.0.0.1:\(port)/", collector)
     }
 }
 
-private func withServer<Result: Sendable>(
+/// Runs a server until `body` returns.
+func withServer<Result: Sendable>(
     _ run: @escaping @Sendable (_ ready: @escaping @Sendable (Int) -> Void) async throws -> Void,
     _ body: (_ port: Int) async throws -> Result
 ) async throws -> Result {
@@ -90,14 +81,23 @@ struct RawClient: Sendable {
                 "Content-Length: \(body.utf8.count)",
             ]
             + headers + ["Connection: close", "", body]
-        let request = Array(lines.joined(separator: "\r\n").utf8)
-        // Blocking calls must not take a thread of the tasks.
-        return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: exchange(request, until: isEnough)) }
+        return await send(raw: lines.joined(separator: "\r\n"), until: isEnough)
+    }
+
+    /// - Parameter endsRequest: Whether nothing follows the text.
+    func send(
+        raw text: String, endsRequest: Bool = false,
+        until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
+    ) async -> String {
+        // Blocking calls must not take a thread of the tasks, nor of the queues, on which the servers wait.
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(returning: exchange(Array(text.utf8), endsRequest, until: isEnough))
+            }
         }
     }
 
-    private func exchange(_ request: [UInt8], until isEnough: (String) -> Bool) -> String {
+    private func exchange(_ request: [UInt8], _ endsRequest: Bool, until isEnough: (String) -> Bool) -> String {
         #if canImport(Darwin)
             let kind = SOCK_STREAM
         #else
@@ -115,6 +115,7 @@ struct RawClient: Sendable {
             }
         }
         guard isConnected, write(descriptor, request, request.count) == request.count else { return "" }
+        if endsRequest { shutdown(descriptor, CInt(SHUT_WR)) }
         var response: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {

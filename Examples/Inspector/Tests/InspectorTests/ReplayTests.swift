@@ -218,11 +218,20 @@ struct ReplayTests {
         for format in Destination.formats {
             _ = try Destination(url: "http://127.0.0.1/", format: format, headers: [])
         }
+        for format in Destination.formatsWithKey {
+            _ = try Destination(url: "http://127.0.0.1/", format: format, key: "k", headers: [])
+            for (name, key) in [(format, nil), (format, ""), ("\(format):k", nil), ("\(format):k", "k")] {
+                #expect(throws: (any Error).self) {
+                    try Destination(url: "http://127.0.0.1/", format: name, key: key, headers: [])
+                }
+            }
+        }
         for format in ["", "xml", "ndjson:x", "clickhouse", "kafka:"] {
             #expect(throws: (any Error).self) { try Destination(url: "http://[::1]/", format: format, headers: []) }
         }
         #expect(
-            try Destination(url: "http://[::1]/", format: "segment:secret", headers: []).formatName == "segment")
+            try Destination(url: "http://[::1]/", format: "segment", key: "secret", headers: []).formatName == "segment"
+        )
     }
 
     @Test("An invalid URL or header is noticed before anything is opened")

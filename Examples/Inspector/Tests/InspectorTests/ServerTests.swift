@@ -72,6 +72,65 @@ struct ServerTests {
         store.close()
     }
 
+    @Test("A page shows the status of running hosts, and ignores that of ended ones")
+    func showsStatus() async throws {
+        let folder = try TestFolder()
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        let directory = try folder.process().path
+        let status =
+            #"{"route":"main","state":"retrying","at":1,"nextAttempt":2,"lastStatus":503,"lastFailure":"busy","new":[]}"#
+        func write(_ text: String) throws {
+            try text.write(toFile: "\(directory)/status.json", atomically: true, encoding: .utf8)
+        }
+        try write(status)
+        let name = URL(fileURLWithPath: directory).lastPathComponent.prefix(8)
+        let shown =
+            #""statuses":[{"process":"\#(name)","route":"main","state":"retrying","at":1,"nextAttempt":2,"#
+            + #""lastStatus":503,"lastFailure":"busy"}]"#
+        try await withInspector(folder) { client, token in
+            let url = "/events?token=\(token)"
+            let running = await client.send("GET", url) { hasPolled($0) || $0.contains(shown) }
+            #expect(running.contains(shown))
+            try write("{")
+            let damaged = await client.send("GET", url) { hasPolled($0) || $0.contains(#""statuses":[]"#) }
+            #expect(damaged.contains(#""statuses":[]"#))
+            store.close()
+            try write(status)
+            let ended = await client.send("GET", url) { hasPolled($0) }
+            #expect(ended.contains(#""statuses":[]"#) && !ended.contains(shown))
+        }
+    }
+
+    @Test("A page is told which events are sent next, were removed or became dead letters")
+    func showsStates() async throws {
+        let folder = try TestFolder()
+        try folder.writeDeadLetters([.sample(9)])
+        let store = try folder.openStore()
+        try store.append(EventLine(.sample(1)))
+        let batch = try #require(try store.nextBatch(BatchSize(events: 1, bytes: 1)))
+        try store.append(EventLine(.sample(2)))
+        let process = try #require(try StoreFolder(folder.path).processes().first { !$0.segments.isEmpty })
+        let segments = process.segments.map(\.shortName)
+        #expect(segments.count == 2)
+        try await withInspector(folder) { client, token in
+            let url = "/events?token=\(token)"
+            let next = #""next":["\#(segments[0])"]"#
+            let before = await client.send("GET", url) { hasPolled($0) || $0.contains(next) }
+            #expect(before.contains(next))
+            #expect(before.contains(#""ids":["\#(Event.sample(9).id)"]"#))
+            #expect(before.contains(#""segment":"\#(segments[0])""#))
+            try store.settle(batch.id)
+            let removed = #""segments":["\#(segments[0])"]"#
+            // Also for a page that opens later.
+            for _ in 0..<2 {
+                let after = await client.send("GET", url) { hasPolled($0) || $0.contains(removed) }
+                #expect(after.contains(removed))
+            }
+        }
+        store.close()
+    }
+
     @Test("A page shows damage in dead letters, and that the folder was deleted")
     func showsProblems() async throws {
         let folder = try TestFolder()

@@ -1,0 +1,124 @@
+import Sluice
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceJSONL
+
+/// The file `status.json`, which other programs read.
+struct StatusTests {
+    private let directory: TemporaryDirectory
+    private let files = FaultyFileSystem()
+    private let time = VirtualTime(wallTime: .sample)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func statusFiles() throws -> [String] { try directory.files().filter { $0.contains("status") } }
+
+    private func status() throws -> String? {
+        guard let name = try statusFiles().first else { return nil }
+        return try StateFile(path: "\(directory.path)/\(name)").read().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func opened() throws -> TestedStore {
+        try TestedStore.opened(JSONLStore(at: directory.path, files: files), in: time.environment)
+    }
+
+    private func status(_ state: RouteStatus.State, failure: String? = nil) -> RouteStatus {
+        var status = RouteStatus()
+        (status.state, status.lastFailure) = (state, failure)
+        return status
+    }
+
+    @Test("a failing receiver is shown with its status and the next attempt, and a shutdown removes the file")
+    func showsFailure() async throws {
+        let answers = [Verdicts.all(.retry(after: .seconds(60), reason: "the server is busy"), status: 503)]
+        let transport = ScriptedTransport(answers.map { .answer($0) })
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time, random: { 0 })) {
+            JSONLStore(at: directory.path, files: files)
+            transport
+        }
+        pipeline.track("Purchase", ["secret": "hidden"])
+        await pipeline.flush()
+        while try status() == nil { await Task.yield() }
+        // The back-off is a tenth of 1 s, and comes on top of the minute.
+        #expect(
+            try status()
+                == #"{"route":"main","state":"throttled","at":1767225600000,"nextAttempt":1767225660100,"#
+                + #""lastStatus":503,"lastFailure":"the server is busy"}"#)
+        time.advance(by: .seconds(61))
+        await pipeline.flush()
+        while try status()?.contains("throttled") == true { await Task.yield() }
+        #expect(try status() == #"{"route":"main","state":"ready","at":1767225661000,"lastStatus":503}"#)
+        await pipeline.shutdown()
+        #expect(try directory.files() == [])
+    }
+
+    @Test("successes write the file once, and a host that pauses the pipeline writes it")
+    func writesChangesOnly() async throws {
+        let pipeline = try Pipeline(environment: time.environment) {
+            JSONLStore(at: directory.path, files: files)
+            ScriptedTransport(then: .answer(.all(.accepted, status: 200)))
+        }
+        pipeline.track("First")
+        await pipeline.flush()
+        while try status() == nil { await Task.yield() }
+        let renames = files.calls(.rename)
+        for _ in 0..<5 {
+            pipeline.track("Next")
+            await pipeline.flush()
+        }
+        pipeline.pauseDelivery()
+        while try status()?.contains("paused") != true { await Task.yield() }
+        #expect(files.calls(.rename) == renames + 1)
+        await pipeline.shutdown(timeout: .zero)
+    }
+
+    @Test("the file is no part of the store: a later process removes it, and reports nothing")
+    func isRemovedByNextProcess() throws {
+        let store = try opened()
+        try store.append(EventLine(1))
+        store.store.keep(status(.held))
+        let name = try #require(try statusFiles().first)
+        store.store.close()
+        #expect(try statusFiles() == [])
+        // A process that was killed leaves it.
+        for name in [name, "\(name).new"] { try StateFile(path: "\(directory.path)/\(name)").write([1]) }
+        let next = try opened()
+        #expect(try statusFiles() == [] && next.notes == [])
+        #expect(try next.drain() == texts([1]))
+        next.store.keep(status(.held))
+        next.store.close()
+        #expect(try directory.files() == [] && SystemFileSystem().list(directory.path) == [])
+    }
+
+    @Test("a failure to write it has no effect", arguments: [FaultyFileSystem.Operation.create, .write, .rename])
+    func failureHasNoEffect(operation: FaultyFileSystem.Operation) throws {
+        let store = try opened()
+        try store.append(EventLine(1))
+        files.fail(operation, with: .noSpace)
+        store.store.keep(status(.held))
+        files.heal()
+        #expect(try statusFiles() == [] && store.notes == [])
+        store.store.keep(status(.paused))
+        files.fail(operation, with: .noSpace)
+        store.store.keep(status(.held))
+        files.heal()
+        #expect(try status()?.contains("paused") == true)
+        #expect(try store.drain() == texts([1]))
+        store.store.close()
+    }
+
+    @Test("a long reason is cut, and a closed store writes nothing")
+    func boundsReason() throws {
+        let store = try opened()
+        try store.append(EventLine(1))
+        store.store.keep(status(.held, failure: String(repeating: "x", count: 1_000_000)))
+        #expect(try #require(try status()).utf8.count < 1_100)
+        store.store.close()
+        store.store.keep(status(.held))
+        #expect(try statusFiles() == [])
+    }
+}
