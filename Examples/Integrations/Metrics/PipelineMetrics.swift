@@ -1,20 +1,26 @@
 public import CoreMetrics
+public import ServiceLifecycle
 public import Sluice
 import Synchronization
 
 /// Publishes the ledger of a pipeline as counters and gauges of swift-metrics.
 ///
 /// ```swift
-/// let metrics = PipelineMetrics(of: pipeline)
-/// await metrics.run(every: .seconds(10))  // In a task or a service of its own.
+/// let group = ServiceGroup(
+///     services: [PipelineMetrics(of: pipeline), PipelineService(pipeline), server],
+///     gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
 /// ```
+///
+/// List it before `PipelineService`. A group shuts its services down in the reverse order, so the last update has the counts
+/// after the shutdown of the pipeline. Without a group, call ``run()`` in a task of its own.
 ///
 /// Every name begins with `sluice.`, and every metric of a route has the dimension `route`. `dropped` and
 /// `dead_letters.dropped` also have the dimension `reason`, and `sanitized` has `kind`. Events that were dropped before they
 /// reached a route have an empty route.
 ///
 /// Counters begin at zero with each object, so create one for each pipeline. The object keeps its pipeline alive.
-public final class PipelineMetrics: Sendable {
+public final class PipelineMetrics: Service, CustomStringConvertible {
     /// The label of a metric and its dimensions.
     private struct Key: Hashable {
         let label: String
@@ -30,6 +36,7 @@ public final class PipelineMetrics: Sendable {
     }
 
     private let pipeline: Pipeline
+    private let interval: Duration
     private let factory: any MetricsFactory
     private let instruments = Mutex(Instruments())
 
@@ -37,9 +44,14 @@ public final class PipelineMetrics: Sendable {
     ///
     /// - Parameters:
     ///   - pipeline: The pipeline.
+    ///   - interval: The time between two updates of ``run()``.
     ///   - factory: The backend of the metrics: the one of the process by default.
-    public init(of pipeline: Pipeline, factory: any MetricsFactory = MetricsSystem.factory) {
+    public init(
+        of pipeline: Pipeline, every interval: Duration = .seconds(10),
+        factory: any MetricsFactory = MetricsSystem.factory
+    ) {
         self.pipeline = pipeline
+        self.interval = interval
         self.factory = factory
     }
 
@@ -62,16 +74,20 @@ public final class PipelineMetrics: Sendable {
         }
     }
 
-    /// Publishes the counts now, after each interval, and a last time when the task is cancelled. Then it returns.
-    ///
-    /// - Parameter interval: The time between two updates.
-    public func run(every interval: Duration = .seconds(10)) async {
-        while !Task.isCancelled {
-            update()
-            do { try await Task.sleep(for: interval) } catch {}  // Cancelled, which ends the loop.
+    /// Publishes the counts now, after each interval, and a last time when the group shuts down or the task is cancelled. Then
+    /// it returns.
+    public func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                self.update()
+                do { try await Task.sleep(for: self.interval) } catch {}  // Cancelled, which ends the loop.
+            }
         }
         update()
     }
+
+    /// The name in the logs of the group.
+    public var description: String { "PipelineMetrics" }
 
     private func update(_ route: RouteLedger, _ instruments: inout Instruments) {
         let dimensions = ["route": route.name]

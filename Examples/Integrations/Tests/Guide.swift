@@ -37,9 +37,11 @@ private enum Guide {
         return pipeline
     }
 
-    static func publish(_ pipeline: Pipeline) async {
-        let metrics = PipelineMetrics(of: pipeline)
-        await metrics.run(every: .seconds(10))
+    static func publish(_ pipeline: Pipeline, _ server: some Service, _ logger: Logger) async throws {
+        let group = ServiceGroup(
+            services: [PipelineMetrics(of: pipeline, every: .seconds(10)), PipelineService(pipeline), server],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        try await group.run()
     }
 
     static func send(to collector: String, on group: any EventLoopGroup) throws -> Pipeline {

@@ -1,6 +1,9 @@
 import CoreMetrics
+import Logging
 import MetricsTestKit
+import ServiceLifecycle
 import SluiceMetrics
+import SluiceServiceLifecycle
 import SluiceTesting
 import Testing
 
@@ -51,12 +54,28 @@ struct MetricsTests {
             RecordingStore()
             NullTransport()
         }
-        let metrics = PipelineMetrics(of: pipeline, factory: factory)
-        let running = Task { await metrics.run(every: .seconds(86_400)) }
+        let metrics = PipelineMetrics(of: pipeline, every: .seconds(86_400), factory: factory)
+        let running = Task { await metrics.run() }
         pipeline.track("A")
         running.cancel()
         await running.value
         #expect(try total("sluice.tracked", []) == 1)
         await pipeline.shutdown()
+    }
+
+    @Test("in a group, the last update has the counts after the pipeline's shutdown")
+    func serviceEndsBehindPipeline() async throws {
+        let pipeline = try Pipeline {
+            RecordingStore()
+            ScriptedTransport()
+        }
+        let metrics = PipelineMetrics(of: pipeline, every: .seconds(86_400), factory: factory)
+        let logger = Logger(label: "services", factory: { _ in SwiftLogNoOpLogHandler() })
+        let group = ServiceGroup(services: [metrics, PipelineService(pipeline)], logger: logger)
+        let running = Task { try await group.run() }
+        pipeline.track("A")
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(try total("sluice.delivered", [("route", "main")]) == 1)
     }
 }
