@@ -27,10 +27,15 @@ package struct DeadLetterAccess {
         }
     }
 
-    /// Notes the number of dead letters in the store. It can wait for a disk.
+    /// Notes the number of dead letters in the store. It can wait for a disk, and meets other workers that do the same: a
+    /// number that was read before another change is read once more.
     func noteCount() {
-        let count = route.store.backlog.deadLetters
-        route.update { $0.journal.ledger.deadLetters = count }
+        var isNoted = false
+        while !isNoted {
+            let change = route.update { $0.journal.letterChanges }
+            let count = route.store.backlog.deadLetters
+            isNoted = route.update { $0.journal.noteDeadLetters(count, after: change) }
+        }
     }
 
     /// Puts the dead letters of a hold back. The caller is at the gate.

@@ -13,6 +13,8 @@ struct RouteJournal: Sendable {
     /// The status that the store has, and whether a worker is passing it. See ``RouteState/takeStatus()``.
     var status = RouteStatus()
     var isKeepingStatus = false
+    /// Changes of the ledger's dead letters.
+    private(set) var letterChanges = 0
 
     init(name: String) {
         ledger = RouteLedger(name: name)
@@ -108,6 +110,17 @@ struct RouteJournal: Sendable {
         }
         ledger.droppedDeadLetters.add(count, reason)
         ledger.deadLetters = max(0, ledger.deadLetters - count)
+        letterChanges += 1
+    }
+
+    /// Notes the number of dead letters, which was read from the store after so many changes.
+    ///
+    /// - Returns: false if another change came in between. The number can be older than that.
+    mutating func noteDeadLetters(_ count: Int, after change: Int) -> Bool {
+        guard change == letterChanges else { return false }
+        letterChanges += 1
+        ledger.deadLetters = count
+        return true
     }
 
     /// Counts the result of an attempt, and reports it.

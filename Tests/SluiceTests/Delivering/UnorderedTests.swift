@@ -1,3 +1,4 @@
+import Dispatch
 import SluiceMemory
 import SluiceTesting
 import Testing
@@ -221,5 +222,57 @@ import Testing
         route.run(0, until: \.isAsleep)
         #expect(isOver.withLock { $0 })
         #expect(route.fault == nil)
+    }
+
+    /// The first count of dead letters is read before the second batch is rejected, and noted after that one's.
+    private final class LateCountStore: StoreWrapper {
+        let base = MemoryStore()
+        let isCounted = DispatchSemaphore(value: 0)
+        let isNoted = DispatchSemaphore(value: 0)
+        private let calls = Locked((rejections: 0, counts: 0))
+
+        func reject(_ letters: [DeadLetter], in batch: Batch.ID) {
+            if next(\.rejections) == 2 { isCounted.wait() }
+            base.reject(letters, in: batch)
+        }
+
+        var backlog: Backlog {
+            let backlog = base.backlog
+            if backlog.deadLetters > 0, next(\.counts) == 1 {
+                isCounted.signal()
+                isNoted.wait()
+            }
+            return backlog
+        }
+
+        private func next(_ count: WritableKeyPath<(rejections: Int, counts: Int), Int>) -> Int {
+            calls.withLock { calls in
+                calls[keyPath: count] += 1
+                return calls[keyPath: count]
+            }
+        }
+    }
+
+    @Test("workers that count dead letters at the same time count all of them")
+    func countsDeadLettersOfAllWorkers() async throws {
+        let store = LateCountStore()
+        let transport = ScriptedTransport(then: .hang)
+        let pipeline = try Pipeline(
+            delivery: Self.policy, environment: Bench.environment(VirtualTime()),
+            onDiagnostic: { if $0.kind == .rejected { store.isNoted.signal() } }
+        ) {
+            store
+            transport
+        }
+        pipeline.pauseDelivery()
+        for number in 0..<20 { pipeline.track("Event \(number)") }
+        pipeline.resumeDelivery()
+        let flush = Task { await pipeline.flush() }
+        await transport.waitForSends(2)
+        transport.release(.each(Array(repeating: .rejected(reason: "no"), count: 10)))
+        _ = await flush.value
+        let route = pipeline.ledger.routes[0]
+        #expect(route.rejected == 20)
+        #expect(route.deadLetters == 20)
     }
 }
