@@ -24,14 +24,16 @@ struct StorePlace: Sendable, Equatable {
     ///
     /// - Throws: ``SluiceError/Code/invalidPipeline`` if another store has it.
     func occupy(in files: any FileSystem) throws(SluiceError) {
+        var deleted: [StorePlace] = []
         for _ in 0..<StorePlace.longestWait {
-            let isFree = StorePlace.occupied.withLock { occupied in
-                guard !occupied.contains(where: { $0.isSame(as: self, in: files) }) else { return false }
-                occupied.append(self)
-                return true
+            let other = StorePlace.occupied.withLock { occupied -> StorePlace? in
+                let other = occupied.first { hasNumbers(of: $0) && !deleted.contains($0) }
+                if other == nil { occupied.append(self) }
+                return other
             }
-            if isFree { return }
-            SystemFileSystem.pause()
+            guard let other else { return }
+            // Not under the lock, because a disk can hang.
+            if other.isThere(in: files) { SystemFileSystem.pause() } else { deleted.append(other) }
         }
         throw SluiceError(
             .invalidPipeline,
@@ -43,11 +45,12 @@ struct StorePlace: Sendable, Equatable {
         StorePlace.occupied.withLock { $0.removeAll { $0 == self } }
     }
 
-    /// Whether this is the same directory, by whatever path. The number of a deleted one can be that of a new one.
-    private func isSame(as other: StorePlace, in files: any FileSystem) -> Bool {
-        guard (process, route, device, inode) == (other.process, other.route, other.device, other.inode) else {
-            return false
-        }
+    private func hasNumbers(of other: StorePlace) -> Bool {
+        (process, route, device, inode) == (other.process, other.route, other.device, other.inode)
+    }
+
+    /// Whether the path still leads to this directory. The number of a deleted one can be that of a new one.
+    private func isThere(in files: any FileSystem) -> Bool {
         do throws(FileError) {
             let status = try files.status(of: path)
             return (status.device, status.inode) == (device, inode)
