@@ -1,5 +1,5 @@
 extension RouteState {
-    /// Returns the status if it differs from the last one, and enters the gate. Call ``keptStatus()`` when the store has it.
+    /// Returns the status if it differs from the last one, and enters the gate. Call ``takeNextStatus()`` when the store has it.
     ///
     /// It returns nil while another worker passes one to the store. That worker continues with the newest.
     mutating func takeStatus() -> RouteStatus? {
@@ -10,9 +10,10 @@ extension RouteState {
         return status
     }
 
-    mutating func keptStatus() {
+    mutating func takeNextStatus() -> RouteStatus? {
         journal.isKeepingStatus = false
-        gate.leave()
+        defer { gate.leave() }
+        return takeStatus()
     }
 }
 

@@ -3,9 +3,11 @@
 /// One worker runs for each batch that may be in flight. A batch that is being retried is a local variable of its worker.
 struct Worker {
     private let route: RouteRuntime
+    private let statusKeeper: (any StatusKeeping)?
 
     init(_ route: RouteRuntime) {
         self.route = route
+        statusKeeper = route.store as? any StatusKeeping
     }
 
     /// Works until delivery is stopped, beginning with a batch if there is one.
@@ -91,9 +93,7 @@ struct Worker {
     /// - Returns: nil if delivery was stopped.
     private func nextBatch() async -> (BatchProgress, Permit)? {
         while true {
-            let step = route.decide { $0.nextBatch(at: $1) }
-            keepStatus()
-            switch step {
+            switch decide({ $0.nextBatch(at: $1) }) {
             case .take(let permit): if let batch = take(permit) { return (BatchProgress(batch), permit) }
             case .resume(let batch, let permit): return (batch, permit)
             case .deleteAll(let deferred): deleteAll(deferred)
@@ -108,9 +108,7 @@ struct Worker {
     /// - Returns: nil if the batch was deleted or delivery was stopped.
     private func nextPermit(_ batch: BatchProgress) async -> Permit? {
         while true {
-            let step = route.decide { $0.nextPart(of: batch.id, at: $1) }
-            keepStatus()
-            switch step {
+            switch decide({ $0.nextPart(of: batch.id, at: $1) }) {
             case .send(let permit): return permit
             case .delete:
                 delete(batch.id)
@@ -121,13 +119,15 @@ struct Worker {
         }
     }
 
-    /// Passes the status to the store if it has changed.
-    private func keepStatus() {
-        guard let store = route.store as? any StatusKeeping else { return }
-        while let status = route.update({ $0.takeStatus() }) {
-            store.keep(status)
-            route.update { $0.keptStatus() }
+    /// Decides the next step, and passes the status to the store if it has changed.
+    private func decide<Step>(_ body: (inout RouteState, _ now: Duration) -> Step) -> Step {
+        guard let statusKeeper else { return route.decide(body) }
+        var (step, status) = route.decide { (body(&$0, $1), $0.takeStatus()) }
+        while let changed = status {
+            statusKeeper.keep(changed)
+            status = route.update { $0.takeNextStatus() }
         }
+        return step
     }
 
     /// Takes the next batch from the store. The worker is at the gate.
