@@ -24,13 +24,13 @@ public import Sluice
 /// - ``grant()`` combines the state in memory with the stored one, if there is one, and stores it.
 /// - ``deny()`` removes what is stored. The state in memory stays until the process ends, for a later grant.
 /// - After a restart without consent, no state is read or written.
-/// - With `whilePending: .keep`, state is stored as events are, until a denial.
+/// - With `whilePending: .keep`, state is stored like events, until a denial.
 ///
 /// The answer itself and the setting of ``CollectionSettings`` are always kept.
 ///
-/// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, also if
-/// the grant comes in a later launch. It doesn't pass the stages above this one a second time. It also gets an
-/// `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same launch.
+/// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, also
+/// if the grant comes in a later launch. The event doesn't pass the stages above this one a second time. The route also
+/// gets an `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same launch.
 ///
 /// Each pipeline needs an object of its own. You can call it from any thread. The answer applies to later events and to
 /// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for

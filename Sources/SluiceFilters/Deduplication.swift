@@ -10,8 +10,8 @@ public import Sluice
 /// ```
 ///
 /// Two events are equal if they have the same name, user ids and properties, in any order. Their ids and times don't
-/// count. The filter compares hashes of 64 bits, of texts as characters. List it above stages that add properties which change with every
-/// event.
+/// count. The filter compares hashes of 64 bits. Texts are hashed by their characters. List the filter above stages
+/// that add properties which change with every event.
 ///
 /// Repeated events are dropped as ``Sluice/DropReason/duplicate``.
 public final class Deduplication: Processor {

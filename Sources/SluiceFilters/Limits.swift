@@ -9,11 +9,11 @@ public import Sluice
 /// }
 /// ```
 ///
-/// Lengths are counted in UTF-16 code units, as the SDKs of vendors do on Apple's platforms and on Android. A text is cut
-/// between two characters. The lengths of names and strings hold at every depth of arrays and objects.
-/// A rule that drops a property drops the whole property of the event. Counts, characters and reserved names are
-/// checked at the top level only. Properties from the stages above count too, so list it above `AutoProperties` to
-/// limit only your own.
+/// Lengths are counted in UTF-16 code units, as the SDKs of vendors do on Apple's platforms and on Android. A text is
+/// cut between two characters. The lengths of names and strings hold at every depth of arrays and objects. A rule that
+/// drops a property drops the whole property of the event. Counts, characters and reserved names are checked at the top
+/// level only. Properties from the stages above count too, so list the filter above `AutoProperties` to limit only your
+/// own properties.
 ///
 /// If cutting makes names equal, one property stays. The ledger counts changed events by ``Sluice/Sanitization``, and
 /// dropped events by ``Sluice/DropReason``.

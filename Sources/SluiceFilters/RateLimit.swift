@@ -9,7 +9,7 @@ public import Sluice
 /// }
 /// ```
 ///
-/// It is a token bucket per name. A name can use its whole number in one burst, and the bucket is refilled evenly over
+/// Each name has a token bucket. A name can use its whole number in one burst, and its bucket is refilled evenly over
 /// the window. To bound memory, all names after the first 1,000 share one bucket. Further events are dropped as
 /// ``Sluice/DropReason/rateLimited``.
 public final class RateLimit: Processor {

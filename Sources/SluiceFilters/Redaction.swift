@@ -9,18 +9,18 @@ public import Sluice
 /// }
 /// ```
 ///
-/// The value of a secret property becomes `"[redacted]"`. A property with one of your keys is secret, regardless of case.
-/// Keys are compared by characters: `é` is the same as an `e` with a combining accent. Without keys of yours, a property
-/// is secret if its name contains a word such as `password`, `token`, `secret` or `apiKey`, with any case and separators.
-/// Pass `keys: []` for none.
+/// The value of a secret property becomes `"[redacted]"`. A property with one of your keys is secret, regardless of
+/// case. Keys are compared by characters: `é` is the same as an `e` with a combining accent. Without keys of yours, a
+/// property is secret if its name contains a word such as `password`, `token`, `secret` or `apiKey`, with any case and
+/// separators. Pass `keys: []` to use patterns only.
 ///
 /// Text that matches a pattern becomes the pattern's mark, such as `[email]`, and the text around it stays. Keys and
 /// patterns apply at every depth of arrays and objects. Patterns are searched in strings and in the names of events and
 /// properties, and payment cards also in numbers. If names become equal, one property stays.
 ///
-/// User ids are not redacted, so pass a hash to `login` instead of an e-mail address. List it below the stages that add
-/// properties, and above `Limits`, because half a card number is not recognized. The ledger counts changed events as
-/// ``Sluice/Sanitization/redacted``.
+/// User ids are not redacted, so pass a hash to `login` instead of an e-mail address. List the filter below the stages
+/// that add properties, and above `Limits`, because half a card number is not recognized. The ledger counts changed
+/// events as ``Sluice/Sanitization/redacted``.
 public struct Redaction: Processor {
     /// Nil for the default keys.
     private let keys: CaseInsensitiveNames?

@@ -10,9 +10,10 @@ public import Sluice
 /// }
 /// ```
 ///
-/// A stable hash decides. A user in a sample of 10 % is also in one of 20 %, so two samplings in a row don't multiply.
+/// A stable hash decides. A user in a sample of 10 % is also in one of 20 %, so the rates of two samplings in a row
+/// don't multiply.
 ///
-/// To sample users, list it below `Identity`. The hash is one of the anonymous id, which the identity keeps for all
+/// To sample users, list the filter below `Identity`. It hashes the anonymous id, which the identity keeps for all
 /// launches, and which a login doesn't change. So all events of a user pass or none: the ones before and after a login,
 /// and the `$SignUp` that joins them. A user on two devices has two anonymous ids, and so two chances. A new anonymous
 /// id, as after a reset, gets a new decision.

@@ -137,14 +137,14 @@ extension HTTPFormat {
     /// status decides for all events of a request.
     public static func sensors(token: String? = nil) -> HTTPFormat { HTTPFormat(SensorsFormat(token: token)) }
 
-    /// Requests for Matomo, by its bulk tracking. The URL is the one of your Matomo.
+    /// Requests for Matomo, by its bulk tracking. The URL is that of your Matomo server.
     ///
     /// ```swift
     /// let format = HTTPFormat.matomo(site: "1", token: secret, dimensions: ["plan": 1])
     /// ```
     ///
-    /// Screens are page views and revenue is an order; any other event is one of the category `app`. The only properties
-    /// that Matomo gets are `value` and the ones with a dimension. It counts an event twice that is sent twice.
+    /// Screens are page views and revenue is an order; any other event has the category `app`. The only properties that
+    /// Matomo gets are `value` and the ones with a dimension. If an event is sent twice, Matomo counts it twice.
     ///
     /// - Parameters:
     ///   - site: The id of the site.
@@ -162,9 +162,9 @@ extension HTTPFormat {
     /// let format = HTTPFormat.googleAnalytics(measurementID: "G-12345", apiSecret: secret)
     /// ```
     ///
-    /// Google confirms every request, also with a wrong secret or an event that it drops. Each person has a request of
-    /// their own, so the format suits devices. An event has at most 25 parameters, with letters, digits and `_` in their
-    /// names, and at most 100 characters in a value.
+    /// Google confirms every request, also with a wrong secret or an event that it drops. The events of each person
+    /// need a request of their own, so the format suits devices rather than servers. An event has at most 25
+    /// parameters, with letters, digits and `_` in their names, and at most 100 characters in a value.
     public static func googleAnalytics(measurementID: String, apiSecret: String) -> HTTPFormat {
         HTTPFormat(GoogleAnalyticsFormat(measurementID: measurementID, apiSecret: apiSecret))
     }

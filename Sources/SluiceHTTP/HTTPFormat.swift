@@ -35,7 +35,7 @@ extension HTTPFormat: WireFormat {
     public func endpoints(for line: EventLine) throws -> [String] { try wire.endpoints(for: line) }
     /// Checks the format's arguments.
     public func validate() throws(SluiceError) { try wire.validate() }
-    /// The format's size.
+    /// The format's largest batch.
     public var maximumBatchSize: BatchSize { wire.maximumBatchSize }
     /// The format's limit.
     public var maximumBodyBytes: Int { wire.maximumBodyBytes }
@@ -251,8 +251,8 @@ extension HTTPFormat {
     ///     to: "https://influx.example:8086", format: .influxDB(bucket: "events", organization: "shop", token: secret))
     /// ```
     ///
-    /// The measurement is the event's name. Ids and properties are fields; lists and objects are JSON in a string. A field
-    /// has one type: an event whose property has another type than before becomes a dead letter.
+    /// The measurement is the event's name. Ids and properties are fields; lists and objects are JSON in a string. A
+    /// field has one type: if an event has a property of another type than before, the event becomes a dead letter.
     ///
     /// - Parameters:
     ///   - bucket: The bucket's name, or the database's name at InfluxDB 3.

@@ -13,8 +13,7 @@ public struct HTTPRequest: Sendable {
     public var url: String
     /// The method, such as `POST`.
     public var method: String
-    /// The header fields in the order in which they are sent. Headers that the client adds, such as `Host`, are
-    /// missing.
+    /// The header fields in the order in which they are sent, without the headers that the client adds, such as `Host`.
     public var headers: [(name: String, value: String)]
     /// The body, compressed if a header says so.
     public var body: [UInt8]
@@ -95,8 +94,8 @@ public struct HTTPRequest: Sendable {
         self.path = path + segments.dropFirst(present).joined()
     }
 
-    /// Appends `name=value` to the URL's query, percent-encoded. If the URL has a parameter of that name, it is left as
-    /// it is.
+    /// Appends `name=value` to the URL's query, percent-encoded. If the URL already has a parameter of that name,
+    /// nothing changes.
     public mutating func appendQuery(_ name: String, _ value: String) {
         let query = url.firstIndex(of: "?").map { url[$0...].dropFirst() } ?? ""
         let name = name.percentEncoded

@@ -47,8 +47,8 @@ extension HTTPTransport {
         /// })
         /// ```
         ///
-        /// It can wait for a token. If the receiver answers 401, it is called once more, with
-        /// ``HTTPRequest/wasUnauthorized``. If that changes the request, the request is sent immediately, once:
+        /// The closure can wait for a token. If the receiver answers 401, the closure is called once more, with
+        /// ``HTTPRequest/wasUnauthorized``. If it then changes the request, the request is sent immediately, once:
         ///
         /// ```swift
         /// actor Tokens {

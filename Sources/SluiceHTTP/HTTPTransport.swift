@@ -58,8 +58,8 @@ public final class HTTPTransport: Transport {
     /// The largest batch that the format's backend accepts.
     public var maximumBatchSize: BatchSize { format.maximumBatchSize }
 
-    /// How far the server's clock is ahead of this system's wall clock. Zero while both can agree. Nil before the first
-    /// response, or if ``Configuration/clockCorrection`` is off.
+    /// How far the server's clock is ahead of this system's wall clock. Zero while both clocks can agree. Nil before
+    /// the first response, or if ``Configuration/clockCorrection`` is off.
     public var clockSkew: Duration? { clock?.skew.map { .milliseconds($0) } }
 
     /// Loads the client now. Without this call, it is loaded before the first request, on a thread of the route: a program

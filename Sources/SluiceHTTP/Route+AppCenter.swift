@@ -18,8 +18,8 @@ extension Route {
     /// are sent after 6 s or when 50 wait. With a longer interval, only the interval counts, from the oldest waiting event.
     /// Critical events are sent within 3 s, or when 50 wait, whatever the interval is.
     ///
-    /// ``Sluice/Pipeline/setFlush(count:interval:)`` changes both routes. Give it a `count` of `.max` beside a longer interval.
-    /// In the ledger, each event is ``Sluice/DropReason/filtered`` in the route that it isn't for.
+    /// ``Sluice/Pipeline/setFlush(count:interval:)`` changes both routes. If you pass a longer interval, also pass a
+    /// `count` of `.max`. In the ledger, each event counts as ``Sluice/DropReason/filtered`` in the other route.
     ///
     /// - Parameters:
     ///   - interval: The longest time that a normal event waits: 6 s to a day.

@@ -94,7 +94,8 @@ public protocol WireFormat: Sendable {
     /// }
     /// ```
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` with a text that names the argument but doesn't contain it.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` with a text that names the argument but doesn't contain
+    ///   its value.
     func validate() throws(SluiceError)
 
     /// The largest batch that the backend accepts. By default 1,000,000 bytes of events, because many servers accept
@@ -136,7 +137,7 @@ extension WireFormat {
 
 /// A format that changes another one, such as a shipped one.
 ///
-/// Implement only what you change. All else is the ``base``:
+/// Implement only the requirements that you change. All others use ``base``:
 ///
 /// ```swift
 /// /// Segment's format, without the property `email`, and with a header for a gateway.
@@ -176,7 +177,7 @@ extension FormatWrapper {
     public func endpoints(for line: EventLine) throws -> [String] { try base.endpoints(for: line) }
     /// Checks the base's arguments.
     public func validate() throws(SluiceError) { try base.validate() }
-    /// The base's size.
+    /// The base's largest batch.
     public var maximumBatchSize: BatchSize { base.maximumBatchSize }
     /// The base's limit.
     public var maximumBodyBytes: Int { base.maximumBodyBytes }

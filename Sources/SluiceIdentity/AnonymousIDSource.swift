@@ -1,6 +1,6 @@
 import Sluice
 
-/// A source of the very first anonymous id, such as an id of the device.
+/// A source of the first anonymous id of an installation, such as an id of the device.
 ///
 /// ```swift apple
 /// Identity(persistedIn: .device(), anonymousIDFrom: [.vendor])

@@ -17,8 +17,8 @@ extension Identity {
     ///
     /// - Parameters:
     ///   - id: 1 to 255 characters, counted as Unicode scalars.
-    ///   - properties: The properties of the person. A backend adds them to its profile. Super properties don't become
-    ///     part of it.
+    ///   - properties: The properties of the person. A backend adds them to the person's profile. Super properties
+    ///     don't become part of the profile.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL, and an
     ///   error of the place where the identity is kept; the identity is then as it was.
     public func login(_ id: String, _ properties: PropertyLiteral = [:]) throws(SluiceError) {

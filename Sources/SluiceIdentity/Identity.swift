@@ -2,9 +2,9 @@ public import Sluice
 
 /// Adds the user's ids to every event, and remembers them across launches.
 ///
-/// There is always an anonymous id, created once; a login adds the id by which you know the user. An event's distinct
-/// id is the login id, or the anonymous id before a login. An event keeps the ids that were current when you tracked
-/// it.
+/// There is always an anonymous id, created once per installation. A login adds the id by which you know the user. An
+/// event's distinct id is the login id, or the anonymous id before a login. An event keeps the ids that were current
+/// when you tracked it.
 ///
 /// ```swift
 /// let identity = Identity(persistedIn: .file(stateDirectory))
@@ -28,9 +28,9 @@ public import Sluice
 /// Several processes, such as an app and its extensions, can share a `.file` directory, and several instances in one
 /// process can too. A file lock makes each change start from the latest state, so no change is lost. `track` and the
 /// ids of this class use another process's change within a second of the return of its verb, and immediately after the
-/// signals `launched` and `didBecomeActive`. To do this, they read the file about once a second. Other events make no
-/// system call. A verb waits up to 5 s for another process's change, and then throws. The lock of a process that ends
-/// is released by the kernel.
+/// signals `launched` and `didBecomeActive`. To do this, they read the file about once a second. All other calls of
+/// `track` make no system call. A verb waits up to 5 s for another process's change, and then throws. The lock of a
+/// process that ends is released by the kernel.
 ///
 /// Building the pipeline throws if the identity can't be read. Otherwise, a known user could become a new one by
 /// accident. An identity that is damaged is kept aside and reported (see ``Sluice/Persistence``), and a new anonymous

@@ -17,9 +17,9 @@ extension JSONLStore {
         /// let bounded = JSONLStore(at: stateDirectory, durability: .interval(milliseconds: 200))
         /// ```
         case interval(milliseconds: Int)
-        /// A loss of power, as far as the drive is honest. Each event waits for a synchronization (0.2 to 20 ms). On
-        /// Apple's platforms it is `F_FULLFSYNC`. Directories are synchronized if their file system can do that, which CIFS
-        /// and some FUSE drives can't.
+        /// A loss of power, unless the drive confirms writes that it has not made. Each event waits for a
+        /// synchronization (0.2 to 20 ms). On Apple's platforms it is `F_FULLFSYNC`. Directories are synchronized if
+        /// their file system can do that, which CIFS and some FUSE drives can't.
         case full
     }
 }

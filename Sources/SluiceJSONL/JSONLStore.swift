@@ -10,8 +10,9 @@ public import Sluice
 /// ```
 ///
 /// By default an event survives the end of the process for any reason, `kill -9` included, as soon as ``append(_:)``
-/// returns; see ``Durability``. The next process that uses the directory delivers the events that are left in it. Several
-/// processes and routes may share a directory: each has its own subdirectories. You choose the level when you create the store:
+/// returns; see ``Durability``. The next process that uses the directory delivers the events that are left in it.
+/// Several processes and routes may share a directory: each has its own subdirectories. You choose the level of
+/// durability when you create the store:
 ///
 /// ```swift
 /// let store = JSONLStore(at: stateDirectory, durability: .interval(milliseconds: 500))
@@ -25,7 +26,7 @@ public import Sluice
 /// let large = JSONLStore(at: stateDirectory, capacity: 100 << 20)
 /// ```
 ///
-/// Events that are too old are dropped. You can choose their age:
+/// Events that are too old are dropped. You can choose the age:
 ///
 /// ```swift
 /// let brief = JSONLStore(at: stateDirectory, maximumAge: .seconds(7 * 86_400))
@@ -104,9 +105,10 @@ public final class JSONLStore: Store {
     ///   - durability: the failures that an accepted event survives.
     ///   - capacity: the most bytes of events and dead letters to keep on disk: 10 MiB by default. Each process that shares
     ///     the directory has this capacity. Until a batch is settled, its dead letters may exceed it.
-    ///   - maximumAge: events and dead letters older than this are dropped, a segment at a time, so up to 4 % late: 25 days by default. The
-    ///     age follows the monotonic clock while the process runs. Time between two processes counts only if it is shorter
-    ///     than `maximumAge`, so a wall clock that is years ahead expires nothing.
+    ///   - maximumAge: the age from which events and dead letters are dropped: 25 days by default. They are dropped a
+    ///     segment at a time, so up to 4 % late. The age follows the monotonic clock while the process runs. Time
+    ///     between two processes counts only if it is shorter than `maximumAge`, so a wall clock that is years ahead
+    ///     expires nothing.
     ///   - maximumEventBytes: the longest event to accept: 1 MB by default, at most 512 MiB.
     ///   - encryption: encrypts the lines if you pass one.
     public convenience init(
@@ -158,11 +160,11 @@ public final class JSONLStore: Store {
     ///
     /// A full disk is not an error: stored events can be delivered.
     ///
-    /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to, is a
-    ///   file or a symbolic link, or belongs to another user, or if its files can't be synchronized and the durability
-    ///   needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened
-    ///   before, or if another pipeline of this process uses the directory for a route of the same name.
-    ///   ``SluiceError/Code/invalidArgument`` if a limit or an interval is not positive.
+    /// - Throws: ``SluiceError/Code/storageUnavailable`` with advice if the directory can't be created or written to,
+    ///   is a file or a symbolic link, or belongs to another user, or if its files can't be synchronized and the
+    ///   durability needs that. ``SluiceError/Code/invalidPipeline`` if this store was opened before, or if another
+    ///   pipeline of this process uses the directory for a route of the same name. ``SluiceError/Code/invalidArgument``
+    ///   if a limit or an interval is not positive.
     public func open(
         _ observer: StoreObserver = StoreObserver(), in environment: PipelineEnvironment = PipelineEnvironment()
     ) throws(SluiceError) {
@@ -179,10 +181,11 @@ public final class JSONLStore: Store {
     /// try store.append(EventLine(Event(name: "Purchase")))
     /// ```
     ///
-    /// - Throws: ``SluiceError/Code/storageFull`` if nothing may make room for the event.
-    ///   ``SluiceError/Code/eventTooLarge`` or ``SluiceError/Code/malformedLine`` if the line is too long or isn't an object
-    ///   on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The refused event
-    ///   is not stored. If the file system doesn't even allow its removal, a later process may deliver it.
+    /// - Throws: ``SluiceError/Code/storageFull`` if nothing may be evicted for the event.
+    ///   ``SluiceError/Code/eventTooLarge`` or ``SluiceError/Code/malformedLine`` if the line is too long or isn't an
+    ///   object on one line. ``SluiceError/Code/inputOutput`` if it can't be written; the next event may succeed. The
+    ///   refused event is not stored. If the file system doesn't even allow its removal, a later process may deliver
+    ///   it.
     public func append(_ line: EventLine) throws(SluiceError) {
         let stored = try prepare(line)
         // Read outside the lock, because reading the clock takes a considerable part of an append.

@@ -36,7 +36,7 @@ public final class Pipeline: EventTracking {
     ///   - environment: The sources of time and random numbers.
     ///   - onDiagnostic: Called on any thread with messages for your log. Keep it short, and don't call the pipeline
     ///     from it.
-    ///   - onTrace: Called with the path of each event, for development: see ``EventTrace``. Nil by default, and then free.
+    ///   - onTrace: Called with the path of each event, for development: see ``EventTrace``. Nil costs nothing.
     ///   - stages: Processors, a store and a transport; or processors and routes.
     /// - Throws: ``SluiceError`` if `maximumEventBytes` or a policy is invalid, a stage or the name of a route occurs
     ///   twice, or a stage can't be used; and errors of the block itself. Stores that were opened are closed.
@@ -175,8 +175,8 @@ public final class Pipeline: EventTracking {
     // MARK: Delivery
 
     /// Sends all waiting events now, whatever the counts and intervals say, and returns when that has succeeded or
-    /// failed. It can also wait for events that are tracked during the flush: for at most one batch. While critical
-    /// events arrive faster than they are sent, it waits for a moment without them. The result doesn't count later events.
+    /// failed. Events that are tracked during the flush can delay it by at most one batch. While critical events arrive
+    /// faster than they are sent, it lasts until none of them waits. The result doesn't count later events.
     ///
     /// ```swift
     /// let report = await pipeline.flush(timeout: .seconds(3))
@@ -212,7 +212,7 @@ public final class Pipeline: EventTracking {
     /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer of a `Consent`
     /// and the setting of `CollectionSettings` stay. Events that are tracked during the call can be removed too.
     ///
-    /// - Returns: The counts of the removed things.
+    /// - Returns: The counts of the removed events, dead letters and states.
     @discardableResult
     public func eraseEverything() async -> ErasureReport {
         await Erasure(chain: chain, states: states, routes: routes, path: path).run()
@@ -310,8 +310,8 @@ public final class Pipeline: EventTracking {
     /// print(ledger)
     /// ```
     ///
-    /// - Parameter timeout: The longest time to wait, by the continuous clock; at most a year. Nil is 5 s, but a route whose
-    ///   receiver didn't respond twice in a row stops.
+    /// - Parameter timeout: The longest time to wait, by the continuous clock; at most a year. Nil is 5 s, and a route
+    ///   then stops after two attempts in a row without a response.
     /// - Returns: The final ledger.
     @discardableResult
     public func shutdown(timeout: Duration? = nil) async -> Ledger {

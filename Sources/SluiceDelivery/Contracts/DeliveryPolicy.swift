@@ -16,7 +16,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     public var flushCount: Int
     /// The longest time that an event waits until a delivery starts: 15 s by default. It must lie in ``flushIntervals``.
     public var flushInterval: Duration
-    /// The range of ``flushInterval``: 1 s to a year by default, and at most that.
+    /// The range of ``flushInterval``: 1 s to a year by default, which is also the widest range.
     ///
     /// ``Pipeline/setFlush(count:interval:)`` moves its argument into this range. Use a narrower range if a server sets
     /// the interval:
@@ -39,8 +39,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// let patient = DeliveryPolicy(backOffSteps: [.seconds(5) ... .seconds(10), .seconds(60) ... .seconds(90)])
     /// ```
     public var backOffSteps: [ClosedRange<Duration>]
-    /// How long a route on hold waits before its first probe, drawn from half to all of it: 300 s by default, 1 s to a year.
-    /// It doubles with every failed probe, up to twelve times.
+    /// How long a route on hold waits before its first probe, drawn from half to all of it: 300 s by default, 1 s to a
+    /// year. It doubles with every failed probe, until it is twelve times as long.
     public var holdInterval: Duration
     /// The number of batches in flight: 1 by default, which keeps the order of events, and 3 at most. With more than one,
     /// batches can overtake each other. After three failures, the route sends one batch at a time until the receiver

@@ -5,11 +5,12 @@
 /// print("\(report.events) events, \(report.deadLetters) dead letters, \(report.states) states are erased")
 /// ```
 public struct ErasureReport: Sendable, Hashable {
-    /// The removed events: waiting ones of all routes, and the ones that processors held.
+    /// The number of removed events: waiting events of all routes, and events that processors held.
     public let events: Int
-    /// The removed dead letters.
+    /// The number of removed dead letters.
     public let deadLetters: Int
-    /// The removed states of processors, such as the one of an `Identity`. A state that was in memory only doesn't count.
+    /// The number of removed states of processors, such as the state of an `Identity`. A state that was in memory only
+    /// doesn't count.
     public let states: Int
     /// Whether everything is gone. False if the pipeline is shut down, or if something could not be read or removed,
     /// which the diagnostics report.

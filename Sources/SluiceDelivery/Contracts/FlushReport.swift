@@ -18,7 +18,7 @@ public struct FlushReport: Sendable, Hashable {
     /// failed.
     public package(set) var unreadBytes = 0
 
-    /// Whether no event waits any more that waited when the flush began.
+    /// Whether none of the events that waited when the flush began still waits.
     public var isComplete: Bool { waiting == 0 && unreadBytes == 0 }
 
     package init() {}

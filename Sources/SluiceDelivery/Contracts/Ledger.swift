@@ -77,8 +77,8 @@ public struct RouteLedger: Sendable, Hashable {
     /// Events that were lost before or in the store, by reason.
     public package(set) var dropped: [DropReason: Int] = [:]
     /// Waiting events according to the store, in the ledger of a shutdown. Events of a batch in flight that are already
-    /// delivered or rejected don't count. It equals ``waiting`` if nothing is lost, and always in a ledger that you read
-    /// before the shutdown, which asks no store.
+    /// delivered or rejected don't count. It equals ``waiting`` if nothing is lost. A ledger that you read before the
+    /// shutdown asks no store, and has the value of ``waiting`` here.
     public package(set) var stored = 0
     /// The size of waiting events of earlier processes that the store has not read yet. They are not part of ``waiting``,
     /// because only reading shows how many they are.
@@ -102,8 +102,8 @@ extension RouteLedger {
     public struct Attempts: Sendable, Hashable {
         /// Calls of ``Transport/send(_:)`` that have returned.
         public package(set) var total = 0
-        /// Attempts that failed or met a receiver that takes nothing. An attempt whose batch is sent on in parts has not
-        /// failed.
+        /// Attempts that failed, or whose receiver takes nothing at present. An attempt whose batch is sent on in parts
+        /// has not failed.
         public package(set) var failed = 0
         /// The ``failed`` attempts that put the route on hold.
         public package(set) var held = 0

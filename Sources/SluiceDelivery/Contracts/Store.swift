@@ -119,7 +119,7 @@ public protocol Store: Sendable {
     ///
     /// - Parameter mayContinue: returns whether there is time for more. Call it between two files or requests, because
     ///   a shutdown has a deadline, and return if it is false. The next call continues with the rest.
-    /// - Throws: an error if that failed. Running out of time is not an error.
+    /// - Throws: an error if accepted events may still be lost. Running out of time is not an error.
     func synchronize(while mayContinue: () -> Bool) throws(SluiceError)
 
     /// Closes the store. Waiting events stay if the store outlives its process. Later appends throw

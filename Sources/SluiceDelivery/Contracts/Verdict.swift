@@ -77,8 +77,8 @@ public struct Verdict: Sendable, Hashable {
     public static func split(reason: String) -> Verdict { Verdict(.split, reason) }
 
     /// The receiver takes nothing at present, probably for a reason that isn't in the events, such as a wrong key. All
-    /// events are kept, and the route probes now and then, not before `after` if you pass it. If the receiver accepts the
-    /// other events, the one that it answers so alone becomes a dead letter.
+    /// events are kept, and the route probes now and then, not before `after` if you pass it. If the receiver accepts
+    /// the other events, an event that gets this verdict alone becomes a dead letter.
     public static func hold(reason: String, after: Duration? = nil) -> Verdict {
         Verdict(.hold, reason, holdTime: after)
     }
@@ -102,8 +102,8 @@ public struct Verdicts: Sendable, Hashable {
     /// let response = Verdicts.all(busy, status: 503)
     /// ```
     public var status: Int?
-    /// The receiver's own words, such as the body of the response. A dead letter keeps the first 1,024 bytes; they never
-    /// become part of a diagnostic or of the ledger. ``Verdict/response`` of a single event comes first.
+    /// The receiver's own words, such as the body of the response. A dead letter keeps the first 1,024 bytes; they
+    /// never become part of a diagnostic or of the ledger. ``Verdict/response`` of a single event takes precedence.
     ///
     /// ```swift
     /// var verdicts = Verdicts.all(.split(reason: "HTTP 400"), status: 400)
