@@ -74,10 +74,10 @@ final class SimulatedServer: Sendable {
             if batch.events.count > 3 { return .all(.tooLarge()) }
             return .all(try takeAll(batch, take))
         case .refusesBad:
-            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return .all(.split(reason: "bad event")) }
+            if batch.events.contains(where: Self.isBad) { return .all(.split(reason: "bad event")) }
             return .all(try takeAll(batch, take))
         case .answersBad:
-            if batch.events.contains(where: { Self.isOne(of: 7, $0) }) { return answer() }
+            if batch.events.contains(where: Self.isBad) { return answer() }
             return .all(try takeAll(batch, take))
         case .answersAll: return answer()
         case .namesBad: return try each(batch, 7, .rejected(reason: "bad event"), take)
@@ -100,6 +100,11 @@ final class SimulatedServer: Sendable {
             }
         return .all(verdict, status: status)
     }
+
+    /// Whether ``Mood/refusesBad``, ``Mood/namesBad`` and ``Mood/answersBad`` concern an event.
+    static func isBad(_ serial: Int) -> Bool { serial % 7 == 0 }
+
+    private static func isBad(_ line: EventLine) -> Bool { isOne(of: 7, line) }
 
     /// Whether an event is one of those that the receiver treats in its own way.
     private static func isOne(of divisor: Int, _ line: EventLine) -> Bool {

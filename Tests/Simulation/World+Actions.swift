@@ -215,6 +215,17 @@ extension World {
         }
     }
 
+    /// A gateway that answers bad events with any status holds up no good ones.
+    private func expectGoodEventsBesideBadOnes() {
+        server.setMood(.answersBad)
+        let good = {
+            self.serialsOnDisk().filter { !SimulatedServer.isBad($0) && self.books.record($0)?.isDelivered != true }
+        }
+        pass(minutes: 6_000, until: { good().isEmpty })
+        let left = good()
+        if !left.isEmpty { books.violated("\(left.count) good events wait behind bad ones, as \(left[0])") }
+    }
+
     /// The end: nothing fails any more, and whatever waits anywhere has to arrive.
     func finish() {
         server.setMood(.well)
@@ -235,6 +246,7 @@ extension World {
         ]
         server.setMood(moods.randomElement(using: &random) ?? .down)
         pass(minutes: 10, until: { false })
+        if chance(3) { expectGoodEventsBesideBadOnes() }
         server.setMood(.well)
         let isDone = { last.pipeline?.ledger.routes[0].waiting == 0 && self.serialsOnDisk().isEmpty }
         pass(minutes: 600, until: isDone)

@@ -190,8 +190,8 @@ extension BatchProgress {
     private struct Suspect: Sendable {
         let verdict: Verdict
         let status: Int?
-        /// The row in which only an acceptance is missing to reject the event; nil if the receiver was not well before.
-        let row: Int?
+        /// The row in which only an acceptance is missing to reject the event. A probe's is over with its answer.
+        let row: Int
         /// Whether the acceptance has come.
         var isConfirmed = false
     }
@@ -235,7 +235,7 @@ extension BatchProgress {
         switch stage.mode {
         case .normal: return
         case .probing:
-            if count == 1 { setAside(verdict, result.status, row: nil) }  // mutant: believe-probes
+            if count == 1 { setAside(verdict, result.status, row: stage.row) }
         case .searching where count == 1:
             if suspects[unresolved[0]]?.row != stage.row { result.suspect = verdict.reason }
             isSearching = true
@@ -249,7 +249,7 @@ extension BatchProgress {
         (result.effect, result.reason) = (.progress, nil)
     }
 
-    private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int?) {
+    private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int) {
         let place = unresolved.removeFirst()
         suspects[place] = Suspect(verdict: verdict, status: status, row: row)
         deferred.append(place)

@@ -113,7 +113,7 @@ struct Refusals: Sendable {
 
     private mutating func failed(_ result: SendResult) {
         let isFailure = result.effect == .hold || result.endsFlushes && !result.isSuspected
-        if isHolding || isFailure { stage.row += 1 }
+        if isHolding || isFailure { stage.row += 1 }  // mutant: believe-probes
         if inARow >= Refusals.limit {
             (stage.mode, judgesContents) = (.probing, false)
         } else if result.isSuspected, stage.mode == .normal {
