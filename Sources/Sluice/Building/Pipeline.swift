@@ -310,8 +310,7 @@ public final class Pipeline: EventTracking {
     /// print(ledger)
     /// ```
     ///
-    /// - Parameter timeout: The longest time to wait, by the continuous clock; at most a year. Nil is 5 s, and a route
-    ///   then stops after two attempts in a row without a response.
+    /// - Parameter timeout: The longest time, at most a year. Nil: 5 s, or until a receiver was silent twice in a row.
     /// - Returns: The final ledger.
     @discardableResult
     public func shutdown(timeout: Duration? = nil) async -> Ledger {
