@@ -18,7 +18,9 @@ struct StatusTests {
     private func statusFiles() throws -> [String] { try directory.files().filter { $0.contains("status") } }
 
     private func status() throws -> String? {
-        guard let name = try statusFiles().first else { return nil }
+        // Not the next one, which isn't complete.
+        let name = try statusFiles().first { $0.hasSuffix(InstanceDirectory.statusName) }
+        guard let name else { return nil }
         return try StateFile(path: "\(directory.path)/\(name)").read().map { String(decoding: $0, as: UTF8.self) }
     }
 
