@@ -27,9 +27,10 @@ extension Verdicts {
     /// Merges the verdicts on a batch that was sent in several requests.
     ///
     /// If all requests failed in the same way, the result is one verdict for the whole batch, and the route pauses.
-    /// Otherwise each event gets the verdict of its request. Events to be retried are deferred. A hold beside
-    /// acceptances becomes a rejection, because a missing endpoint would otherwise block the other events. An event of
-    /// several requests is accepted if all of them accept it, and is sent again if one of them has to be repeated.
+    /// Otherwise each event gets the verdict of its request. Events to be retried are deferred, and so are events of a hold
+    /// beside acceptances: they don't block the others, and the route finds out later whether the hold is about one of them.
+    /// An event of several requests is accepted if all of them accept it, and is sent again if one of them has to be
+    /// repeated.
     ///
     /// - Parameters:
     ///   - results: The indices of the events of each request, and the verdicts on them. Together they have every index.
@@ -40,7 +41,11 @@ extension Verdicts {
             if case .all(let verdict) = result.verdicts.kind { verdict } else { nil }
         }
         let status = results.compactMap(\.verdicts.status).last
-        if wholes.count == results.count, let whole = Verdict(common: wholes) { return .all(whole, status: status) }
+        if wholes.count == results.count, let whole = Verdict(common: wholes) {
+            var merged = Verdicts.all(whole, status: status)
+            merged.response = results.compactMap(\.verdicts.response).last
+            return merged
+        }
         var each = [Verdict](repeating: .accepted, count: count)
         for result in results {
             for (index, verdict) in zip(result.events, result.verdicts.list(of: result.events.count))
@@ -49,9 +54,8 @@ extension Verdicts {
                     verdict.response ?? result.verdicts.response, verdict.status ?? result.verdicts.status)
             }
         }
-        var merged = Verdicts.results(each)
-        merged.status = status
-        return merged
+        if each.contains(where: \.isAccepted) { each = each.map(\.withoutHold) }
+        return .each(each, status: status)
     }
 
     /// The verdicts on the `count` events of a request.
@@ -69,6 +73,10 @@ extension Verdicts {
 }
 
 extension Verdict {
+    fileprivate var withoutHold: Verdict {
+        kind == .hold ? .retry(after: holdTime, reason: reason).saying(response, status) : self
+    }
+
     /// Which of two verdicts on one event counts: the higher one.
     fileprivate var rank: Int {
         switch kind {

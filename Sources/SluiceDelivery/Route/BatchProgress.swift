@@ -15,8 +15,8 @@ struct BatchProgress: Sendable {
     private var suspects: [Int: Suspect] = [:]
     /// Whether an answer to some of the events can be about their contents.
     private(set) var isSuspected = false
-    /// The last failure with a status, and how often it came in a row.
-    private var failure: (status: Int?, count: Int) = (nil, 0)
+    /// Failures that can be about the contents since the last acceptance.
+    private var failures = 0
     /// The longest time that the receiver asked for, since ``deferred`` was empty.
     private(set) var deferral = Duration.zero
     /// How often the batch waited only for deferred events.
@@ -211,11 +211,12 @@ extension BatchProgress {
 
     /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
     mutating func prepare(for stage: Refusals.Stage) {
-        let isUntried = { [suspects] (place: Int) in suspects[place] == nil }
         guard stage.mode == .probing else { return }
-        let takesLast = stage.isLast && isSuspected
-        let next = takesLast ? unresolved.lastIndex(where: isUntried) : unresolved.firstIndex(where: isUntried)
-        guard let index = next, index > 0 else { return }
+        let untried = unresolved.indices.filter { suspects[unresolved[$0]] == nil }
+        guard let first = untried.first else { return }
+        var index = first
+        if let probe = stage.lastProbe, isSuspected { index = untried[Int(probe % UInt64(untried.count))] }
+        if index == 0 { return }
         unresolved.insert(unresolved.remove(at: index), at: 0)
     }
 
@@ -226,10 +227,11 @@ extension BatchProgress {
         let isHold = result.effect == .hold
         if !isHold {
             // mutant: search-nothing
-            guard Refusals.canConcernContents(result.status) else { return failure = (nil, 0) }
-            failure = (result.status, failure.status == result.status ? failure.count + 1 : 1)
+            guard Refusals.canConcernContents(result.status) else { return }
+            failures += 1
             let isKnown = stage.mode == .probing || stage.mode == .searching && isSuspected
-            guard isKnown || failure.count >= Refusals.equalFailures else { return }
+            // A process of a moment would never make ten attempts.
+            guard isKnown || stage.lastProbe != nil || failures >= Refusals.failures else { return }
         }
         (isSuspected, result.isSuspected) = (true, true)
         switch stage.mode {
@@ -258,7 +260,7 @@ extension BatchProgress {
 
     /// Rejects confirmed suspects, and offers the others once more.
     private mutating func accepted(in stage: Refusals.Stage, _ result: inout SendResult) {
-        failure = (nil, 0)
+        failures = 0
         guard isSuspected, stage.mode != .normal else { return }
         if confirm(stage.row) {
             result.rejected += deferred.filter(isConfirmed).map(confirmed)  // mutant: reject-all-suspects

@@ -15,8 +15,8 @@ struct RejectedEvent: Sendable {
 /// A receiver that refuses many events in a row without accepting one is probably broken. The route then goes on hold, and
 /// each probe offers the next event. When the receiver accepts one, the dead letters of that row are put back once.
 ///
-/// Any other answer that isn't an acceptance can be about contents too, and doesn't say so: a hold, or the tenth equal
-/// failure in a row. ``Stage`` has the steps in which this is found out. Nothing is rejected before.
+/// Any other answer that isn't an acceptance can be about contents too, and doesn't say so: a hold, or the tenth failure
+/// without an acceptance in between. ``Stage`` has the steps in which this is found out. Nothing is rejected before.
 struct Refusals: Sendable {
     /// How the next part is offered.
     struct Stage: Sendable, Equatable {
@@ -32,15 +32,15 @@ struct Refusals: Sendable {
         var mode = Mode.normal
         /// Changes when the receiver may have failed. An event whose answer is of another row is offered once more.
         var row = 0
-        /// Whether the process ends, and a probe is its last one. It offers the last event of a batch that was answered so: the
-        /// first one can be the reason in each process.
-        var isLast = false
+        /// A random number if the process ends, so that a probe is its last one. It offers any event of a batch that was answered
+        /// so: the first one can be the reason in each process.
+        var lastProbe: UInt64?
     }
 
     /// This many refusals in a row put the route on hold.
     static let limit = 20
-    /// This many equal failures in a row can be about the contents.
-    static let equalFailures = 10
+    /// This many failures without an acceptance in between can be about the contents, whatever their statuses are.
+    static let failures = 10
 
     private(set) var stage = Stage()
     /// Refusals since the last acceptance, in this process.
@@ -64,7 +64,7 @@ struct Refusals: Sendable {
     /// Whether a failure with this status can be about the contents. A timeout or a limit of requests can't.
     static func canConcernContents(_ status: Int?) -> Bool {
         switch status {
-        case nil, 408, 425, 429: false
+        case nil, 408, 429: false
         default: true
         }
     }
@@ -112,7 +112,9 @@ struct Refusals: Sendable {
     }
 
     private mutating func failed(_ result: SendResult) {
-        let isFailure = result.effect == .hold || result.endsFlushes && !result.isSuspected
+        // While others are accepted, a suspect's hold doesn't end the row, also if it names a time.
+        let isExpected = result.isSuspected && (stage.mode == .searching || result.effect != .hold)
+        let isFailure = result.endsFlushes && !isExpected
         if isHolding || isFailure { stage.row += 1 }  // mutant: believe-probes
         if inARow >= Refusals.limit {
             (stage.mode, judgesContents) = (.probing, false)

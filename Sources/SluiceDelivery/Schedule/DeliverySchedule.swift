@@ -32,6 +32,8 @@ struct DeliverySchedule: Sendable {
     private var failuresAtStop = 0
     /// After so many of them, a shutdown doesn't wait for the next one: there is no network or no receiver.
     private var maximumFailuresAtStop = Int.max
+    /// See ``Refusals/Stage/lastProbe``.
+    private var lastProbe: UInt64 = 0
     private var hasFlushed = false
 
     init(policy: DeliveryPolicy) {
@@ -153,7 +155,10 @@ struct DeliverySchedule: Sendable {
         }
         backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
         // A short-lived process would otherwise never learn which event is the reason.
-        if stopDeadline != nil, refusals.isHolding, mode == .normal { backOff.endWait() }
+        if stopDeadline != nil, refusals.isHolding, mode == .normal {
+            backOff.endWait()
+            lastProbe = random()
+        }
         return recorded
     }
 
@@ -184,7 +189,7 @@ struct DeliverySchedule: Sendable {
     /// See ``Refusals/Stage``.
     var stage: Refusals.Stage {
         var stage = refusals.stage
-        stage.isLast = stopDeadline != nil
+        stage.lastProbe = stopDeadline.map { _ in lastProbe }
         return stage
     }
 

@@ -47,6 +47,8 @@ struct PostHogCaptureTests {
         pipeline.trackTogether {
             for number in 0..<count { pipeline.track("Event \(number)") }
         }
+        // A shutdown would offer an event alone after the first 503.
+        for _ in 0..<20 where pipeline.ledger.routes[0].waiting > 0 { await pipeline.flush() }
         let ledger = await pipeline.shutdown(timeout: .seconds(600))
         return (client.requests, ledger.routes[0])
     }

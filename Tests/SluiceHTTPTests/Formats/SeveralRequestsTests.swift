@@ -90,18 +90,50 @@ struct SeveralRequestsTests {
         }
     }
 
-    @Test("an endpoint that is missing rejects its events beside acceptances, and holds the route alone")
-    func missingEndpointRejects() async throws {
+    @Test("an endpoint that is missing defers its events beside acceptances, and holds the route alone")
+    func missingEndpointDefers() async throws {
         let one = EndpointClient { request, _ in
             request.endpoint == "engage" ? HTTPResponse(status: 404) : Self.ok
         }
-        #expect(try await Self.fates(one) == [.rejected, .accepted, .accepted, .accepted, .rejected])
-        let all = EndpointClient { _, _ in HTTPResponse(status: 404) }
+        #expect(try await Self.fates(one) == [.retry, .accepted, .accepted, .accepted, .retry])
+        let all = EndpointClient { _, _ in HTTPResponse(status: 404, body: Array("no such place".utf8)) }
         let batch = try Self.batch()
-        guard case .all(let verdict) = try await Self.transport(all).send(batch).kind, verdict.kind == .hold else {
+        let verdicts = try await Self.transport(all).send(batch)
+        guard case .all(let verdict) = verdicts.kind, verdict.kind == .hold else {
             Issue.record("the route isn't held")
             return
         }
+        #expect(verdicts.response == "no such place")
+    }
+
+    @Test(
+        "one event that an endpoint answers in its own way becomes a dead letter, and no other one",
+        arguments: [403, 302, 500])
+    func oneEventOfOneEndpoint(status: Int) async throws {
+        let time = VirtualTime()
+        let client = EndpointClient { request, _ in
+            let isBad = String(decoding: request.body, as: UTF8.self).contains("poison")
+            return isBad ? HTTPResponse(status: status, body: Array("rule 7".utf8)) : Self.ok
+        }
+        let pipeline = try Pipeline(isDeliveryPaused: true, environment: PipelineEnvironment(time: time)) {
+            MemoryStore()
+            Self.transport(client)
+        }
+        for number in 0..<20 {
+            pipeline.track("Bought") { $0.distinctID = "u" }
+            pipeline.track("$ProfileSet", ["$set": ["name": number == 7 ? "poison" : "good"]]) { $0.distinctID = "u" }
+        }
+        pipeline.resumeDelivery()
+        for _ in 0..<100 where pipeline.ledger.routes[0].waiting > 0 {
+            await pipeline.flush()
+            time.advance(by: .seconds(3_600))
+            // The last suspect needs an acceptance behind it.
+            if pipeline.ledger.routes[0].waiting == 1 { pipeline.track("Bought") { $0.distinctID = "u" } }
+        }
+        let letters = try await pipeline.deadLetters()
+        #expect(try letters.map { try $0.event().properties["$set"]?.object?["name"] } == ["poison"])
+        #expect(letters.map(\.status) == [status] && letters.map(\.response) == ["rule 7"])
+        #expect(await pipeline.shutdown().isBalanced)
     }
 
     @Test("if all requests are to be retried, the route pauses as long as the longest of them")

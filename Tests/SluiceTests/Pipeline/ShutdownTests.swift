@@ -313,7 +313,7 @@ import Testing
 
     @Test("a shutdown waits for a back-off only if it ends before the deadline")
     func shutdownWaitsForBackOffWithinDeadline() async throws {
-        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil), status: 503))))
+        let bench = try Bench(ScriptedTransport(then: .answer(.all(.retry(after: nil), status: 429))))
         bench.track(1)
         let end = Task { await bench.pipeline.shutdown(timeout: .seconds(5)) }
         // Attempts at 0, 1 and 3 s. The next one would be at 7 s, after the deadline.
