@@ -175,12 +175,6 @@ public final class HTTPTransport: Transport {
         let unsigned = request
         try await configuration.sign?(&request)
         do {
-            try request.check()
-        } catch {
-            // No retry can mend it.
-            return .all(.hold(reason: error.message))
-        }
-        do {
             var response = try await respond(to: request)
             if response.status == 401, let other = try await otherSigned(unsigned, than: request) {
                 response = try await respond(to: other)
@@ -188,6 +182,9 @@ public final class HTTPTransport: Transport {
             return format.verdicts(for: batch, from: response).explained(by: response)
         } catch let error as SluiceError where error.code == .missingLibrary {
             return .all(.hold(reason: error.message))
+        } catch let error as InvalidRequest {
+            // No retry can mend it.
+            return .all(.hold(reason: error.reason))
         }
     }
 
@@ -198,6 +195,11 @@ public final class HTTPTransport: Transport {
     }
 
     private func respond(to request: HTTPRequest) async throws -> HTTPResponse {
+        do {
+            try request.check()
+        } catch {
+            throw InvalidRequest(reason: error.message)
+        }
         let begin = clock?.now
         var response: HTTPResponse
         do {
@@ -222,10 +224,13 @@ public final class HTTPTransport: Transport {
         let isSame =
             request.url == refused.url && request.body == refused.body
             && request.headers.elementsEqual(refused.headers, by: ==)
-        if isSame { return nil }
-        try request.check()
-        return request
+        return isSame ? nil : request
     }
+}
+
+/// A signed request that can't be sent.
+private struct InvalidRequest: Error {
+    let reason: String
 }
 
 extension Error {

@@ -42,7 +42,9 @@ extension Verdicts {
         case .each: each = Array(repeating: .retry(after: nil), count: count - unsendable.count)
         }
         var rest = each[...]
-        return .each(
+        var result = Verdicts.each(
             (0..<count).map { unsendable[$0].map { .unsendable(reason: $0) } ?? rest.removeFirst() }, status: status)
+        result.response = response
+        return result
     }
 }

@@ -38,7 +38,7 @@ struct AmplitudeFormat: WireFormat {
         case 200...299:
             let object = response.jsonObject
             // Fewer than were sent contradict the code.
-            let isComplete = object?["events_ingested"]?.asInt.map { $0 >= count } ?? true
+            let isComplete = object?["events_ingested"]?.asInt.map { $0 >= recordedEvents(of: batch).count } ?? true
             return .all(object?["code"] == 200 && isComplete ? .accepted : .retry(after: nil))
         case 400:
             if isKeyInvalid(response) { return .all(.hold(reason: "Amplitude refuses the API key")) }

@@ -48,7 +48,8 @@ struct ClickHouseFormat: WireFormat {
             body += line.bytes[..<number.startIndex].withPlainDates
             body.append(UInt8(ascii: "\""))
             // 13 digits are milliseconds to all versions, in columns of integers too. Other times are long ago.
-            body += number.count == 13 ? Array(number) : Array(try line.time().description.utf8)
+            let isPlain = number.count == 13 && number.first != UInt8(ascii: "-")
+            body += isPlain ? Array(number) : Array(try line.time().description.utf8)
             body.append(UInt8(ascii: "\""))
             body += line.bytes[number.endIndex...].withPlainDates
             body.append(UInt8(ascii: "\n"))

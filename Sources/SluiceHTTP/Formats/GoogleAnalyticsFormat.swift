@@ -102,7 +102,8 @@ private enum GoogleNames {
         "dynamic_link_app_open", "dynamic_link_app_update", "dynamic_link_first_open", "error", "firebase_campaign",
         "first_open", "first_visit", "in_app_purchase", "notification_dismiss", "notification_foreground",
         "notification_open", "notification_receive", "notification_send", "os_update", "session_start",
-        "user_engagement", "user_id", "first_open_time", "last_deep_link_referrer",
+        "user_engagement", "user_id", "first_open_time", "first_open_after_install", "first_visit_time",
+        "last_deep_link_referrer",
     ]
 
     /// Returns the name with `_` for other characters, without those before its first letter, and cut. A reserved name

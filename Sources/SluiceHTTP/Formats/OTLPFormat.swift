@@ -80,7 +80,9 @@ struct OTLPFormat: WireFormat {
         guard let object = response.jsonObject else { return .all(.retry(after: nil)) }
         let partial: Properties
         switch object["partialSuccess"] {
-        case nil, .null: return .all(.accepted)
+        // Another member is that of an error or of another server.
+        case nil: return .all(object.isEmpty ? .accepted : .retry(after: nil))
+        case .null: return .all(.accepted)
         case .object(let object): partial = object
         default: return .all(.retry(after: nil))
         }

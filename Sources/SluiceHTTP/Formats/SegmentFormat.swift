@@ -51,10 +51,10 @@ struct SegmentFormat: WireFormat {
         if Self.isOfSegment(response.url) { return .all(.retry(after: nil)) }
         let text = response.body.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         if response.isComplete, text.isEmpty || text.elementsEqual("OK".utf8) { return .all(.accepted) }
-        guard let object, object["success"] == nil, object["message"] == nil,
-            [nil, .null].contains(object["error"])
-        else { return .all(.retry(after: nil)) }
-        return .all(.accepted)
+        let isFailure = ["success", "message", "error", "errors", "code"]
+            .contains { ![nil, .null].contains(object?[$0]) }
+        let isFine = ["ok", "status"].allSatisfy { [nil, .null, true, "ok", "success", 200].contains(object?[$0]) }
+        return .all(object != nil && !isFailure && isFine ? .accepted : .retry(after: nil))
     }
 
     private static func isOfSegment(_ url: String) -> Bool {

@@ -14,6 +14,11 @@ struct BadResponseTests {
         case empty = ""
         case page = "<!DOCTYPE html><html>Sign in</html>"
         case truncated = #"{"status":1,"code":200,"success":true,"errors":false,"items":[{"create":{"sta"#
+        case quota = #"{"error":"quota exceeded"}"#
+        case code = #"{"code":16,"message":"unauthenticated"}"#
+        case refusal = #"{"ok":false}"#
+        case failure = #"{"status":"failed"}"#
+        case errors = #"{"errors":["x"]}"#
         case wrong = #"{"message":["unexpected"],"status":"unknown","success":false,"partialSuccess":7}"#
         /// Counts and indices of other events than the three that were sent.
         case contradictory = """

@@ -237,7 +237,7 @@ app_exception app_remove app_store_refund app_store_subscription_cancel app_stor
 app_store_subscription_renew app_update app_upgrade dynamic_link_app_open dynamic_link_app_update dynamic_link_first_open
 error firebase_campaign first_open first_visit in_app_purchase notification_dismiss notification_foreground
 notification_open notification_receive notification_send os_update session_start user_engagement user_id first_open_time
-last_deep_link_referrer""".split())
+first_open_after_install first_visit_time last_deep_link_referrer""".split())
 
 
 def google_name(name, length):
