@@ -18,8 +18,9 @@ extension JSONLStore: StatusKeeping {
                 .int(now.milliseconds &+ ($0 - environment.time.continuousTime()).wholeMilliseconds)
             }
             $0["lastStatus"] = status.lastStatus.map { .int($0) }
-            // A transport of yours can give any reason.
-            $0["lastFailure"] = status.lastFailure.map { String($0.prefix(1_000)) }
+            // A transport of yours can give any reason. With encryption, it must not be readable.
+            let isPlain = access.read(\.configuration.encryption) == nil
+            $0["lastFailure"] = isPlain ? status.lastFailure.map { String($0.prefix(1_000)) } : nil
         }
         let incomplete = path + InstanceDirectory.incompleteSuffix
         do throws(FileError) {
@@ -27,7 +28,8 @@ extension JSONLStore: StatusKeeping {
             try OpenFile(incomplete, [.write, .create, .exclusive], in: access.files).write(writer.bytes[...])
             try access.files.rename(incomplete, to: path)
         } catch {
-            access.files.discardFile(incomplete)
+            // No status is better than an old one.
+            for path in [incomplete, path] { access.files.discardFile(path) }
         }
     }
 }

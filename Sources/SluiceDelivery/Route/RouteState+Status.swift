@@ -3,7 +3,7 @@ extension RouteState {
     ///
     /// It returns nil while another worker passes one to the store. That worker continues with the newest.
     mutating func takeStatus() -> RouteStatus? {
-        let status = schedule.status(journal.ledger.attempts)
+        let status = schedule.status(journal.ledger.attempts, isEmpty: journal.ledger.waiting == 0)
         guard status != journal.status, !journal.isKeepingStatus, gate.enter() else { return nil }
         journal.status = status
         journal.isKeepingStatus = true
@@ -18,17 +18,18 @@ extension RouteState {
 }
 
 extension DeliverySchedule {
-    fileprivate func status(_ attempts: RouteLedger.Attempts) -> RouteStatus {
+    fileprivate func status(_ attempts: RouteLedger.Attempts, isEmpty: Bool) -> RouteStatus {
         var status = RouteStatus()
         status.lastStatus = attempts.lastStatus
         status.lastFailure = attempts.lastFailure
         switch phase {
         case .ready: status.state = .ready
-        case .backingOff: status.state = .retrying
+        // Deleted events aren't sent again.
+        case .backingOff: status.state = isEmpty ? .ready : .retrying
         case .throttled: status.state = .throttled
         case .held: status.state = .held
         }
-        if let obstacle { status.state = obstacle } else { status.nextAttempt = phase.deadline }
+        if let obstacle { status.state = obstacle } else if !isEmpty { status.nextAttempt = phase.deadline }
         return status
     }
 }

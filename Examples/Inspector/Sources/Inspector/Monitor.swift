@@ -156,7 +156,9 @@ actor Monitor {
     /// The segments that running processes are sending, or send next: the oldest closed one of the highest priority. The
     /// files don't show whether a request has started.
     private var nextSegments: [Segment] {
-        follower.directories.filter { running.contains($0.name) }.compactMap { directory in
+        let idle = statuses.filter { ["paused", "noNetwork"].contains($0.1.state) }.map { $0.process }
+        return follower.directories.filter { running.contains($0.name) && !idle.contains($0.name) }.compactMap {
+            directory in
             directory.segments.filter { !directory.mayGrow($0) }.min {
                 ($1.priority, $0.sequence) < ($0.priority, $1.sequence)
             }
