@@ -25,8 +25,10 @@ final class ArrayStore: Store {
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         lock.withLock {
             guard let highest = waiting.map(\.priority).max() else { return nil }
-            let events = Array(waiting.filter { $0.priority == highest }.prefix(size.events))
-            waiting.removeAll(where: events.contains)
+            // By place, because two events can be equal.
+            let places = waiting.indices.filter { waiting[$0].priority == highest }.prefix(size.events)
+            let events = places.map { waiting[$0] }
+            for place in places.reversed() { waiting.remove(at: place) }
             let batch = Batch(id: .random(in: 0 ... .max), events: events)
             taken[batch.id] = events
             return batch

@@ -52,6 +52,7 @@ final class FileStore: Store {
     private func rewrite() throws(SluiceError) {
         do {
             try FileStore.data(of: taken.flatMap(\.events) + waiting).write(to: url, options: .atomic)
+            file = nil  // The former file is no longer at this path.
             file = try FileHandle(forWritingTo: url)
         } catch {
             throw SluiceError(
@@ -81,8 +82,10 @@ final class FileStore: Store {
     func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         lock.withLock {
             guard let highest = waiting.map(\.priority).max() else { return nil }
-            let events = Array(waiting.filter { $0.priority == highest }.prefix(size.events))
-            waiting.removeAll(where: events.contains)
+            // By place, because two events can be equal.
+            let places = waiting.indices.filter { waiting[$0].priority == highest }.prefix(size.events)
+            let events = places.map { waiting[$0] }
+            for place in places.reversed() { waiting.remove(at: place) }
             lastBatch += 1
             taken.append(Batch(id: lastBatch, events: events))
             return taken.last

@@ -58,7 +58,7 @@ guard CommandLine.arguments.count == 2 else {
 if CommandLine.arguments[1] == "--send-events" {
     // The terminal's control-C and its end are not meant for this process.
     for number in [SIGINT, SIGHUP] { signal(number, SIG_IGN) }
-    await (try makePipeline(sends: true)).shutdown(timeout: .seconds(30))
+    await (try makePipeline(sends: true)).shutdown()
     exit(0)
 }
 

@@ -90,11 +90,11 @@ extension PipelineBuilder {
     public static func buildEither<Shape>(second: _Fragment<Shape>) -> _Fragment<Shape> { second }
 
     public static func buildArray(_ fragments: [ProcessorFragment]) -> ProcessorFragment {
-        fragments.reduce(_Fragment()) { $0.with($1) }
+        _Fragment(processors: fragments.flatMap(\.processors))
     }
 
     public static func buildArray(_ fragments: [RouteFragment]) -> RouteFragment {
-        fragments.reduce(_Fragment()) { $0.with($1) }
+        _Fragment(processors: fragments.flatMap(\.processors), routes: fragments.flatMap(\.routes))
     }
 
     public static func buildLimitedAvailability<Shape>(_ fragment: _Fragment<Shape>) -> _Fragment<Shape> { fragment }

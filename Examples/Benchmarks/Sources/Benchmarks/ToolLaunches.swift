@@ -8,6 +8,7 @@ struct ToolLaunches: Candidate {
     let rows = [
         Row(name: "tool", description: "a launch of a tool that counts lines", unit: .launch, baseline: nil),
         Row(name: "tool-leave", description: "the same, and its event stays on disk", unit: .launch, baseline: "tool"),
+        Row(name: "tool-start", description: "the same, and a sender is started", unit: .launch, baseline: "tool"),
         Row(name: "tool-send", description: "the same, and its event is sent", unit: .launch, baseline: "tool"),
         Row(name: "tool-offline", description: "the same, without a server", unit: .launch, baseline: "tool"),
         Row(
@@ -22,11 +23,12 @@ struct ToolLaunches: Candidate {
         let nowhere = "http://127.0.0.1:9/events"
         let plain = try launches("Tool", [file])
         let leave = try launches("TrackingTool", ["leave", folder + "/left", sink, file])
+        let start = try launches("TrackingTool", ["start", folder + "/started", sink, file])
         let send = try launches("TrackingTool", ["send", folder + "/sent", sink, file])
         let offline = try launches("TrackingTool", ["send", folder + "/offline", nowhere, file])
         let delivered = try run("TrackingTool", ["deliver", folder + "/left", sink]).split(separator: " ")
         try Failure.unless(delivered.first.flatMap { Int($0) } ?? 0, is: ToolLaunches.launches, "delivered events")
-        return [plain, leave, send, offline, delivered.last.flatMap { Double($0) } ?? 0]
+        return [plain, leave, start, send, offline, delivered.last.flatMap { Double($0) } ?? 0]
     }
 
     /// The processor time of one of many launches, in milliseconds.
