@@ -231,7 +231,7 @@ extension BatchProgress {
             failures += 1
             let isKnown = stage.mode == .probing || stage.mode == .searching && isSuspected
             // A process of a moment would never make ten attempts.
-            guard isKnown || stage.lastProbe != nil || failures >= Refusals.failures else { return }
+            guard isKnown || stage.lastProbe != nil || failures >= Refusals.suspiciousFailures else { return }
         }
         (isSuspected, result.isSuspected) = (true, true)
         switch stage.mode {

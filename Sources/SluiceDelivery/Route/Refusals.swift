@@ -32,15 +32,15 @@ struct Refusals: Sendable {
         var mode = Mode.normal
         /// Changes when the receiver may have failed. An event whose answer is of another row is offered once more.
         var row = 0
-        /// A random number if the process ends, so that a probe is its last one. It offers any event of a batch that was answered
-        /// so: the first one can be the reason in each process.
+        /// A random number during a shutdown, and nil before it. It selects the event of the last probe. With the first event
+        /// of the batch each time, one bad event in front would stop every short process.
         var lastProbe: UInt64?
     }
 
     /// This many refusals in a row put the route on hold.
     static let limit = 20
     /// This many failures without an acceptance in between can be about the contents, whatever their statuses are.
-    static let failures = 10
+    static let suspiciousFailures = 10
 
     private(set) var stage = Stage()
     /// Refusals since the last acceptance, in this process.

@@ -1,4 +1,4 @@
-// Counts the lines of a file as Tool does, and tracks it. The modes are those of ToolExample:
+// Counts the lines of a file as Tool does, and tracks that it ran:
 //
 //     TrackingTool leave FOLDER URL FILE        the event waits for a sender
 //     TrackingTool start FOLDER URL FILE        the same, and a sender is started
