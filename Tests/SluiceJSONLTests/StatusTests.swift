@@ -124,4 +124,15 @@ struct StatusTests {
         store.store.keep(status(.held))
         #expect(try statusFiles() == [])
     }
+
+    @Test("with encryption, the reason of a failure is left out")
+    func hidesReasonIfEncrypted() throws {
+        let store = try TestedStore.opened(
+            JSONLStore(at: directory.path, encryption: .toy(7), files: files), in: time.environment)
+        try store.append(EventLine(1))
+        store.store.keep(status(.held, failure: "the account of alice is closed"))
+        let text = try #require(try status())
+        #expect(text.contains("held") && !text.contains("alice"))
+        store.store.close()
+    }
 }
