@@ -45,7 +45,7 @@ extension Books {
                 case .retry where verdicts.status == nil: break
                 // Others of its batch may have to wait for another event to show whose fault it is.
                 case .split, .tooLarge, .rejected, .unsendable, .hold, .retry:
-                    state.delayed.formUnion(state.handedOut[life]?[batch.id] ?? [])
+                    state.delayed.formUnion(state.handedOut[life]?[batch.id]?.serials ?? [])
                 }
             }
         }

@@ -34,9 +34,20 @@ final class Books: Sendable {
         var isDone: Bool { isDelivered || isRejected }
     }
 
+    /// The excuse of an event whose line is damaged, and is no event any more.
+    static let damage = "bit flip"
+
+    /// A batch that a store has handed out, and that isn't settled.
+    struct HandedOut {
+        /// What the transport is still to answer for.
+        var serials: [Int]
+        /// Dead letters: if they are replayed, they wait in another file, and the one that they came from is still in flight.
+        var rejected: [Int] = []
+    }
+
     struct State {
         var records: [Int: Record] = [:]
-        var handedOut: [Int: [UInt64: [Int]]] = [:]
+        var handedOut: [Int: [UInt64: HandedOut]] = [:]
         var deletions: [Deletion] = []
         var shutDownLives: Set<Int> = []
         /// Lives in which dead letters wait again, beside their first batches until these are settled.
@@ -162,7 +173,7 @@ final class Books: Sendable {
         let serials = batch.events.compactMap { Books.serial($0.bytes) }
         if isVerbose { print("  \(batch.id) handed out: \(serials)") }
         state.withLock { state in
-            let taken = Set(state.handedOut[life, default: [:]].values.joined())
+            let taken = Set(state.handedOut[life, default: [:]].values.flatMap(\.serials))
             // An event whose bytes could not be taken back, or that was replayed, may lie in two files. One without a record
             // was written by a process that died before it could say so, and may have been replayed too.
             let twice = serials.filter { serial in
@@ -170,7 +181,7 @@ final class Books: Sendable {
                 return !record.process.failedToTruncate && !record.isReplayed && !record.mayBeTwice
             }
             if !twice.isEmpty { state.violations.append("\(twice) handed out twice in life \(life)") }
-            state.handedOut[life, default: [:]][batch.id] = serials
+            state.handedOut[life, default: [:]][batch.id] = HandedOut(serials: serials)
         }
     }
 
@@ -181,8 +192,8 @@ final class Books: Sendable {
                 state.checkConfirmed(letter, serial, in: life)
                 state.records[serial]?.isRejected = true
                 state.records[serial]?.rejectedIn = life
-                // Replayed, it comes in another batch.
-                state.handedOut[life]?[batch]?.removeAll { $0 == serial }
+                state.handedOut[life]?[batch]?.serials.removeAll { $0 == serial }
+                state.handedOut[life]?[batch]?.rejected.append(serial)
             }
         }
     }
@@ -230,7 +241,7 @@ final class Books: Sendable {
 
     func settles(_ batch: Batch.ID, in life: Int) {
         state.withLock { state in
-            let serials = state.handedOut[life]?[batch] ?? []
+            let serials = state.handedOut[life]?[batch]?.serials ?? []
             let isDeleting = state.deletions.contains { $0.life == life }
             for serial in serials {
                 guard let record = state.records[serial] else { continue }
@@ -247,7 +258,7 @@ final class Books: Sendable {
     /// - Parameter isGone: whether the file was removed, and not just given up.
     func settled(_ batch: Batch.ID, in life: Int, isGone: Bool) {
         state.withLock { state in
-            for serial in state.handedOut[life]?.removeValue(forKey: batch) ?? [] where isGone {
+            for serial in state.handedOut[life]?.removeValue(forKey: batch)?.serials ?? [] where isGone {
                 state.records[serial]?.isSettled = true
             }
         }
@@ -257,7 +268,7 @@ final class Books: Sendable {
         state.withLock { state in
             guard let batches = state.handedOut[life] else { return false }
             let serials = Set(serials)
-            return batches.values.contains { !serials.isDisjoint(with: $0) }
+            return batches.values.contains { !serials.isDisjoint(with: $0.serials + $0.rejected) }
         }
     }
 

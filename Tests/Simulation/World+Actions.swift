@@ -218,11 +218,12 @@ extension World {
     /// A gateway that answers bad events with any status holds up no good ones.
     private func expectGoodEventsBesideBadOnes() {
         server.setMood(.answersBad)
-        // An event whose batch isn't settled is still on the disk. One without a record was written by a process that died
-        // before it could say so.
+        // An event whose batch isn't settled is still on the disk, and so is a damaged line, which is no event. One without a
+        // record was written by a process that died before it could say so.
         let good = {
             self.serialsOnDisk().filter { serial in
-                !SimulatedServer.isBad(serial) && self.books.record(serial)?.isDone == false
+                guard let record = self.books.record(serial) else { return false }
+                return !SimulatedServer.isBad(serial) && !record.isDone && record.excuse != Books.damage
             }
         }
         pass(minutes: 6_000, until: { good().isEmpty })

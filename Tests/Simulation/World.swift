@@ -215,6 +215,6 @@ final class World {
                 file.unsafeChanges = []
             }
         }
-        books.excuse { serial, _ in touched.contains(serial) ? "bit flip" : nil }
+        books.excuse { serial, _ in touched.contains(serial) ? Books.damage : nil }
     }
 }
