@@ -21,7 +21,14 @@ extension Books {
         var firstAcceptance: Int?
         var lastAcceptance: Int?
         /// The last answer to an event that was sent alone, and was not an acceptance.
-        var alone: [Int: Int] = [:]
+        var alone: [Int: Alone] = [:]
+
+        struct Alone {
+            var attempt: Int
+            var isFailure: Bool
+            /// Whether there was such an answer before, and an acceptance since.
+            var isSecond: Bool
+        }
 
         mutating func note(_ batch: Batch, _ verdicts: Verdicts) {
             attempts += 1
@@ -29,7 +36,10 @@ extension Books {
                 firstAcceptance = firstAcceptance ?? attempts
                 lastAcceptance = attempts
             } else if batch.events.count == 1, let serial = Books.serial(batch.events[0].bytes) {
-                alone[serial] = attempts
+                let former = alone[serial]
+                let isSecond = former.map { $0.isSecond || $0.attempt < lastAcceptance ?? 0 } ?? false
+                let isFailure = if case .retry = verdicts.verdict(at: 0).kind { true } else { false }
+                alone[serial] = Alone(attempt: attempts, isFailure: isFailure, isSecond: isSecond)
             }
         }
     }
@@ -54,12 +64,13 @@ extension Books {
 
 extension Books.State {
     /// An event whose answer doesn't say that it is about the event is rejected only if it was alone, and if the receiver has
-    /// accepted others before and after it.
+    /// accepted others before and after it. A failure must have come twice, with an acceptance in between.
     mutating func checkConfirmed(_ letter: DeadLetter, _ serial: Int, in life: Int) {
         guard letter.reason.hasPrefix("the receiver accepts others") else { return }
         confirmed += 1
         guard let answers = answers[life], let alone = answers.alone[serial], let first = answers.firstAcceptance,
-            let last = answers.lastAcceptance, first < alone, alone < last
+            let last = answers.lastAcceptance, first < alone.attempt, alone.attempt < last,
+            !alone.isFailure || alone.isSecond
         else { return violations.append("\(serial) is rejected by life \(life) without acceptances around its answer") }
     }
 }

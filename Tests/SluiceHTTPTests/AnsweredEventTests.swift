@@ -35,6 +35,7 @@ struct AnsweredEventTests {
             var sizes: [Int] = []
             var accepted: [Int] = []
             var answersAll: Answer?
+            var blip: (request: Int, answer: Answer)?
         }
 
         /// In turn.
@@ -68,6 +69,9 @@ struct AnsweredEventTests {
         /// In the order of arrival.
         var accepted: [Int] { state.withLock(\.accepted) }
 
+        /// The answer to one request, whatever it has.
+        func answer(request: Int, with answer: Answer) { state.withLock { $0.blip = (request, answer) } }
+
         func answerAll(_ answer: Answer?) { state.withLock { $0.answersAll = answer } }
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -77,7 +81,8 @@ struct AnsweredEventTests {
                 state.requests += 1
                 state.sizes.append(numbers.count)
                 let own = body.contains("poison") ? answers[state.requests % answers.count] : nil
-                guard let answer = state.answersAll ?? own else {
+                let blip = state.blip.flatMap { $0.request == state.requests ? $0.answer : nil }
+                guard let answer = state.answersAll ?? blip ?? own else {
                     state.accepted += numbers
                     return HTTPResponse(status: 200, body: Array(success(of: body).utf8))
                 }
@@ -354,6 +359,45 @@ struct AnsweredEventTests {
         #expect(await pipeline.shutdown().isBalanced)
     }
 
+    @Test("a failure that hits a good event during a search rejects only the bad one", arguments: [500, 403])
+    func failureDuringSearch(status: Int) async throws {
+        for request in 1...60 {
+            let time = VirtualTime()
+            let client = Gateway(.status(status))
+            client.answer(request: request, with: .status(503))
+            let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
+            track(Array(1...10) + [-1] + Array(11...20), pipeline)
+            pipeline.resumeDelivery()
+            await drain(pipeline, time, atMost: 40)
+            pipeline.track("Event", ["n": "number-21."])
+            await drain(pipeline, time, atMost: 10)
+            #expect(client.accepted.sorted() == Array(1...21), "request \(request)")
+            let letters = try await pipeline.deadLetters()
+            #expect(try letters.map { try $0.event().name } == ["poison"], "request \(request)")
+            #expect(await pipeline.shutdown().isBalanced)
+        }
+    }
+
+    @Test(
+        "bad events at the end cost a request for each flush, until another event is accepted", arguments: [403, 302])
+    func badEventsAtTheEnd(status: Int) async throws {
+        let time = VirtualTime()
+        let client = Gateway(.status(status))
+        let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
+        track(Array(1...10) + (1...8).map { -$0 }, pipeline)
+        pipeline.resumeDelivery()
+        await drain(pipeline, time, atMost: 10)
+        #expect(client.accepted == Array(1...10))
+        let requests = client.requests
+        for _ in 0..<100 { await pipeline.flush() }
+        #expect(client.requests == requests + 100)
+        track([11, 12], pipeline)
+        await drain(pipeline, time, atMost: 10)
+        #expect(client.accepted == Array(1...12))
+        #expect(try await pipeline.deadLetters().count == 8)
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
     @Test("a restart in the middle of the search loses nothing, and the next process finds the bad events")
     func restartInTheMiddle() async throws {
         let time = VirtualTime()
@@ -393,6 +437,32 @@ struct AnsweredEventTests {
         // A last probe can meet a bad event. Then the next process delivers.
         #expect(Set(client.accepted).isSuperset(of: 1...100))
         #expect(client.requests <= 8 * 48, "\(client.requests) requests")
+    }
+
+    /// After a failure, the time in the background is enough for some more attempts. Here each of them is a flush.
+    @Test(
+        "an app that is killed in the background each time delivers everything between bad events",
+        arguments: [(status: 403, flushes: 1), (503, 8)])
+    func killedInBackground(status: Int, flushes: Int) async throws {
+        let time = VirtualTime()
+        let directory = try TemporaryDirectory()
+        let client = Gateway(.status(status))
+        let random = Locked(SeededRandom(seed: 1))
+        for launch in 0..<12 {
+            let pipeline = try Pipeline(
+                environment: PipelineEnvironment(time: time, random: { random.withLock { $0.next() } })
+            ) {
+                JSONLStore(at: directory.path)
+                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+            }
+            track([-1] + Array(launch * 20 + 1...launch * 20 + 20), pipeline)
+            pipeline.expectSuspension(in: .seconds(30))
+            pipeline.signal(.didEnterBackground)
+            for _ in 0..<flushes { await pipeline.flush() }
+            await pipeline.shutdown(timeout: .zero)
+            time.advance(by: .seconds(3_600))
+        }
+        #expect(Set(client.accepted).isSuperset(of: 1...160))
     }
 
     @Test("the bad events of one route don't delay another route")

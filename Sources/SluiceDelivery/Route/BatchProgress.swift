@@ -190,10 +190,13 @@ extension BatchProgress {
     private struct Suspect: Sendable {
         let verdict: Verdict
         let status: Int?
-        /// The row in which only an acceptance is missing to reject the event. A probe's is over with its answer.
-        let row: Int
-        /// Whether the acceptance has come.
-        var isConfirmed = false
+        /// The row in which only acceptances are missing to reject the event. A probe's is over with its answer. Nil if the
+        /// event must be offered once more.
+        var row: Int?
+        /// Acceptances that must follow an answer. A failure can hit any event, so one like it must come a second time.
+        var missing: Int
+
+        var isConfirmed: Bool { missing == 0 }
     }
 
     /// Whether there are events to send that were not answered alone.
@@ -206,16 +209,28 @@ extension BatchProgress {
     func awaitsAcceptance(in stage: Refusals.Stage) -> Bool {
         guard isSuspected, unresolved.isEmpty || stage.mode == .probing else { return false }
         return stage.mode == .probing
-            || deferred.allSatisfy { suspects[$0].map { $0.row == stage.row && !$0.isConfirmed } ?? false }
+            || deferred.allSatisfy { awaitsAcceptance($0, in: stage.row) }
+    }
+
+    private func awaitsAcceptance(_ place: Int, in row: Int) -> Bool {
+        suspects[place].map { $0.row == row && !$0.isConfirmed } ?? false
     }
 
     /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
     mutating func prepare(for stage: Refusals.Stage) {
-        guard stage.mode == .probing else { return }
-        let untried = unresolved.indices.filter { suspects[unresolved[$0]] == nil }
-        guard let first = untried.first else { return }
-        var index = first
-        if let probe = stage.lastProbe, isSuspected { index = untried[Int(probe % UInt64(untried.count))] }
+        var index = 0
+        switch stage.mode {
+        case .normal: return
+        case .probing:
+            let untried = unresolved.indices.filter { suspects[unresolved[$0]] == nil }
+            guard let first = untried.first else { return }
+            index = first
+            if let probe = stage.lastProbe, isSuspected { index = untried[Int(probe % UInt64(untried.count))] }
+        case .searching:
+            // They are the last ones. One of them shows whether the receiver has changed, each time another one.
+            guard isSuspected, unresolved.allSatisfy({ awaitsAcceptance($0, in: stage.row) }) else { return }
+            (partEvents, index) = (1, deferrals % unresolved.count)
+        }
         if index == 0 { return }
         unresolved.insert(unresolved.remove(at: index), at: 0)
     }
@@ -239,9 +254,15 @@ extension BatchProgress {
         case .probing:
             if count == 1 { setAside(verdict, result.status, row: stage.row) }
         case .searching where count == 1:
-            if suspects[unresolved[0]]?.row != stage.row { result.suspect = verdict.reason }
+            let isKnown = awaitsAcceptance(unresolved[0], in: stage.row)
+            if !isKnown { result.suspect = verdict.reason }
             isSearching = true
             setAside(verdict, result.status, row: stage.row)
+            // Nothing has changed for the others either.
+            if isKnown, unresolved.allSatisfy({ awaitsAcceptance($0, in: stage.row) }) {
+                deferred += unresolved
+                unresolved = []
+            }
         case .searching:
             result.splitReason = verdict.reason
             (isSearching, partEvents) = (true, max(1, count / 2))
@@ -253,7 +274,10 @@ extension BatchProgress {
 
     private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int) {
         let place = unresolved.removeFirst()
-        suspects[place] = Suspect(verdict: verdict, status: status, row: row)
+        let isFailure = if case .retry = verdict.kind { true } else { false }
+        let former = suspects[place].flatMap { $0.row == nil || $0.row == row ? $0.missing : nil }
+        let missing = min(former ?? 2, isFailure ? 2 : 1)
+        suspects[place] = Suspect(verdict: verdict, status: status, row: row, missing: missing)
         deferred.append(place)
         retries = 0
     }
@@ -262,22 +286,28 @@ extension BatchProgress {
     private mutating func accepted(in stage: Refusals.Stage, _ result: inout SendResult) {
         failures = 0
         guard isSuspected, stage.mode != .normal else { return }
-        if confirm(stage.row) {
+        let areConfirmed = confirm(stage.row)
+        let suspects = suspects
+        if areConfirmed {
             result.rejected += deferred.filter(isConfirmed).map(confirmed)  // mutant: reject-all-suspects
-            let suspects = suspects
             deferred.removeAll { suspects[$0]?.isConfirmed ?? false }
             result.isConfirmed = true
         }
-        if stage.mode == .probing { resume { [suspects] in suspects[$0] != nil } }
+        let mustOffer = { place in suspects[place].map { stage.mode == .probing || $0.row == nil } ?? false }
+        if stage.mode == .probing || deferred.contains(where: mustOffer) { resume(where: mustOffer) }
     }
 
     /// Notes an acceptance that comes after the answers to the suspects of this row.
     ///
-    /// - Returns: whether there are such suspects.
+    /// - Returns: whether some events are rejected with it.
     mutating func confirm(_ row: Int) -> Bool {
-        let places = deferred.filter { suspects[$0]?.row == row }  // mutant: confirm-every-suspect
-        for place in places { suspects[place]?.isConfirmed = true }
-        return !places.isEmpty
+        var areConfirmed = false
+        // mutant: confirm-every-suspect
+        for (place, suspect) in suspects where suspect.row == row && !suspect.isConfirmed {
+            suspects[place]?.missing -= 1
+            if suspect.missing == 1 { areConfirmed = true } else { suspects[place]?.row = nil }
+        }
+        return areConfirmed
     }
 
     /// Takes the events out that were confirmed while the batch waited. No request is needed. Nil without such events.

@@ -32,8 +32,8 @@ struct Refusals: Sendable {
         var mode = Mode.normal
         /// Changes when the receiver may have failed. An event whose answer is of another row is offered once more.
         var row = 0
-        /// A random number during a shutdown, and nil before it. It selects the event of the last probe. With the first event
-        /// of the batch each time, one bad event in front would stop every short process.
+        /// A random number while the process may be about to end, and otherwise nil. It selects the event of the last probe.
+        /// With the first event of the batch each time, one bad event in front would stop every short process.
         var lastProbe: UInt64?
     }
 
@@ -60,6 +60,10 @@ struct Refusals: Sendable {
 
     /// Whether the receiver accepts nothing, and is offered one event at a time.
     var isHolding: Bool { stage.mode == .probing }
+
+    /// Whether only one batch may be in flight. When the receiver has once accepted events beside others, each batch can be
+    /// searched for itself.
+    var isAlone: Bool { isHolding || stage.mode == .searching && !judgesContents }
 
     /// Whether a failure with this status can be about the contents. A timeout or a limit of requests can't.
     static func canConcernContents(_ status: Int?) -> Bool {

@@ -102,6 +102,9 @@ struct Conditions: Sendable {
         return true
     }
 
+    /// Whether the system is about to suspend the process, which can be its end.
+    var isSuspending: Bool { suspension != nil }
+
     /// The end of the suspension that is expected; nil if a batch can be started.
     func suspensionEnd(at now: Duration) -> Duration? {
         suspension.flatMap { $0.contains(now) ? $0.upperBound : nil }

@@ -155,7 +155,7 @@ struct DeliverySchedule: Sendable {
         }
         backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
         // A short-lived process would otherwise never learn which event is the reason.
-        if stopDeadline != nil, refusals.isHolding, mode == .normal {
+        if mayEnd, refusals.isHolding, mode == .normal {
             backOff.endWait()
             lastProbe = random()
         }
@@ -184,12 +184,15 @@ struct DeliverySchedule: Sendable {
     }
 
     /// Whether only one batch at a time may be in flight, to find out if the receiver is back.
-    var isProbing: Bool { backOff.isProbing || refusals.stage.mode != .normal }
+    var isProbing: Bool { backOff.isProbing || refusals.isAlone }
+
+    /// Whether the process is about to end, or to be suspended, which it can't tell from its end.
+    private var mayEnd: Bool { stopDeadline != nil || conditions.isSuspending }
 
     /// See ``Refusals/Stage``.
     var stage: Refusals.Stage {
         var stage = refusals.stage
-        stage.lastProbe = stopDeadline.map { _ in lastProbe }
+        if mayEnd { stage.lastProbe = lastProbe }
         return stage
     }
 

@@ -50,6 +50,23 @@ import Testing
         #expect(refusals.isHolding)
     }
 
+    @Test("a search sends one batch at a time, until the receiver has accepted others beside a bad event")
+    func searchIsAlone() {
+        var refusals = Refusals()
+        var answered = SendResult()
+        (answered.effect, answered.isSuspected) = (.hold, true)
+        _ = refusals.record(answered)
+        #expect(refusals.isAlone)
+        _ = refusals.record(Self.accepted, hasSuspects: true)
+        #expect(refusals.stage.mode == .searching)
+        #expect(refusals.isAlone)
+        var confirmed = Self.accepted
+        confirmed.isConfirmed = true
+        _ = refusals.record(confirmed)
+        #expect(refusals.stage.mode == .searching)
+        #expect(!refusals.isAlone)
+    }
+
     @Test("refused events get their place in the row")
     func eventsGetTheirPlace() {
         var refusals = Refusals()
