@@ -11,152 +11,7 @@ import Testing
 /// An event that a gateway answers with any status blocks no other event, and only such an event becomes a dead letter.
 @Suite("Answered events don't block others", .serialized)
 struct AnsweredEventTests {
-    /// A gateway in front of a collector. It answers a request with a bad event in its own way.
-    final class Gateway: HTTPClient {
-        enum Answer: Sendable, Hashable, CustomStringConvertible {
-            case status(Int)
-            /// A 200 with a page in HTML.
-            case page
-            /// No response.
-            case broken
-
-            var status: Int {
-                switch self {
-                case .status(let status): status
-                case .page, .broken: 200
-                }
-            }
-
-            var description: String { self == .page ? "HTML-200" : "\(status)" }
-        }
-
-        private struct State {
-            var requests = 0
-            var sizes: [Int] = []
-            var accepted: [Int] = []
-            var answersAll: Answer?
-            var blip: (request: Int, answer: Answer)?
-        }
-
-        /// In turn.
-        private let answers: [Answer]
-        private let format: String
-        private let headers: [(name: String, value: String)]
-        private let state = Locked(State())
-
-        init(
-            _ answers: Answer..., format: String = "ndjson", headers: [(name: String, value: String)] = []
-        ) {
-            self.answers = answers
-            self.headers = headers
-            self.format = format
-        }
-
-        private func success(of body: String) -> String {
-            switch format {
-            case "postHog":
-                "{\"results\":{"
-                    + body.split(separator: #""uuid":"#).dropFirst()
-                    .map { "\($0.prefix(38)):{\"result\":\"ok\"}" }.joined(separator: ",") + "}}"
-            case "segment": #"{"success":true}"#
-            case "otlp": "{}"
-            default: ""
-            }
-        }
-
-        var requests: Int { state.withLock(\.requests) }
-        var sizes: [Int] { state.withLock(\.sizes) }
-        /// In the order of arrival.
-        var accepted: [Int] { state.withLock(\.accepted) }
-
-        /// The answer to one request, whatever it has.
-        func answer(request: Int, with answer: Answer) { state.withLock { $0.blip = (request, answer) } }
-
-        func answerAll(_ answer: Answer?) { state.withLock { $0.answersAll = answer } }
-
-        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-            let body = String(decoding: request.body, as: UTF8.self)
-            let numbers = body.split(separator: "number-").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
-            return try state.withLock { state in
-                state.requests += 1
-                state.sizes.append(numbers.count)
-                let own = body.contains("poison") ? answers[state.requests % answers.count] : nil
-                let blip = state.blip.flatMap { $0.request == state.requests ? $0.answer : nil }
-                guard let answer = state.answersAll ?? blip ?? own else {
-                    state.accepted += numbers
-                    return HTTPResponse(status: 200, body: Array(success(of: body).utf8))
-                }
-                switch answer {
-                case .status(let status):
-                    return HTTPResponse(status: status, headers: headers, body: Array("rule 942100 says no".utf8))
-                case .page: return HTTPResponse(status: 200, body: Array("<html>rule 942100 says no</html>".utf8))
-                case .broken: throw SluiceError(.inputOutput, "connection reset")
-                }
-            }
-        }
-    }
-
-    enum Place: String, CaseIterable, Sendable {
-        case front, middle, eachSegment
-    }
-
-    struct Case: Sendable, CustomTestStringConvertible {
-        let answer: Gateway.Answer
-        let bad: Int
-        let place: Place
-        let isJSONL: Bool
-        let format: String
-
-        var testDescription: String {
-            "\(answer), \(bad) bad events, \(place), \(isJSONL ? "JSONLStore" : "MemoryStore"), \(format)"
-        }
-
-        /// The events in their order: numbers below zero are bad ones.
-        var events: [Int] {
-            let good = Array(1...AnsweredEventTests.good)
-            let evil = (1...bad).map { -$0 }
-            switch place {
-            case .front: return evil + good
-            case .middle: return Array(good[..<250]) + evil + Array(good[250...])
-            case .eachSegment:
-                let share = (bad + 4) / 5
-                var events: [Int] = []
-                for segment in 0..<5 {
-                    events += good[segment * 100..<segment * 100 + 50]
-                    events += evil.dropFirst(segment * share).prefix(share)
-                    events += good[segment * 100 + 50..<segment * 100 + 100]
-                }
-                return events
-            }
-        }
-
-        static let all: [Case] = {
-            let statuses = [302, 400, 403, 404, 406, 409, 422, 431, 451, 500, 502]
-            let answers: [Gateway.Answer] = statuses.map { .status($0) } + [.page]
-            var cases: [Case] = []
-            for answer in answers {
-                for bad in [1, 2, 100] {
-                    for place in Place.allCases {
-                        for isJSONL in [false, true] {
-                            for format in ["ndjson", "postHog", "segment", "otlp"] {
-                                cases.append(
-                                    Case(answer: answer, bad: bad, place: place, isJSONL: isJSONL, format: format))
-                            }
-                        }
-                    }
-                }
-            }
-            return cases.filter { Trials.isFull || $0.isFew }
-        }()
-
-        /// All formats go through one piece of code, and so do most of the statuses.
-        private var isFew: Bool {
-            if format != "ndjson" { return bad == 2 && place == .front }
-            return bad < 100 || [403, 500].contains(answer.status)
-        }
-    }
-
-    private static let good = 500
+    static let good = 500
 
     private static func format(_ name: String) -> HTTPFormat {
         switch name {
@@ -169,10 +24,11 @@ struct AnsweredEventTests {
 
     private func pipeline(
         _ store: any Store, _ client: Gateway, _ time: VirtualTime, _ format: String = "ndjson",
-        isPaused: Bool = false, _ onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
+        isPaused: Bool = false, inFlight: Int = 1, _ onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
     ) throws -> Pipeline {
         try Pipeline(
-            isDeliveryPaused: isPaused, environment: PipelineEnvironment(time: time), onDiagnostic: onDiagnostic
+            delivery: DeliveryPolicy(maximumBatchesInFlight: inFlight), isDeliveryPaused: isPaused,
+            environment: PipelineEnvironment(time: time), onDiagnostic: onDiagnostic
         ) {
             store
             HTTPTransport(
@@ -237,6 +93,34 @@ struct AnsweredEventTests {
         #expect(client.requests <= Self.limit(row), "\(client.requests) requests, \(flushes) flushes")
         Trials.report("\(row.testDescription): \(client.requests) requests, \(flushes) flushes")
         #expect(await pipeline.shutdown().isBalanced)
+    }
+
+    @Test(
+        "with three batches in flight, and a restart in between, every good event is delivered",
+        arguments: [302, 403, 404, 500], [1, 20])
+    func threeInFlight(status: Int, bad: Int) async throws {
+        let time = VirtualTime()
+        let directory = try TemporaryDirectory()
+        let row = Case(answer: .status(status), bad: bad, place: .eachSegment, isJSONL: true, format: "ndjson")
+        let client = Gateway(row.answer)
+        let first = try pipeline(JSONLStore(at: directory.path), client, time, isPaused: true, inFlight: 3)
+        track(row.events, first)
+        first.resumeDelivery()
+        for _ in 0..<3 {
+            await first.flush()
+            time.advance(by: .seconds(3_600))
+        }
+        await first.shutdown(timeout: .zero)
+        let left = try pipeline(JSONLStore(at: directory.path), client, time, inFlight: 3)
+        await drain(left, time, atMost: 4 * bad + 150)
+        // An acceptance after the last bad event.
+        track([Self.good + 1], left)
+        await drain(left, time, atMost: 20)
+        #expect(Set(client.accepted) == Set(1...Self.good + 1))
+        let letters = try await left.deadLetters()
+        #expect(letters.count == bad)
+        #expect(try letters.allSatisfy { try $0.event().name == "poison" && $0.status == status })
+        #expect(await left.shutdown().isBalanced)
     }
 
     @Test("a hold that names a time is searched as any other", arguments: [403, 404], [1, 20])
@@ -442,7 +326,7 @@ struct AnsweredEventTests {
     /// After a failure, the time in the background is enough for some more attempts. Here each of them is a flush.
     @Test(
         "an app that is killed in the background each time delivers everything between bad events",
-        arguments: [(status: 403, flushes: 1), (503, 8)])
+        arguments: [(status: 403, flushes: 1), (503, 12)])
     func killedInBackground(status: Int, flushes: Int) async throws {
         let time = VirtualTime()
         let directory = try TemporaryDirectory()

@@ -294,7 +294,10 @@ extension BatchProgress {
             result.isConfirmed = true
         }
         let mustOffer = { place in suspects[place].map { stage.mode == .probing || $0.row == nil } ?? false }
-        if stage.mode == .probing || deferred.contains(where: mustOffer) { resume(where: mustOffer) }
+        guard stage.mode == .probing || deferred.contains(where: mustOffer) else { return }
+        resume(where: mustOffer)
+        // It is known which of them must be alone.
+        if stage.mode == .searching { partEvents = 1 }
     }
 
     /// Notes an acceptance that comes after the answers to the suspects of this row.

@@ -1,0 +1,152 @@
+import Sluice
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+
+extension AnsweredEventTests {
+    /// A gateway in front of a collector. It answers a request with a bad event in its own way.
+    final class Gateway: HTTPClient {
+        enum Answer: Sendable, Hashable, CustomStringConvertible {
+            case status(Int)
+            /// A 200 with a page in HTML.
+            case page
+            /// No response.
+            case broken
+
+            var status: Int {
+                switch self {
+                case .status(let status): status
+                case .page, .broken: 200
+                }
+            }
+
+            var description: String { self == .page ? "HTML-200" : "\(status)" }
+        }
+
+        private struct State {
+            var requests = 0
+            var sizes: [Int] = []
+            var accepted: [Int] = []
+            var answersAll: Answer?
+            var blip: (request: Int, answer: Answer)?
+        }
+
+        /// In turn.
+        private let answers: [Answer]
+        private let format: String
+        private let headers: [(name: String, value: String)]
+        private let state = Locked(State())
+
+        init(
+            _ answers: Answer..., format: String = "ndjson", headers: [(name: String, value: String)] = []
+        ) {
+            self.answers = answers
+            self.headers = headers
+            self.format = format
+        }
+
+        private func success(of body: String) -> String {
+            switch format {
+            case "postHog":
+                "{\"results\":{"
+                    + body.split(separator: #""uuid":"#).dropFirst()
+                    .map { "\($0.prefix(38)):{\"result\":\"ok\"}" }.joined(separator: ",") + "}}"
+            case "segment": #"{"success":true}"#
+            case "otlp": "{}"
+            default: ""
+            }
+        }
+
+        var requests: Int { state.withLock(\.requests) }
+        var sizes: [Int] { state.withLock(\.sizes) }
+        /// In the order of arrival.
+        var accepted: [Int] { state.withLock(\.accepted) }
+
+        /// The answer to one request, whatever it has.
+        func answer(request: Int, with answer: Answer) { state.withLock { $0.blip = (request, answer) } }
+
+        func answerAll(_ answer: Answer?) { state.withLock { $0.answersAll = answer } }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            let body = String(decoding: request.body, as: UTF8.self)
+            let numbers = body.split(separator: "number-").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }
+            return try state.withLock { state in
+                state.requests += 1
+                state.sizes.append(numbers.count)
+                let own = body.contains("poison") ? answers[state.requests % answers.count] : nil
+                let blip = state.blip.flatMap { $0.request == state.requests ? $0.answer : nil }
+                guard let answer = state.answersAll ?? blip ?? own else {
+                    state.accepted += numbers
+                    return HTTPResponse(status: 200, body: Array(success(of: body).utf8))
+                }
+                switch answer {
+                case .status(let status):
+                    return HTTPResponse(status: status, headers: headers, body: Array("rule 942100 says no".utf8))
+                case .page: return HTTPResponse(status: 200, body: Array("<html>rule 942100 says no</html>".utf8))
+                case .broken: throw SluiceError(.inputOutput, "connection reset")
+                }
+            }
+        }
+    }
+
+    enum Place: String, CaseIterable, Sendable {
+        case front, middle, eachSegment
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let answer: Gateway.Answer
+        let bad: Int
+        let place: Place
+        let isJSONL: Bool
+        let format: String
+
+        var testDescription: String {
+            "\(answer), \(bad) bad events, \(place), \(isJSONL ? "JSONLStore" : "MemoryStore"), \(format)"
+        }
+
+        /// The events in their order: numbers below zero are bad ones.
+        var events: [Int] {
+            let good = Array(1...AnsweredEventTests.good)
+            let evil = (1...bad).map { -$0 }
+            switch place {
+            case .front: return evil + good
+            case .middle: return Array(good[..<250]) + evil + Array(good[250...])
+            case .eachSegment:
+                let share = (bad + 4) / 5
+                var events: [Int] = []
+                for segment in 0..<5 {
+                    events += good[segment * 100..<segment * 100 + 50]
+                    events += evil.dropFirst(segment * share).prefix(share)
+                    events += good[segment * 100 + 50..<segment * 100 + 100]
+                }
+                return events
+            }
+        }
+
+        static let all: [Case] = {
+            let statuses = [302, 400, 403, 404, 406, 409, 422, 431, 451, 500, 502]
+            let answers: [Gateway.Answer] = statuses.map { .status($0) } + [.page]
+            var cases: [Case] = []
+            for answer in answers {
+                for bad in [1, 2, 100] {
+                    for place in Place.allCases {
+                        for isJSONL in [false, true] {
+                            for format in ["ndjson", "postHog", "segment", "otlp"] {
+                                cases.append(
+                                    Case(answer: answer, bad: bad, place: place, isJSONL: isJSONL, format: format))
+                            }
+                        }
+                    }
+                }
+            }
+            return cases.filter { Trials.isFull || $0.isFew }
+        }()
+
+        /// All formats go through one piece of code, and so do most of the statuses.
+        private var isFew: Bool {
+            if format != "ndjson" { return bad == 2 && place == .front }
+            return bad < 100 || [403, 500].contains(answer.status)
+        }
+    }
+}
