@@ -43,16 +43,23 @@ struct PostHogFormat: WireFormat {
         guard let results = response.jsonObject?["results"]?.object else { return .all(.unrecognized("PostHog")) }
         return .each(
             batch.events.map { line in
-                guard let id = line.id, let result = results[id.description]?.object?["result"]?.string else {
-                    return .retry(after: response.retryAfter)
+                guard let id = line.id, let result = results[id.description],
+                    let kind = result.object?["result"]?.string
+                else { return .retry(after: response.retryAfter) }
+                func rejected(_ reason: String) -> Verdict {
+                    var words = JSONWriter()
+                    words.value(result)
+                    var verdict = Verdict.rejected(reason: reason)
+                    verdict.response = String(decoding: words.bytes, as: UTF8.self)
+                    return verdict
                 }
-                switch result {
+                switch kind {
                 case "ok", "warning": return .accepted
                 case "retry": return .retry(after: response.retryAfter)
-                case "drop": return .rejected(reason: "PostHog dropped the event")
-                case "limited": return .rejected(reason: "PostHog dropped the event, since a quota is used up")
+                case "drop": return rejected("PostHog dropped the event")
+                case "limited": return rejected("PostHog dropped the event, since a quota is used up")
                 // Its SDKs don't repeat an event with a result of the future.
-                default: return .rejected(reason: "PostHog returned an unknown result")
+                default: return rejected("PostHog returned an unknown result")
                 }
             })
     }

@@ -122,6 +122,8 @@ struct PostHogCaptureTests {
             return
         }
         #expect(each.map(\.kind) == [.accepted, .retry(after: .seconds(3)), .rejected])
+        // The words about this event, and not those about all.
+        #expect(each.map(\.response) == [nil, nil, #"{"result":"drop"}"#])
     }
 
     private static func record(_ properties: Properties) throws -> Properties {
