@@ -51,7 +51,8 @@ public final class Links: Processor {
     /// The words in the names of parameters that usually carry a secret: the default keys of `Redaction`, and words that
     /// are secret in a link.
     public static let secretNames = SecretNames.words.union([
-        "code", "email", "key", "magic", "nonce", "oobcode", "phone", "session", "sid", "sig", "state", "ticket",
+        "assertion", "code", "email", "key", "magic", "nonce", "oobcode", "pass", "phone", "sas", "sessid", "session",
+        "sid", "sig", "state", "ticket",
     ])
 
     /// The connection to the pipeline.

@@ -237,6 +237,7 @@ struct LinksTests {
             "reset_password_token", "accessToken", "oauth_token", "session_token", "token[]", "TOKEN", "user[password]",
             "X-Api-Key", "api.key", "apikey", "client-secret", "clientSecret", "%74o%6ben", "reset%2Dtoken", "to+ken",
             "session%20id", "sessionid", "PHPSESSIONID", "cardPIN", "card_pin", "PINCode", "pin2", "auth", "x-auth",
+            "newpwd", "userpwd", "pass", "ftp_pass", "otpcode", "SAMLAssertion", "PHPSESSID", "sas", "blob-sas",
             "authCode", "promo_code", "id_token_hint", "t\u{200B}oken", "to\u{2010}ken", "to\u{212A}en",
         ])
     func secretWordsAreFound(name: String) async throws {
@@ -248,6 +249,8 @@ struct LinksTests {
         "a short word within another one is not secret",
         arguments: [
             "shipping", "author", "keyword", "design", "inside", "decode", "opinion", "page", "utm_source", "q",
+            "passenger",
+            "disaster",
         ])
     func otherNamesAreKept(name: String) async throws {
         let url = "https://h/p?\(name)=open"

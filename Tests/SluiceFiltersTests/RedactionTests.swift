@@ -54,13 +54,15 @@ struct RedactionTests {
                 [
                     "reset_password_token": 1, "accessToken": "a", "API-Key": "b", "PIN": 1234, "author": "kim",
                     "state": "CA", "code": "SPRING", "$session_id": "s", "email": "a@b.example",
-                    "nested": ["list": [["clientSecret": ["a": 1], "n": 1]]],
+                    "nested": ["list": [["clientSecret": ["a": 1], "n": 1]]], "newpwd": "a", "otpCode": 1,
+                    "pass": "season",
                 ]))
         #expect(
             event.properties == [
                 "reset_password_token": "[redacted]", "accessToken": "[redacted]", "API-Key": "[redacted]",
                 "PIN": "[redacted]", "author": "kim", "state": "CA", "code": "SPRING", "$session_id": "s",
                 "email": "a@b.example", "nested": ["list": [["clientSecret": "[redacted]", "n": 1]]],
+                "newpwd": "[redacted]", "otpCode": "[redacted]", "pass": "season",
             ])
         #expect(
             try #require(Redaction(patterns: [.email]).processed("x", ["token": 1])).properties

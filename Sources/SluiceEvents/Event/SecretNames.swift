@@ -5,8 +5,9 @@
 package struct SecretNames: Sendable {
     /// The words that mark a name as one of a secret, whatever the name is used for.
     package static let words: Set<String> = [
-        "accesskey", "apikey", "auth", "authorization", "bearer", "credential", "cvc", "cvv", "jwt", "oauth", "otp",
-        "passcode", "passphrase", "passwd", "password", "pin", "privatekey", "pwd", "secret", "signature", "token",
+        "accesskey", "apikey", "auth", "authorization", "bearer", "credential", "cvc", "cvv", "jwt", "newpwd",
+        "oauth", "oldpwd", "otp", "otpcode", "passcode", "passphrase", "passwd", "password", "pin", "privatekey", "pwd",
+        "secret", "signature", "token", "userpwd",
     ]
 
     private let words: [[UInt8]]
