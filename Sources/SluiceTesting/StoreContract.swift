@@ -111,18 +111,21 @@ struct StoreCheck {
         try open()
         var normal: [EventLine] = []
         var critical: [EventLine] = []
-        let lines = try (0..<200).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
+        var lines = try (0..<200).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
+        // Two equal events are two events, whether they were appended alone or together.
+        (lines[3], lines[103]) = (lines[2], lines[102])
         for line in lines {
             if line.priority == .critical { critical.append(line) } else { normal.append(line) }
         }
         for line in lines[..<100] { try store.append(line) }
         let errors = store.append(contentsOf: Array(lines[100...]))
         try require(errors.isEmpty, "events that were appended together were refused: \(errors)")
-        try requireBacklog(200, "after 200 appends")
+        try requireBacklog(200, "after 200 appends, of which 2 have equal bytes to others,")
         let events = try takeAll(BatchSize(events: 50, bytes: .max), settling: true).flatMap(\.events)
         try require(
             events.map { Array($0.bytes) } == (critical + normal).map { Array($0.bytes) },
-            "events must be returned byte for byte: critical ones first, and in the order of the appends")
+            "events must be returned byte for byte: critical ones first, in the order of the appends, and equal ones twice"
+        )
         try require(events.map(\.priority) == (critical + normal).map(\.priority), "a priority was changed")
         try requireBacklog(0, "after all batches were settled,")
         store.close()

@@ -59,7 +59,7 @@ final class BrokenStore: Store {
         case none
         case opensTwice, altersBytes, reversesOrder, ignoresPriority, handsOutAgain, neverForgets
         case overcountsBacklog, overlooksHandedOut, givesEmptyBatches, losesSilently, takesAfterClose, namesWrongError
-        case repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
+        case mergesEqual, repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
         case reversesTogether, swallowsTogether, listsNewestLetterFirst, losesReason, losesResponse, replaysAll,
             discardsAll
         case hangsInOpen, hangsInNextBatch, hangsInManyAppends, hangsInClose
@@ -79,6 +79,7 @@ final class BrokenStore: Store {
         var last: Batch?
         var handedOut = 0
         var rejected = 0
+        var lastLine: EventLine?
     }
     private let state = Locked(State())
 
@@ -108,6 +109,13 @@ final class BrokenStore: Store {
         if count > 1_000, defect == .hangsInManyAppends { hang.wait() }
         if isClosed, defect == .namesWrongError { throw SluiceError(.inputOutput, "no") }
         if defect == .losesSilently, count == 50 { return }
+        if defect == .mergesEqual {
+            let former = state.withLock { state in
+                defer { state.lastLine = line }
+                return state.lastLine
+            }
+            if former == line { return }
+        }
         if defect == .altersBytes, count == 7 {
             let bytes = line.bytes.dropLast() + [UInt8(ascii: " "), UInt8(ascii: "}")]
             return try base.append(EventLine(bytes: bytes, priority: line.priority))
