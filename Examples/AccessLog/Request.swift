@@ -13,15 +13,16 @@ struct Request {
         var rest = line[...]
         guard let client = rest.field(), rest.field() != nil, let user = rest.field(), let time = rest.field("[", "]"),
             let request = rest.field("\"", "\""), let status = rest.field().flatMap({ Int64(text($0)) }),
-            let bytes = rest.field(), let referrer = rest.field("\"", "\""), let agent = rest.field("\"", "\""),
+            let bytes = rest.field().flatMap({ text($0) == "-" ? 0 : Int64(text($0)) }),
+            let referrer = rest.field("\"", "\""), let agent = rest.field("\"", "\""),
             rest.isEmpty, let timestamp = Timestamp(logTime: text(time))
         else { return nil }
         self.client = text(client)
         self.time = timestamp
         let words = request.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
         var properties = Properties([
-            "method": text(words[0]), "status": status, "bytes": Int64(text(bytes)) ?? 0,
-            "referrer": text(referrer), "user_agent": text(agent),
+            "method": text(words[0]), "status": status, "bytes": bytes, "referrer": text(referrer),
+            "user_agent": text(agent),
         ])
         if words.count > 1 { properties["path"] = text(words[1]) }
         if words.count > 2 { properties["protocol"] = text(words[2]) }

@@ -60,6 +60,40 @@ let dimensions: [Dimension] = [
         let properties = numbered(count)
         return { pipeline.track("E", properties) }
     },
+    Dimension(name: "stages") { count, _ in
+        let pipeline = try Pipeline {
+            for _ in 0..<count { Transform { $0.properties["n"] = 1 } }
+            MemoryStore(capacity: .max)
+            AcceptingTransport()
+        }
+        pipeline.pauseDelivery()
+        return { pipeline.track("E") }
+    },
+    Dimension(name: "stages-built") { count, _ in
+        return {
+            _ = try Pipeline {
+                for _ in 0..<count { Transform { $0.properties["n"] = 1 } }
+                MemoryStore(capacity: .max)
+                AcceptingTransport()
+            }
+        }
+    },
+    // Each route has threads of its own, so a hundredth of the routes shows the same.
+    Dimension(name: "routes") { count, _ in
+        return {
+            let pipeline = try Pipeline {
+                for number in 0..<count / 100 {
+                    Route("\(number)") {
+                        MemoryStore(capacity: .max)
+                        AcceptingTransport()
+                    }
+                }
+            }
+            pipeline.pauseDelivery()
+            pipeline.track("E")
+            precondition(pipeline.ledger.isBalanced)
+        }
+    },
     Dimension(name: "names-registered") { count, _ in
         let properties = AutoProperties()
         let own = numbered(count)
