@@ -10,8 +10,21 @@
 ///
 /// A pipeline throws when it is built with a policy that has a value outside its range.
 public struct DeliveryPolicy: Sendable, Hashable {
-    /// The batch size to aim at: 100 events and 256 KiB by default.
-    public var batch: BatchSize
+    /// The batch size to aim at: 100 events and 256 KiB by default. A new value is also the one of ``backlogBatch``.
+    public var batch: BatchSize {
+        didSet { backlogBatch = batch }
+    }
+    /// The batch size while more events than that wait: 500 events and 256 KiB if ``batch`` has its default, and ``batch``
+    /// otherwise.
+    ///
+    /// With a slow connection and one batch in flight, a backlog drains five times as fast with five times as many events
+    /// in a request. The order is the same, and a request needs no more memory, because the limit of bytes is the same.
+    ///
+    /// ```swift
+    /// var policy = DeliveryPolicy(batch: BatchSize(events: 20, bytes: 65_536))
+    /// policy.backlogBatch = BatchSize(events: 200, bytes: 262_144)
+    /// ```
+    public var backlogBatch: BatchSize
     /// The number of waiting events that starts a delivery: 100 by default, at least 1.
     public var flushCount: Int
     /// The longest time that an event waits until a delivery starts: 15 s by default. It must lie in ``flushIntervals``.
@@ -64,7 +77,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
 
     /// Creates a policy. Invalid values are reported when a pipeline is built with it.
     public init(
-        batch: BatchSize = BatchSize(events: 100, bytes: 262_144),
+        batch: BatchSize? = nil,
         flushCount: Int = 100,
         flushInterval: Duration = .seconds(15),
         flushIntervals: ClosedRange<Duration> = .seconds(1) ... .seconds(31_536_000),
@@ -76,7 +89,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
         maximumBatchesInFlight: Int = 1,
         sendsOverMeteredNetworks: Bool = true
     ) {
-        self.batch = batch
+        self.batch = batch ?? BatchSize(events: 100, bytes: 262_144)
+        backlogBatch = batch ?? BatchSize(events: 500, bytes: 262_144)
         self.flushCount = flushCount
         self.flushInterval = flushInterval
         self.flushIntervals = flushIntervals
@@ -111,6 +125,9 @@ public struct DeliveryPolicy: Sendable, Hashable {
             guard isValid else { throw SluiceError(.invalidArgument, "the delivery policy is invalid: \(rule)") }
         }
         try require(batch.events > 0 && batch.bytes > 0, "batch must hold at least one event and one byte")
+        try require(
+            backlogBatch.events >= batch.events && backlogBatch.bytes >= batch.bytes,
+            "backlogBatch must be at least as large as batch")
         try require(flushCount > 0, "flushCount must be at least 1, not \(flushCount)")
         try require(
             flushIntervals.lowerBound >= .seconds(1) && flushIntervals.upperBound <= Self.longest,

@@ -9,7 +9,7 @@ struct RouteState: Sendable {
     var journal: RouteJournal
     var gate = StoreGate()
     private var batches = BatchTable()
-    private let batchSize: BatchSize
+    private let (smallBatch, largeBatch): (BatchSize, BatchSize)
     private let maximumInFlight: Int
     /// Whether the deletion that goes on has removed everything so far.
     private var isDeletionComplete = true
@@ -19,9 +19,11 @@ struct RouteState: Sendable {
         schedule = DeliverySchedule(policy: policy)
         journal = RouteJournal(name: name)
         maximumInFlight = policy.maximumBatchesInFlight
-        batchSize = BatchSize(
-            events: min(policy.batch.events, maximum.events, Passes.unknown / 2),
-            bytes: min(policy.batch.bytes, maximum.bytes))
+        func size(_ size: BatchSize) -> BatchSize {
+            BatchSize(
+                events: min(size.events, maximum.events, Passes.unknown / 2), bytes: min(size.bytes, maximum.bytes))
+        }
+        (smallBatch, largeBatch) = (size(policy.batch), size(policy.backlogBatch))
     }
 
     var hasActions: Bool { gate.mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }
@@ -82,6 +84,9 @@ struct RouteState: Sendable {
     /// The number of taken events that contains all events which wait now: a batch more than are counted, for events that
     /// are stored and not counted yet.
     var flushTarget: Int { batches.taken + max(0, takeable) + batchSize.events }
+
+    /// The size of the next batch.
+    private var batchSize: BatchSize { takeable > largeBatch.events ? largeBatch : smallBatch }
 
     // MARK: Stopping
 

@@ -27,9 +27,29 @@ import Testing
         await bench.sends(at: 1)
     }
 
+    @Test("a backlog is sent in larger batches, unless the policy has a size of its own")
+    func backlogHasLargerBatches() async throws {
+        var small = DeliveryPolicy(batch: BatchSize(events: 100, bytes: 262_144))
+        #expect(small.backlogBatch == small.batch)
+        for (policy, sizes) in [
+            (DeliveryPolicy.standard, [500, 500, 100, 100]), (small, Array(repeating: 100, count: 12)),
+        ] {
+            let bench = try Bench(delivery: policy)
+            bench.pipeline.pauseDelivery()
+            bench.track(1_200)
+            bench.pipeline.resumeDelivery()
+            await bench.pipeline.flush()
+            #expect(bench.sizes == sizes)
+        }
+        small.batch.events = 20
+        #expect(small.backlogBatch.events == 20)
+    }
+
     private static let invalid: [(name: String, change: @Sendable (inout DeliveryPolicy) -> Void)] = [
         ("batch", { $0.batch.events = 0 }),
         ("batch", { $0.batch.bytes = -1 }),
+        ("backlogBatch", { $0.backlogBatch.events = 99 }),
+        ("backlogBatch", { $0.backlogBatch.bytes = 1 }),
         ("flushCount", { $0.flushCount = 0 }),
         ("flushInterval", { $0.flushInterval = .milliseconds(999) }),
         ("flushInterval", { $0.flushInterval = .seconds(31_536_001) }),
