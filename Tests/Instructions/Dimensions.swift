@@ -82,7 +82,7 @@ let dimensions: [Dimension] = [
     Dimension(name: "routes") { count, _ in
         return {
             let pipeline = try Pipeline {
-                for number in 0..<count / 100 {
+                for number in 0..<max(1, count / 100) {
                     Route("\(number)") {
                         MemoryStore(capacity: .max)
                         AcceptingTransport()
