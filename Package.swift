@@ -102,6 +102,7 @@ let tests: [Target] = [
     .executableTarget(
         name: "Instructions", dependencies: plugins, path: "Tests/Instructions",
         exclude: ["count", "limits.json", "linear"]),
+    .executableTarget(name: "PlanHost", dependencies: ["SluicePlan"], path: "Tests/Plan/Host"),
     .executableTarget(
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
@@ -133,6 +134,11 @@ let tests: [Target] = [
     .testTarget(name: "SluiceIdentityTests", dependencies: ["FaultHost", "SluiceIdentity", "TestSupport"]),
     .testTarget(name: "SluiceLifecycleTests", dependencies: ["SluiceLifecycle", "SluicePassiveLaunch", "TestSupport"]),
     .testTarget(name: "SluiceMemoryTests", dependencies: ["SluiceMemory", "SluiceTesting"]),
+    .testTarget(
+        name: "SluicePlanTests",
+        dependencies: [
+            "PlanGenerator", "SluiceMemory", "SluicePlan", "SluicePlanModel", "SluiceTesting", "TestSupport",
+        ]),
     .testTarget(name: "SluiceStdoutTests", dependencies: ["SluiceStdout", "TestSupport"]),
     .testTarget(name: "SluiceCompositionTests", dependencies: plugins + ["TestSupport"]),
     .testTarget(

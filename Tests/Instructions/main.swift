@@ -209,12 +209,14 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
             let properties =
                 if row == "typed-planned" {
                     PlannedPurchase(
-                        product: "Trail running shoes", currency: "EUR", category: category, coupon: coupon, quantity: 2,
+                        product: "Trail running shoes", currency: "EUR", category: category, coupon: coupon,
+                        quantity: 2,
                         amount: 9.99, isGift: index % 3 == 0, isReturning: true
                     ).eventProperties
                 } else {
                     try EncodedPurchase(
-                        product: "Trail running shoes", currency: "EUR", category: category, coupon: coupon, quantity: 2,
+                        product: "Trail running shoes", currency: "EUR", category: category, coupon: coupon,
+                        quantity: 2,
                         amount: 9.99, isGift: index % 3 == 0, isReturning: true
                     ).eventProperties
                 }
