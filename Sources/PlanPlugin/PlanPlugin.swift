@@ -28,7 +28,7 @@ struct PlanPlugin: BuildToolPlugin {
         let generator = try context.tool(named: "PlanGenerator").url
         return plans.map { plan in
             let name = plan.deletingPathExtension().lastPathComponent.replacingOccurrences(of: ".", with: "-")
-            let output = context.pluginWorkDirectoryURL.appending(path: "\(name).swift")
+            let output = context.pluginWorkDirectoryURL.appending(path: "\(name)+Generated.swift")
             return .buildCommand(
                 displayName: "Generating the events of \(plan.lastPathComponent)", executable: generator,
                 // The embedded plan needs the module SluicePlan.

@@ -18,7 +18,7 @@ public import SluicePlanModel
 /// ## Counting
 ///
 /// The ledger counts each event that differs once for each property: kept events in `sanitized`, dropped ones in `dropped`.
-/// Both use the property's place, such as ``SluiceEvents/Sanitization/plan(_:)`` of `"Purchase.amount"`. Unknown properties
+/// Both use the property's place, such as ``Sluice/Sanitization/plan(_:)`` of `"Purchase.amount"`. Unknown properties
 /// count as `"Purchase.*"`, and unknown events as `"*"`, because their names have no bound. A diagnostic reports each
 /// difference once, with its name and the reason and without the value. After 100 differences, no more are reported.
 ///
@@ -31,7 +31,7 @@ public import SluicePlanModel
 ///
 /// Where the plan says `"personal": "drop"`, the stage removes the property; with `"hash"`, it replaces the string by its
 /// hash. A value that can't be hashed, because it is no string, is removed. It does so with each event of the plan, whatever
-/// happens to it afterwards, and counts it as ``SluiceEvents/Sanitization/personalData``.
+/// happens to it afterwards, and counts it as ``Sluice/Sanitization/personalData``.
 public struct PlanCheck: Processor {
     /// The consequence of a difference.
     public enum Action: Sendable, Hashable {
@@ -85,6 +85,7 @@ public struct PlanCheck: Processor {
             return act(on: plan.violations(of: event), &event)
         }
         let findings = entry.findings(in: event.properties)
+        if findings.isEmpty, !entry.rule.changesValues { return .keep }
         let removesUnknown = unknown == .drop && findings.contains { $0.isUnknown }
         if removesUnknown || entry.rule.changesValues {
             if let properties = rewritten(event.properties, entry.rule, &event) { event.properties = properties }
@@ -147,7 +148,7 @@ public struct PlanCheck: Processor {
         switch value {
         case .object(let object) where rule.kind == .object && !rule.properties.isEmpty:
             return rewritten(object, rule, &event).map { .object($0) }
-        case .array(let array):
+        case .array(let array) where rule.kind == .array:
             guard let items = rule.items else { return nil }
             let elements = array.map { rewritten($0, items, &event) }
             if elements.allSatisfy({ $0 == nil }) { return nil }

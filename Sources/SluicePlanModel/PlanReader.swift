@@ -33,7 +33,7 @@ extension TrackingPlan {
     /// - Parameters:
     ///   - bytes: The contents of the file.
     ///   - file: The name of the file, for the message of an error.
-    /// - Throws: ``SluiceEvents/SluiceError/Code/invalidPlan`` with the file, the line, the column and the reason, such as
+    /// - Throws: ``Sluice/SluiceError/Code/invalidPlan`` with the file, the line, the column and the reason, such as
     ///   `shop.plan.json:4:30: "pattern" isn't supported`.
     public init(json bytes: [UInt8], file: String = "plan") throws(SluiceError) {
         do throws(PlanError) {

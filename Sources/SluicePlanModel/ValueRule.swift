@@ -1,7 +1,6 @@
 package import SluiceEvents
 
 /// The rule for a value: its type, and the limits of it.
-// A class, so that the check of an event copies no rule.
 package final class ValueRule: Sendable {
     package enum Kind: String, Sendable {
         case string, integer, number, boolean, array, object
@@ -28,7 +27,6 @@ package final class ValueRule: Sendable {
     package let items: ValueRule?
     /// The properties of an object, in the order of the file.
     package let properties: [PropertyRule]
-    private let requiredCount: Int
     /// Whether a value in it is hashed or dropped.
     package let changesValues: Bool
 
@@ -52,7 +50,6 @@ package final class ValueRule: Sendable {
         self.choices = choices
         self.items = items
         self.properties = properties
-        requiredCount = properties.count { $0.isRequired }
         changesValues =
             personal == .hash || personal == .drop || items?.changesValues == true
             || properties.contains { $0.rule.changesValues }
@@ -73,21 +70,16 @@ package struct PropertyRule: Sendable {
 extension ValueRule {
     /// Adds the differences between the properties of an object and its rules.
     package func check(_ values: Properties, _ findings: inout [Finding]) {
-        var missing = requiredCount
-        // Generated events have the order of the plan, so the next rule is usually the right one.
-        var next = 0
-        properties.withUnsafeBufferPointer { rules in
-            values.forEachPair { name, value in
-                guard let place = ValueRule.place(of: name, in: rules, from: next) else {
-                    if name.utf8.first != UInt8(ascii: "$") {
-                        findings.append(Finding(path: copy name, reason: "isn't in the plan", isUnknown: true))
-                    }
-                    return
+        var missing = properties.count { $0.isRequired }
+        for property in values {
+            guard let own = self.property(named: property.name) else {
+                if property.name.utf8.first != UInt8(ascii: "$") {
+                    findings.append(Finding(path: property.name, reason: "isn't in the plan", isUnknown: true))
                 }
-                next = place + 1
-                if rules[place].isRequired { missing -= 1 }
-                rules[place].rule.check(value, at: name, &findings)
+                continue
             }
+            if own.isRequired { missing -= 1 }
+            own.rule.check(property.value, at: property.name, &findings)
         }
         if missing == 0 { return }
         for property in properties where property.isRequired && values[property.name] == nil {
@@ -95,22 +87,14 @@ extension ValueRule {
         }
     }
 
-    @inline(__always)
-    private static func place(
-        of name: borrowing String, in rules: UnsafeBufferPointer<PropertyRule>, from next: Int
-    ) -> Int? {
-        if next < rules.count, rules[next].name == name { return next }
-        return rules.firstIndex { [name = copy name] in $0.name == name }
-    }
-
     /// Adds the differences between a value and its rule.
-    private func check(_ value: borrowing PropertyValue, at path: borrowing String, _ findings: inout [Finding]) {
+    private func check(_ value: PropertyValue, at path: String, _ findings: inout [Finding]) {
         if let problem = problem(of: value) {
-            findings.append(Finding(path: copy path, reason: problem, isUnknown: false))
+            findings.append(Finding(path: path, reason: problem, isUnknown: false))
         }
         // An object without rules can have any properties.
         guard kind == .array || kind == .object && !properties.isEmpty else { return }
-        let (first, value) = (findings.count, copy value)
+        let first = findings.count
         var separator = "."
         if kind == .object, case .object(let object) = value {
             check(object, &findings)
@@ -122,10 +106,11 @@ extension ValueRule {
     }
 
     /// The broken rule, without the rules of elements and of an object's properties. Nil if the value conforms.
-    private func problem(of value: borrowing PropertyValue) -> String? {
-        switch (limits.kind, copy value) {
+    private func problem(of value: PropertyValue) -> String? {
+        switch (limits.kind, value) {
         case (.boolean, .bool), (.date, .date), (.object, .object): nil
-        case (.string, .string(let text)): isLong(text) ? nil : lengthProblem(text.unicodeScalars.count)
+        case (.string, .string(let text)):
+            limits.length == 0...Int.max ? nil : lengthProblem(text.unicodeScalars.count)
         // A receiver gets a date as a string of 24 characters.
         case (.string, .date): lengthProblem(24)
         case (.date, .string(let text)): text.isDateTime ? nil : typeProblem
@@ -136,12 +121,6 @@ extension ValueRule {
         case (.choice, let value): isChoice(value) ? nil : "isn't one of its values"
         default: typeProblem
         }
-    }
-
-    /// Whether the number of bytes proves that the length of a string is right. A character has up to four bytes.
-    private func isLong(_ text: String) -> Bool {
-        let bytes = text.utf8.count
-        return bytes <= limits.length.upperBound && (bytes + 3) / 4 >= limits.length.lowerBound
     }
 
     private func lengthProblem(_ length: Int) -> String? {

@@ -40,7 +40,12 @@ USES = [
 def run(generator, modules, plan, folder):
     types = folder / "types.swift"
     subprocess.run([generator, plan, types, "SluiceEvents"], check=True)
-    result = True
+    broken = folder / "broken.plan.json"
+    broken.write_text(plan.read_text().replace('"maxItems"', '"maxItem"'))
+    error = subprocess.run([generator, broken, types, "SluiceEvents"], capture_output=True, text=True)
+    place = f'{broken}:27:72: error: "maxItem" isn\'t supported here'
+    result = error.returncode == 1 and error.stderr.startswith(place)
+    print("a broken plan: " + (error.stderr.split(str(folder))[-1].split(":", 1)[-1].strip() if result else error.stderr))
     for name, index, wanted in [("right", 0, 0), ("wrong", 1, len(USES))]:
         uses = folder / f"{name}.swift"
         lines = [f"func use{number}() {{ {'' if ' = ' in use[index] else '_ = '}{use[index]} }}" for number, use in enumerate(USES)]
