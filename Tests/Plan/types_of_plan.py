@@ -37,6 +37,26 @@ USES = [
 ]
 
 
+FEATURES = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+
+
+def compile_odd_names(generator, modules, plan, folder):
+    """Keywords, names of types, names that are no identifiers, and names that differ only in case."""
+    names = list(re.findall(r'"[^"]*": {', plan.read_text()))
+    result = True
+    for access in ["public", "package", "internal"]:
+        source, types = folder / "odd.plan.json", folder / "odd.swift"
+        source.write_text(plan.read_text().replace('"public"', f'"{access}"'))
+        subprocess.run([generator, source, types, "SluiceEvents"], check=True)
+        run = subprocess.run(
+            ["swiftc", "-typecheck", "-swift-version", "6", "-package-name", "odd", "-warnings-as-errors", "-I", modules,
+             *[flag for feature in FEATURES for flag in ("-enable-upcoming-feature", feature)], types],
+            capture_output=True, text=True)
+        print(f"{len(names)} odd names, {access}: {'compiled without a warning' if run.returncode == 0 else run.stderr}")
+        result &= run.returncode == 0
+    return result
+
+
 def run(generator, modules, plan, folder):
     types = folder / "types.swift"
     subprocess.run([generator, plan, types, "SluiceEvents"], check=True)
@@ -46,6 +66,7 @@ def run(generator, modules, plan, folder):
     place = f'{broken}:27:72: error: "maxItem" isn\'t supported here'
     result = error.returncode == 1 and error.stderr.startswith(place)
     print("a broken plan: " + (error.stderr.split(str(folder))[-1].split(":", 1)[-1].strip() if result else error.stderr))
+    result &= compile_odd_names(generator, modules, plan.parent / "odd.plan.json", folder)
     for name, index, wanted in [("right", 0, 0), ("wrong", 1, len(USES))]:
         uses = folder / f"{name}.swift"
         lines = [f"func use{number}() {{ {'' if ' = ' in use[index] else '_ = '}{use[index]} }}" for number, use in enumerate(USES)]

@@ -28,6 +28,7 @@ struct ChangeTests {
                 #"{"type": "number", "minimum": 1}"#, #"{"type": "number", "minimum": 0}"#,
                 ["Purchase.p has the minimum 0"]
             ),
+            (#"{"type": "number", "maximum": 5}"#, #"{"type": "number", "maximum": 4}"#, ["Purchase.p has the maximum 4!"]),
             (
                 #"{"type": "string", "personal": "hash"}"#, #"{"type": "string"}"#,
                 ["Purchase.p is kept now, and was hashed!"]
@@ -67,7 +68,7 @@ struct ChangeTests {
             plan.markdown == #"""
                 # shop
 
-                Version 3, 1 events.
+                Version 3, 1 event.
 
                 ## Purchase
 
