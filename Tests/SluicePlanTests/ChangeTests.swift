@@ -28,7 +28,10 @@ struct ChangeTests {
                 #"{"type": "number", "minimum": 1}"#, #"{"type": "number", "minimum": 0}"#,
                 ["Purchase.p has the minimum 0"]
             ),
-            (#"{"type": "number", "maximum": 5}"#, #"{"type": "number", "maximum": 4}"#, ["Purchase.p has the maximum 4!"]),
+            (
+                #"{"type": "number", "maximum": 5}"#, #"{"type": "number", "maximum": 4}"#,
+                ["Purchase.p has the maximum 4!"]
+            ),
             (
                 #"{"type": "string", "personal": "hash"}"#, #"{"type": "string"}"#,
                 ["Purchase.p is kept now, and was hashed!"]
