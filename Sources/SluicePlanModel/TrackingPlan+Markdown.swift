@@ -7,7 +7,9 @@ extension TrackingPlan {
     ///
     /// The same plan results in the same page. Events have the order of the file.
     public var markdown: String {
-        var lines = ["# \(name.markdown)", "", "Version \(version), \(events.count) event\(events.count == 1 ? "" : "s").", ""]
+        var lines = [
+            "# \(name.markdown)", "", "Version \(version), \(events.count) event\(events.count == 1 ? "" : "s").", "",
+        ]
         for event in events { lines += event.markdown }
         lines += ["## Personal data", ""]
         let personal = events.flatMap(\.personalRows)

@@ -63,7 +63,7 @@ def run(generator, modules, plan, folder):
     broken = folder / "broken.plan.json"
     broken.write_text(plan.read_text().replace('"maxItems"', '"maxItem"'))
     error = subprocess.run([generator, broken, types, "SluiceEvents"], capture_output=True, text=True)
-    place = f'{broken}:27:72: error: "maxItem" isn\'t supported here'
+    place = f'{broken}:27:80: error: "maxItem" isn\'t supported here'
     result = error.returncode == 1 and error.stderr.startswith(place)
     print("a broken plan: " + (error.stderr.split(str(folder))[-1].split(":", 1)[-1].strip() if result else error.stderr))
     result &= compile_odd_names(generator, modules, plan.parent / "odd.plan.json", folder)
