@@ -19,7 +19,8 @@ let libraries: [Target] = [
     .target(
         name: "SluiceFoundation",
         dependencies: ["Sluice", "SluiceAutoProperties", "SluiceJSONL", "SluiceHTTP"]),
-    .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"]),
+    .target(name: "SluicePlan", dependencies: ["Sluice", "SluicePlanModel"]),
+    .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory", "SluicePlanModel"]),
 ]
 
 /// Code that the libraries share or need from C; not for hosts.
@@ -27,16 +28,26 @@ let internals: [Target] = [
     .target(name: "SluiceLibC"),
     .target(name: "SluiceSystem", dependencies: ["SluiceEvents", "SluiceLibC"]),
     .target(name: "SluiceDelivery", dependencies: ["SluiceEvents", "SluiceSystem"]),
+    .target(name: "SluicePlanModel", dependencies: ["SluiceEvents"]),
     .target(name: "CSluiceJSONL"),
     .target(name: "CSluiceCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+]
+
+/// Generates the types of a tracking plan at build time, in the targets that use the plugin.
+let generation: [Target] = [
+    .executableTarget(name: "PlanGenerator", dependencies: ["SluiceEvents", "SluicePlanModel"]),
+    .plugin(
+        name: "SluicePlanPlugin", capability: .buildTool(), dependencies: ["PlanGenerator"],
+        path: "Sources/PlanPlugin"),
 ]
 
 let plugins = libraries.map { Target.Dependency.target(name: $0.name) }
 
 /// An example with the plugins that it imports, so that `swift run` compiles nothing else.
-func example(_ name: String, _ plugins: String...) -> Target {
+func example(_ name: String, _ plugins: String..., building: [Target.PluginUsage] = []) -> Target {
     .executableTarget(
-        name: name, dependencies: plugins.map { .target(name: "Sluice\($0)") }, path: "Examples/\(name)")
+        name: name, dependencies: plugins.map { .target(name: "Sluice\($0)") }, path: "Examples/\(name)",
+        plugins: building)
 }
 
 let examples: [Target] = [
@@ -70,6 +81,7 @@ let examples: [Target] = [
     example("TypedEventsExample", "Memory", "Stdout"),
     example("TraceExample", "Filters", "Memory", "Testing"),
     example("ServerIdentityExample", "Identity", "Stdout", "Testing"),
+    example("TrackingPlanExample", "Memory", "Plan", "Testing", building: ["SluicePlanPlugin"]),
     .target(name: "FeatureModule", dependencies: ["SluiceEvents"], path: "Examples/FeatureModuleExample/Feature"),
     .executableTarget(
         name: "FeatureModuleExample", dependencies: ["FeatureModule", "SluiceMemory", "SluiceStdout"],
@@ -90,6 +102,7 @@ let tests: [Target] = [
     .executableTarget(
         name: "Instructions", dependencies: plugins, path: "Tests/Instructions",
         exclude: ["count", "limits.json", "linear"]),
+    .executableTarget(name: "PlanHost", dependencies: ["SluicePlan"], path: "Tests/Plan/Host"),
     .executableTarget(
         name: "WireRequests",
         dependencies: ["Sluice", "SluiceDuration", "SluiceHTTP", "SluiceIdentity", "SluiceTesting"],
@@ -121,6 +134,11 @@ let tests: [Target] = [
     .testTarget(name: "SluiceIdentityTests", dependencies: ["FaultHost", "SluiceIdentity", "TestSupport"]),
     .testTarget(name: "SluiceLifecycleTests", dependencies: ["SluiceLifecycle", "SluicePassiveLaunch", "TestSupport"]),
     .testTarget(name: "SluiceMemoryTests", dependencies: ["SluiceMemory", "SluiceTesting"]),
+    .testTarget(
+        name: "SluicePlanTests",
+        dependencies: [
+            "PlanGenerator", "SluiceMemory", "SluicePlan", "SluicePlanModel", "SluiceTesting", "TestSupport",
+        ]),
     .testTarget(name: "SluiceStdoutTests", dependencies: ["SluiceStdout", "TestSupport"]),
     .testTarget(name: "SluiceCompositionTests", dependencies: plugins + ["TestSupport"]),
     .testTarget(
@@ -140,11 +158,14 @@ for target in libraries + internals where ["SluiceSystem", "SluiceIdentity"].con
 let package = Package(
     name: "Sluice",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
-    products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
-    targets: libraries + internals + examples + tests
+    products: libraries.map { .library(name: $0.name, targets: [$0.name]) } + [
+        .plugin(name: "SluicePlanPlugin", targets: ["SluicePlanPlugin"])
+    ],
+    targets: libraries + internals + generation + examples + tests
 )
 
-for target in package.targets where !target.name.hasPrefix("C") || target.name == "CustomPlugin" {
+for target in package.targets
+where target.type != .plugin && (!target.name.hasPrefix("C") || target.name == "CustomPlugin") {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -22,6 +22,7 @@ let package = Package(
                 .product(name: "SluiceHTTP", package: "Sluice"),
                 .product(name: "SluiceJSONL", package: "Sluice"),
                 .product(name: "SluiceMemory", package: "Sluice"),
+                .product(name: "SluicePlan", package: "Sluice"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],

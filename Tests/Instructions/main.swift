@@ -15,6 +15,7 @@ import SluiceIdentity
 import SluiceJSONL
 import SluiceMemory
 import SluicePassiveLaunch
+import SluicePlan
 
 struct AcceptingTransport: Transport {
     func send(_ batch: Batch) async throws -> Verdicts { .all(.accepted) }
@@ -44,6 +45,55 @@ func variables(_ index: Int) -> Properties {
 let categories = (0..<64).map { "shoes/running/trail-\($0)" }
 let coupons = (0..<64).map { "SPRING-\($0)" }
 let referrers = (0..<64).map { "https://shop.example/search?q=trail+running+shoes&page=\($0)" }
+
+/// The same event for an encoder, and as the generator of a plan writes it: four strings, two numbers and two booleans.
+struct EncodedPurchase: TrackedEvent {
+    static let eventName = "Purchase"
+    let product: String
+    let currency: String
+    let category: String
+    let coupon: String?
+    let quantity: Int
+    let amount: Double
+    let isGift: Bool
+    let isReturning: Bool
+}
+
+struct PlannedPurchase: TypedEvent {
+    static let eventName = "Purchase"
+    var eventProperties: Properties { values.properties }
+    private var values = EventValues()
+
+    init(
+        product: String, currency: String, category: String, coupon: String? = nil, quantity: Int, amount: Double,
+        isGift: Bool, isReturning: Bool
+    ) {
+        values.add("product", product)
+        values.add("currency", currency)
+        values.add("category", category)
+        values.add("coupon", coupon)
+        values.add("quantity", quantity)
+        values.add("amount", amount)
+        values.add("isGift", isGift)
+        values.add("isReturning", isReturning)
+    }
+}
+
+/// A plan with 20 events, whose "Purchase" has the twelve properties.
+func plan() throws -> TrackingPlan {
+    let others = (0..<19).map { #""Event \#($0)": {"description": "An event."}"# }.joined(separator: ",")
+    let text = #"""
+        {"plan": "shop", "version": 1, "events": {\#(others), "Purchase": {"description": "An event.", "properties": {
+            "product": {"type": "string", "maxLength": 100}, "currency": {"enum": ["USD", "EUR"]},
+            "category": {"type": "string", "maxLength": 100}, "coupon": {"type": "string", "minLength": 1},
+            "referrer": {"type": "string"}, "quantity": {"type": "integer", "minimum": 1},
+            "stock": {"type": "integer"}, "position": {"type": "integer", "minimum": 0, "maximum": 1000},
+            "amount": {"type": "number", "minimum": 0}, "discount": {"type": "number", "minimum": 0, "maximum": 1},
+            "is_gift": {"type": "boolean"}, "is_returning": {"type": "boolean"}},
+            "required": ["product", "currency", "amount"]}}}
+        """#
+    return try TrackingPlan(json: Array(text.utf8))
+}
 
 @PipelineBuilder
 func sixStages(stateIn folder: String) -> ProcessorFragment {
@@ -152,6 +202,32 @@ func run(_ row: String, _ events: Int, in folder: String) throws {
             done.signal()
         }
         done.wait()
+    case "typed-encodable", "typed-planned":
+        var count = 0
+        for index in 0..<events {
+            let (category, coupon) = (categories[index % 64], index % 2 == 0 ? coupons[index % 64] : nil)
+            let properties =
+                if row == "typed-planned" {
+                    PlannedPurchase(
+                        product: "Trail running shoes", currency: "EUR", category: category, coupon: coupon,
+                        quantity: 2,
+                        amount: 9.99, isGift: index % 3 == 0, isReturning: true
+                    ).eventProperties
+                } else {
+                    try EncodedPurchase(
+                        product: "Trail running shoes", currency: "EUR", category: category, coupon: coupon,
+                        quantity: 2,
+                        amount: 9.99, isGift: index % 3 == 0, isReturning: true
+                    ).eventProperties
+                }
+            count += properties.count
+        }
+        precondition(count == 8 * events - events / 2)
+    case "plan-check":
+        let check = PlanCheck(try plan())
+        var event = Event(name: "Purchase", properties: properties(0))
+        for _ in 0..<events { precondition(check.process(&event) == .keep) }
+        precondition(event.reportedSanitizations.isEmpty)
     default: preconditionFailure("unknown row \(row)")
     }
 }

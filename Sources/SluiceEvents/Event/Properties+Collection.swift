@@ -16,6 +16,12 @@ extension Properties: RandomAccessCollection {
     package func forEachPair(_ body: (borrowing String, borrowing PropertyValue) -> Void) {
         storage.forEachPair(body)
     }
+
+    /// Passes all pairs to `body` in their memory, where a loop reads them without copies. Returns nil without a call if the
+    /// list shares a part of it with others, as below a stage that adds shared properties.
+    package func withPairs(_ body: (UnsafeBufferPointer<(String, PropertyValue)>) -> Bool) -> Bool? {
+        storage.block == nil ? storage.pairs.withUnsafeBufferPointer(body) : nil
+    }
 }
 
 extension Properties: Hashable {

@@ -11,10 +11,10 @@
 /// ```
 ///
 /// ## Conforming
-/// - Return the event's name from ``eventName``.
+/// - Return the event's name from ``TypedEvent/eventName``.
 /// - Keep the `Encodable` conformance that Swift derives, or choose the names with `CodingKeys`. A property that is nil is
 ///   left out. See ``Properties/init(encoding:)`` for the types that can be encoded.
-/// - Implement ``eventProperties`` if you want to write the properties by hand:
+/// - Implement ``TypedEvent/eventProperties`` if you want to write the properties by hand:
 ///
 /// ```swift
 /// struct Refund: TrackedEvent {
@@ -23,15 +23,7 @@
 ///     var eventProperties: Properties { Properties(["sku": sku]) }
 /// }
 /// ```
-public protocol TrackedEvent: Encodable {
-    /// The name of all events of this type.
-    static var eventName: String { get }
-
-    /// The event's properties. By default, the encoded value. Called on the thread that tracks the event.
-    ///
-    /// - Throws: ``SluiceError/Code/unencodable``, or an error of your own.
-    var eventProperties: Properties { get throws }
-}
+public protocol TrackedEvent: TypedEvent, Encodable {}
 
 extension TrackedEvent {
     /// The encoded value. If a value in it can't be encoded, the others, and `$encoding_error` with the first error.
@@ -128,7 +120,7 @@ extension EventTracking {
     @discardableResult
     public func track<Events: Sequence>(
         contentsOf events: Events, priority: Event.Priority = .normal
-    ) -> [EventID] where Events.Element: TrackedEvent {
+    ) -> [EventID] where Events.Element: TypedEvent {
         trackTogether { events.map { track($0, priority: priority) } }
     }
 
@@ -219,7 +211,7 @@ extension EventTracking {
     ///   - configure: Changes the event before the first processor sees it.
     /// - Returns: The event's id.
     @discardableResult
-    public func track<Typed: TrackedEvent>(
+    public func track<Typed: TypedEvent>(
         _ event: Typed, priority: Event.Priority = .normal, id: EventID? = nil,
         configure: (inout Event) -> Void = { _ in }
     ) -> EventID {

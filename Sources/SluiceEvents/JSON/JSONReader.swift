@@ -26,6 +26,45 @@ package struct JSONReader {
         }
     }
 
+    /// Returns the offset of a name or an element that a path leads to, such as `["events", "Purchase", "enum", "0"]`.
+    /// With an empty path, the offset of the first wrong byte, or of the end of the document.
+    package static func offset(of path: [String], in bytes: some Collection<UInt8>) -> Int {
+        var reader = JSONReader(bytes: Array(bytes))
+        reader.skipSpace()
+        do throws(SluiceError) {
+            if path.isEmpty { _ = try reader.value(depth: 0) } else { try reader.seek(path[...]) }
+        } catch {}  // It stands at the wrong byte.
+        return reader.position
+    }
+
+    /// Moves from the beginning of a value to the place that a path leads to.
+    private mutating func seek(_ path: ArraySlice<String>) throws(SluiceError) {
+        let isObject = isAt("{")
+        guard let step = path.first, isObject || isAt("[") else { return }
+        var index = 0
+        position += 1
+        repeat {
+            skipSpace()
+            let start = position
+            var name = "\(index)"
+            if isObject {
+                guard isAt("\"") else { return }
+                name = try string()
+                skipSpace()
+                try expect(":")
+                skipSpace()
+            }
+            if name == step {
+                if path.count > 1 { return try seek(path.dropFirst()) }
+                position = start
+                return
+            }
+            _ = try value(depth: 0)
+            index += 1
+            skipSpace()
+        } while skip(",")
+    }
+
     private static func read<Content>(
         _ bytes: some Collection<UInt8>,
         _ body: (inout JSONReader) throws(SluiceError) -> Content

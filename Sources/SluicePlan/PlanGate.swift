@@ -1,0 +1,83 @@
+public import Sluice
+public import SluicePlanModel
+
+/// A transport that turns the events that ``PlanCheck`` has set aside into dead letters, and gives all others to your own.
+///
+/// ```swift
+/// let plan = try TrackingPlan(json: Array(#"{"plan": "shop", "version": 1, "events": {}}"#.utf8))
+/// let pipeline = try Pipeline {
+///     PlanCheck(plan, unknown: .reject, violations: .reject)
+///     MemoryStore()
+///     PlanGate(plan, StdoutTransport())
+/// }
+/// ```
+///
+/// `Pipeline.deadLetters()` lists them with the reasons, such as `Purchase.amount is less than 0`. They don't count as
+/// refusals of the receiver. When a later version of the plan allows them, replay them: the gate checks them once more, and
+/// sends them without the property `$plan_violation`.
+public struct PlanGate<Base: Transport>: Transport {
+    private let plan: TrackingPlan
+    private let base: Base
+    private static var mark: [UInt8] { Array("\"\(PlanCheck.violationName)\":\"".utf8) }
+
+    /// Creates a gate in front of a transport.
+    ///
+    /// - Parameters:
+    ///   - plan: The plan of the ``PlanCheck`` in the same route.
+    ///   - transport: The transport for all other events.
+    public init(_ plan: TrackingPlan, _ transport: Base) {
+        self.plan = plan
+        base = transport
+    }
+
+    /// Opens your transport.
+    public func open(_ observer: TransportObserver, in environment: PipelineEnvironment) throws(SluiceError) {
+        try base.open(observer, in: environment)
+    }
+
+    /// The largest batch of your transport.
+    public var maximumBatchSize: BatchSize { base.maximumBatchSize }
+
+    /// Returns the verdicts of your transport. If events are set aside, the others are sent without a pause afterwards.
+    public func send(_ batch: Batch) async throws -> Verdicts {
+        let mark = Self.mark
+        guard batch.events.contains(where: { $0.contains(mark) }) else { return try await base.send(batch) }
+        let checked = batch.events.map { $0.contains(mark) ? check($0) : .success($0) }
+        var lines: [EventLine] = []
+        var reasons: [Verdict] = []
+        for result in checked {
+            switch result {
+            case .success(let line):
+                lines.append(line)
+                reasons.append(.retry(after: .zero, reason: "other events of the batch break the tracking plan"))
+            case .failure(let error): reasons.append(.unsendable(reason: error.message))
+            }
+        }
+        if lines.count < batch.events.count { return .each(reasons) }
+        return try await base.send(Batch(id: batch.id, events: lines, retryCount: batch.retryCount))
+    }
+
+    /// Returns the line without the mark if the plan allows the event now.
+    private func check(_ line: EventLine) -> Result<EventLine, SluiceError> {
+        Result { () throws(SluiceError) in
+            var event = try line.event()
+            // Only a property of an object has the name.
+            guard let reason = event.properties[PlanCheck.violationName]?.string else { return line }
+            event.properties[PlanCheck.violationName] = nil
+            guard plan.violations(of: event).isEmpty else { throw SluiceError(.invalidPlan, reason) }
+            return try EventLine(event)
+        }
+    }
+}
+
+extension EventLine {
+    /// Whether the bytes have a name with the quotes around it, which no string can contain.
+    fileprivate func contains(_ mark: [UInt8]) -> Bool {
+        var rest = bytes
+        while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
+            if rest[(dollar - 1)...].starts(with: mark) { return true }
+            rest = rest[(dollar + 1)...]
+        }
+        return false
+    }
+}

@@ -1,0 +1,55 @@
+/// Finds the events of a plan by name.
+///
+/// A dictionary takes 400 instructions to hash a name, which is a third of the check of an event. Its hash resists names that
+/// are chosen to collide; the names in a plan are not chosen by an attacker.
+struct EventTable: Sendable {
+    /// Events by the hash of their bytes: a power of two of them, at most half of them taken.
+    private let slots: [EventPlan?]
+    /// Finds other spellings of a name in Unicode too.
+    private let spellings: [String: EventPlan]
+
+    init(_ events: [EventPlan]) {
+        var slots = [EventPlan?](repeating: nil, count: 2)
+        while slots.count < 2 * events.count { slots += slots }
+        for event in events {
+            var index = EventTable.hash(event.name) & (slots.count - 1)
+            while slots[index] != nil { index = (index + 1) & (slots.count - 1) }
+            slots[index] = event
+        }
+        self.slots = slots
+        spellings = Dictionary(uniqueKeysWithValues: events.map { ($0.name, $0) })
+    }
+
+    func event(named name: String) -> EventPlan? {
+        var index = EventTable.hash(name) & (slots.count - 1)
+        while let event = slots[index] {
+            if event.name == name { return event }
+            index = (index + 1) & (slots.count - 1)
+        }
+        return spellings[name]
+    }
+
+    @inline(__always)
+    private static func hash(_ name: String) -> Int {
+        let hash = name.utf8.withContiguousStorageIfAvailable { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            var hash = UInt64(truncatingIfNeeded: bytes.count)
+            func add(_ word: UInt64) {
+                hash = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
+                hash ^= hash >> 32
+            }
+            var offset = 0
+            while offset + 8 <= bytes.count {
+                add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                offset += 8
+            }
+            while offset < bytes.count {
+                add(UInt64(bytes[offset]))
+                offset += 1
+            }
+            return hash
+        }
+        // A string bridged from Objective-C has no contiguous storage, and is found by its spelling.
+        return Int(truncatingIfNeeded: hash ?? 0)
+    }
+}

@@ -1,0 +1,93 @@
+import SluicePlan
+import SluicePlanModel
+import Testing
+
+@Suite("TrackingPlan: changes and the page")
+struct ChangeTests {
+    private func changes(_ old: String, _ new: String) throws -> [String] {
+        try shop(#""p": \#(new)"#).changes(since: shop(#""p": \#(old)"#)).map { "\($0)\($0.isBreaking ? "!" : "")" }
+    }
+
+    @Test(
+        "a rule that excludes values breaks events, and a wider one doesn't",
+        arguments: [
+            (#"{"type": "integer"}"#, #"{"type": "number"}"#, ["Purchase.p has the type number now, and had integer"]),
+            (#"{"type": "number"}"#, #"{"type": "integer"}"#, ["Purchase.p has the type integer now, and had number!"]),
+            (#"{"enum": ["a"]}"#, #"{"type": "string"}"#, ["Purchase.p has the type string now, and had choice"]),
+            (
+                #"{"enum": ["abc"]}"#, #"{"type": "string", "maxLength": 2}"#,
+                ["Purchase.p has the type string now, and had choice!"]
+            ),
+            (
+                #"{"enum": ["a", "b"]}"#, #"{"enum": ["b", "c"]}"#,
+                ["Purchase.p lost values: a!", "Purchase.p has new values: c"]
+            ),
+            (#"{"type": "string"}"#, #"{"type": "string", "maxLength": 9}"#, ["Purchase.p has at most 9 characters!"]),
+            (#"{"type": "string", "maxLength": 9}"#, #"{"type": "string"}"#, ["Purchase.p has any length"]),
+            (
+                #"{"type": "number", "minimum": 1}"#, #"{"type": "number", "minimum": 0}"#,
+                ["Purchase.p has the minimum 0"]
+            ),
+            (
+                #"{"type": "number", "maximum": 5}"#, #"{"type": "number", "maximum": 4}"#,
+                ["Purchase.p has the maximum 4!"]
+            ),
+            (
+                #"{"type": "string", "personal": "hash"}"#, #"{"type": "string"}"#,
+                ["Purchase.p is kept now, and was hashed!"]
+            ),
+            (#"{"type": "string"}"#, #"{"type": "string", "personal": "keep", "description": "x"}"#, []),
+            (
+                #"{"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}}"#,
+                #"{"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}"#,
+                ["Purchase.p[].a is removed!", "Purchase.p[].b is new"]
+            ),
+        ])
+    func rulesThatExcludeValuesBreak(old: String, new: String, expected: [String]) throws {
+        #expect(try changes(old, new) == expected)
+    }
+
+    @Test("events and required properties")
+    func eventsAndRequiredProperties() throws {
+        let old = try shop(#""a": {"type": "string"}, "b": {"type": "string"}"#, required: #"["b"]"#)
+        let new = try shop(
+            #""a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}"#, required: #"["a", "c"]"#)
+        #expect(
+            new.changes(since: old).map { "\($0) \($0.isBreaking)" } == [
+                "Purchase.a is required now true", "Purchase.b isn't required any more false",
+                "Purchase.c is new and required true",
+            ])
+        let empty = try TrackingPlan(json: Array(#"{"plan": "a", "version": 1, "events": {}}"#.utf8))
+        #expect(empty.changes(since: old).map(\.isBreaking) == [true])
+        #expect(old.changes(since: empty).map(\.isBreaking) == [false])
+    }
+
+    @Test("the page lists events, rules and personal data, and nothing in it is markup")
+    func pageListsPersonalData() throws {
+        let plan = try shop(
+            #""e|mail": {"type": "string", "personal": "hash", "description": "<b>\nMail"}, "n": {"type": "integer", "minimum": 1}"#,
+            required: #"["n"]"#)
+        #expect(
+            plan.markdown == #"""
+                # shop
+
+                Version 3, 1 event.
+
+                ## Purchase
+
+                Paid.
+
+                | property | type | required | rules | description |
+                |---|---|---|---|---|
+                | e\|mail | string |  | personal: hash | \<b\> Mail |
+                | n | integer | yes | at least 1 |  |
+
+                ## Personal data
+
+                | event | property | owner | treatment | description |
+                |---|---|---|---|---|
+                | Purchase | e\|mail |  | hash | \<b\> Mail |
+
+                """#)
+    }
+}

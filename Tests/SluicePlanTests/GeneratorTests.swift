@@ -1,0 +1,89 @@
+import SluicePlan
+import SluicePlanModel
+import Testing
+
+@testable import PlanGenerator
+
+@Suite("PlanGenerator: the types of a plan")
+struct GeneratorTests {
+    private func source(_ properties: String, required: String = "[]") throws -> String {
+        SwiftFile(try shop(properties, required: required), module: "Sluice", embedded: nil).text
+    }
+
+    @Test("an event is a documented type, whose initializer has the plan's types")
+    func eventIsDocumentedType() throws {
+        let text = try source(
+            #""sku": {"type": "string", "maxLength": 40, "description": "The article."}, "n": {"type": "integer"}"#,
+            required: #"["sku"]"#)
+        #expect(
+            text == """
+                // Generated from the plan shop, version 3. Change the plan instead of this file.
+
+                import Sluice
+
+                /// Paid.
+                struct Purchase: TypedEvent {
+                    static let eventName = "Purchase"
+                    var eventProperties: Properties { values.properties }
+                    private var values = EventValues()
+
+                    /// Creates the event.
+                    ///
+                    /// - Parameters:
+                    ///   - sku: The article. At most 40 characters.
+                    ///   - n: The property `n`.
+                    init(sku: String, n: Int? = nil) {
+                        values.add("sku", sku)
+                        values.add("n", n)
+                    }
+                }
+
+                """)
+    }
+
+    @Test(
+        "names become names of Swift, each once",
+        arguments: [
+            ("user_id", "userID"), ("SKU", "sku"), ("URLPath", "urlPath"), ("userID", "userID"), ("is gift", "isGift"),
+            ("1st", "_1st"), ("名前", "名前"), ("🎉", "value"), ("self", "selfValue"), ("none", "noneValue"),
+            ("a.b-c", "aBC"),
+            ("ID2", "id2"), ("größe", "größe"),
+        ])
+    func namesAreOfSwift(name: String, member: String) {
+        #expect(name.memberName == member)
+    }
+
+    @Test("keywords are escaped, and names that would be equal get numbers")
+    func namesAreUnique() throws {
+        let text = try source(
+            #""default": {"type": "string"}, "a_b": {"type": "string"}, "aB": {"type": "string"}, "values": {"type": "string"}"#
+        )
+        #expect(
+            text.contains(
+                "init(`default`: String? = nil, aB: String? = nil, aB2: String? = nil, values: String? = nil) {"))
+        #expect(text.contains(#"values2.add("aB", aB2)"#))
+        #expect(text.contains(#"values2.add("values", values)"#))
+    }
+
+    @Test("equal types of several events are one type")
+    func equalTypesAreShared() throws {
+        let text = #"""
+            {"plan": "a", "version": 1, "events": {
+              "A": {"description": "A.", "properties": {"plan": {"enum": ["x"]}, "plans": {"type": "array", "items": {"enum": ["x"]}}}},
+              "B": {"description": "B.", "properties": {"plan": {"enum": ["x"]}}},
+              "C": {"description": "C.", "properties": {"plan": {"enum": ["y"]}}}}}
+            """#
+        let plan = try TrackingPlan(json: Array(text.utf8))
+        let source = SwiftFile(plan, module: "Sluice", embedded: nil).text
+        #expect(
+            source.split(separator: "\n").filter { $0.hasPrefix("enum Plan") } == [
+                "enum Plan: String, PropertyConvertible {"
+            ])
+        #expect(source.split(separator: "\n").filter { $0.hasPrefix("    enum Plan") }.count == 1)
+    }
+
+    @Test("literals have no character that could end them or change the line")
+    func literalsAreEscaped() {
+        #expect("a\"\\\n\u{202E}é".literal == #""a\"\\\u{a}\u{202e}é""#)
+    }
+}

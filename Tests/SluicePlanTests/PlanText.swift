@@ -1,0 +1,13 @@
+import SluicePlan
+import SluicePlanModel
+
+/// Reads a plan with one event, `Purchase`, that has these properties.
+func shop(_ properties: String, required: String = "[]") throws -> TrackingPlan {
+    let event = #"{"description": "Paid.", "properties": {\#(properties)}, "required": \#(required)}"#
+    return try TrackingPlan(json: Array(#"{"plan": "shop", "version": 3, "events": {"Purchase": \#(event)}}"#.utf8))
+}
+
+/// The violations of a purchase with these properties.
+func violations(_ plan: TrackingPlan, _ properties: Properties) -> [String] {
+    plan.violations(of: Event(name: "Purchase", properties: properties)).map(\.description)
+}
