@@ -53,6 +53,7 @@ let examples: [Target] = [
     example("PassiveLaunchExample", "Lifecycle", "Memory", "PassiveLaunch"),
     example("JSONLStoreExample", "JSONL"),
     example("EncryptedStoreExample", "JSONL", "Stdout"),
+    example("ErasePersonExample", "Filters", "JSONL", "Testing"),
     example("MemoryStoreExample", "Memory"),
     example("HTTPTransportExample", "HTTP", "Memory"),
     example("StdoutTransportExample", "Memory", "Stdout"),
@@ -84,7 +85,7 @@ let tests: [Target] = [
     .executableTarget(
         name: "FaultHost",
         dependencies: [
-            "Sluice", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
+            "Sluice", "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
         ],
         path: "Tests/Faults/Host"),
     .executableTarget(

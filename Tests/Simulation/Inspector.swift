@@ -63,7 +63,8 @@ struct Inspector: Sendable {
                 books.violated("life \(life) evicts \(segment.path) before the lower \(other.path)")
             }
             if other.priority == segment.priority, other.sequence < segment.sequence {
-                books.violated("life \(life) evicts \(segment.path) before the older \(other.path), which has \(other.serials)")
+                books.violated(
+                    "life \(life) evicts \(segment.path) before the older \(other.path), which has \(other.serials)")
             }
         }
     }
