@@ -25,7 +25,7 @@ public import Sluice
 /// To find a person's events, hash the id:
 ///
 /// ```swift
-/// let pseudonym = pseudonyms.pseudonym(of: "42")
+/// let pseudonym = Pseudonyms(key: key).pseudonym(of: "42")
 /// let report = await pipeline.erase { $0.belongs(to: pseudonym) }
 /// ```
 ///
