@@ -64,6 +64,7 @@ let examples: [Target] = [
     example("PassiveLaunchExample", "Lifecycle", "Memory", "PassiveLaunch"),
     example("JSONLStoreExample", "JSONL"),
     example("EncryptedStoreExample", "JSONL", "Stdout"),
+    example("ErasePersonExample", "Filters", "JSONL", "Testing"),
     example("MemoryStoreExample", "Memory"),
     example("HTTPTransportExample", "HTTP", "Memory"),
     example("StdoutTransportExample", "Memory", "Stdout"),
@@ -96,7 +97,7 @@ let tests: [Target] = [
     .executableTarget(
         name: "FaultHost",
         dependencies: [
-            "Sluice", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
+            "Sluice", "SluiceFilters", "SluiceHTTP", "SluiceIdentity", "SluiceJSONL", "SluiceMemory", "SluiceStdout",
         ],
         path: "Tests/Faults/Host"),
     .executableTarget(

@@ -38,8 +38,10 @@ extension HTTPRequest {
         let request = (lines + [sha256(body).hexadecimal]).joined(separator: "\n")
         let scope = "\(time.prefix(8))/\(region)/\(service)/aws4_request"
         let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(sha256(Array(request.utf8)).hexadecimal)"
-        let key = scope.split(separator: "/").reduce(Array("AWS4\(secretKey)".utf8)) { hmac($0, $1) }
-        let signature = hmac(key, text).hexadecimal
+        let key = scope.split(separator: "/").reduce(Array("AWS4\(secretKey)".utf8)) {
+            hmacSHA256(Array($1.utf8), key: $0)
+        }
+        let signature = hmacSHA256(Array(text.utf8), key: key).hexadecimal
         setHeader(
             "Authorization",
             "AWS4-HMAC-SHA256 Credential=\(accessKey)/\(scope), SignedHeaders=\(names), Signature=\(signature)")
@@ -60,11 +62,4 @@ extension HTTPRequest {
         }
         return (host, path.isEmpty ? "/" : path, pairs.sorted().joined(separator: "&"))
     }
-}
-
-/// HMAC with SHA-256 (RFC 2104).
-private func hmac(_ key: [UInt8], _ text: some StringProtocol) -> [UInt8] {
-    var key = key.count > 64 ? sha256(key) : key
-    key += [UInt8](repeating: 0, count: 64 - key.count)
-    return sha256(key.map { $0 ^ 0x5C } + sha256(key.map { $0 ^ 0x36 } + Array(text.utf8)))
 }

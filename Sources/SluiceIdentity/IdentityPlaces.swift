@@ -96,7 +96,7 @@ struct IdentityPlaces: Sendable {
         for place in all {
             try place.remove(Self.item)
             try place.remove("\(Self.item).corrupt")
-            if case .directory = place { try place.remove("\(Self.item).lock") }
+            if case .directory = place.plain { try place.remove("\(Self.item).lock") }
         }
     }
 }

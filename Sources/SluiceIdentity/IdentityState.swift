@@ -65,7 +65,7 @@ final class IdentityState: Sendable {
         self.initial = initial
         self.renewed = renewed
         var isShared = false
-        if case .directory? = places.whole.first { isShared = true }
+        if case .directory? = places.whole.first?.plain { isShared = true }
         memory = Locked(Memory(isShared: isShared))
     }
 
@@ -300,7 +300,7 @@ extension IdentityState {
 
     func remove(forgetting: Bool) throws(SluiceError) -> Int {
         var wasStored = false
-        for place in places.all where try place.read(IdentityPlaces.item) != nil { wasStored = true }
+        for place in places.all where try place.plain.read(IdentityPlaces.item) != nil { wasStored = true }
         if forgetting, isOpen {
             try erase(for: renewed())
         } else {

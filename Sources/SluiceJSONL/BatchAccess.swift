@@ -4,15 +4,22 @@ internal import Sluice
 struct BatchAccess: Sendable {
     private let access: StateAccess
     private let deadLetters: DeadLetterAccess
+    private let erasures: ErasureAccess
 
-    init(_ access: StateAccess, _ deadLetters: DeadLetterAccess) {
+    init(_ access: StateAccess, _ deadLetters: DeadLetterAccess, _ erasures: ErasureAccess) {
         self.access = access
         self.deadLetters = deadLetters
+        self.erasures = erasures
     }
 
     func next(_ size: BatchSize) throws(SluiceError) -> Batch? {
         var draft = BatchDraft(size)
-        var step = try access.perform { state throws(SluiceError) in try state.begin(&draft) }
+        var (step, mustErase) = try access.perform { state throws(SluiceError) in
+            (try state.begin(&draft), !state.stored.directories.lateErasures.isEmpty)
+        }
+        if mustErase, erasures.eraseLate(), case .done(nil) = step {
+            step = try access.perform { state throws(SluiceError) in try state.begin(&draft) }
+        }
         while true {
             switch step {
             case .done(let batch): return batch

@@ -15,7 +15,7 @@ struct Batches {
     private var handedOut: [Batch.ID: [BatchPart]] = [:]
     private var lastBatch: UInt64 = 0
     /// They were given up, and are retried from time to time.
-    private var unreadable: [Segment] = []
+    private(set) var unreadable: [Segment] = []
     private var lastUnreadableAttempt: Duration = .zero
 
     // MARK: Taking
@@ -128,16 +128,8 @@ struct Batches {
         segment.readFailures = 0
         unreadable.removeAll { $0 === segment }
         var contents = contents
-        // An earlier process may have rejected some of its events, and ended before it settled the batch.
-        stored.deadLetters.removeRejected(from: &contents, of: segment)
-        let lines = contents.lines
-        let damaged = segment.count.map { max(0, $0 - lines.count) } ?? contents.damaged
-        if segment.count == nil { stored.observer.recovered(lines.count + damaged) }
-        stored.observer.dropped(damaged, .corrupt)
-        stored.index.setContents(
-            of: segment, count: min(lines.count, segment.count ?? .max),
-            eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
-        guard !lines.isEmpty else {
+        stored.note(&contents, of: segment)
+        guard !contents.lines.isEmpty else {
             stored.retire(segment)
             stored.remove(segment)
             return nil

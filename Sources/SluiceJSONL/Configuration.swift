@@ -63,6 +63,7 @@ struct Configuration: Sendable {
                 "a capacity of \(capacity) bytes, for events of at most \(maximumEventBytes), holds no event: "
                     + "use positive numbers")
         }
+        try encryption?.validate()
         guard maximumAge > .zero else {
             throw SluiceError(
                 .invalidArgument, "a maximumAge of \(maximumAge) makes every event too old: use a positive one")

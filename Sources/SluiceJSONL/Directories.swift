@@ -20,6 +20,8 @@ struct Directories {
     /// The paths of files that don't belong to this store, until they are reported.
     private var foreign: [String] = []
     private var nextSequence: UInt64 = 0
+    /// Erasures that wait for the end of the process that uses a directory. They come before its adoption.
+    private(set) var lateErasures: [String: [@Sendable (EventLine) -> Bool]] = [:]
     var synchronization = PendingSynchronization()
 
     /// Each adopted directory keeps two files open.
@@ -85,7 +87,7 @@ struct Directories {
     /// `room` bytes.
     mutating func claimAnother(room: Int) -> Claim? {
         if isFull { return nil }
-        for path in otherDirectories {
+        for path in otherDirectories where lateErasures[path] == nil {  // mutant: adopt-unerased
             do throws(FileError) {
                 guard let directory = try InstanceDirectory.claim(path, files: files) else { continue }
                 let listing = try directory.listing(largest: configuration.largestSegment)
@@ -103,6 +105,24 @@ struct Directories {
             }
         }
         return nil
+    }
+
+    /// Returns the directories of this route that this store doesn't use.
+    func unclaimed() throws(FileError) -> [String] { try root.list().instances.filter { claimed[$0] == nil } }
+
+    /// Remembers an erasure until the process that uses a directory has ended.
+    ///
+    /// - Returns: false if this store uses the directory.
+    mutating func eraseLater(in path: String, where isMatch: @escaping @Sendable (EventLine) -> Bool) -> Bool {
+        guard claimed[path] == nil else { return false }
+        lateErasures[path, default: []].append(isMatch)
+        return true
+    }
+
+    /// Forgets the first erasures of a directory, which are done.
+    mutating func erasedLate(_ count: Int, in path: String) {
+        lateErasures[path]?.removeFirst(count)
+        if lateErasures[path]?.isEmpty == true { lateErasures[path] = nil }
     }
 
     /// Returns a message about the files that this store can't use, once.

@@ -89,6 +89,7 @@ public final class JSONLStore: Store {
     let access: StateAccess
     private let synchronizer: Synchronizer
     private let deadLetterAccess: DeadLetterAccess
+    let erasureAccess: ErasureAccess
     private let batchAccess: BatchAccess
 
     private var configuration: Configuration { access.configuration }
@@ -142,7 +143,8 @@ public final class JSONLStore: Store {
         access = StateAccess(configuration, files: files)
         synchronizer = Synchronizer(access)
         deadLetterAccess = DeadLetterAccess(access, synchronizer)
-        batchAccess = BatchAccess(access, deadLetterAccess)
+        erasureAccess = ErasureAccess(access, deadLetterAccess)
+        batchAccess = BatchAccess(access, deadLetterAccess, erasureAccess)
     }
 
     deinit {

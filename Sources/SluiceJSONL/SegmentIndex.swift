@@ -198,15 +198,15 @@ struct SegmentIndex {
     ///
     /// A gap between two segments, or between the newest one and now, that is longer than the age limit means that the
     /// wall clock was wrong at some time. Nothing from before such a gap may expire. Dead letters can be much older than
-    /// the events, so they are judged by themselves.
+    /// the events, so events show the time that has passed for dead letters, but not the other way round.
     func markImplausibleAges(at now: Timestamp, maximumAge: Duration) {
-        for segments in [segments.filter(\.lane.holdsEvents), Array(segments(.rejected))] {
+        for (segments, areEvents) in [(segments.filter(\.lane.holdsEvents), true), (segments, false)] {
             var later = now.milliseconds
             var isPlausible = true
             for segment in segments.sorted(by: { $0.created > $1.created }) {
                 if later - segment.created > maximumAge.wholeMilliseconds { isPlausible = false }
                 // mutant: believe-clocks-of-neighbours
-                if !isPlausible { segment.hasPlausibleAge = false }
+                if !isPlausible, segment.lane.holdsEvents == areEvents { segment.hasPlausibleAge = false }
                 later = segment.created
             }
         }

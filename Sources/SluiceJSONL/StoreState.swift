@@ -157,6 +157,38 @@ struct StoreState {
         if backlog.isEmpty { _ = batches.findMore(&appenders, &stored) }
     }
 
+    // MARK: Erasing
+
+    /// Closes the open segments, and returns all segments with events, including batches that are handed out and segments that
+    /// could not be read or removed. A failure to write is that of buffered events.
+    mutating func segmentsToErase() -> (segments: [Segment], failure: FileError?) {
+        var failure: FileError?
+        for lane in [Lane.critical, .normal] {
+            do throws(FileError) {
+                try appenders.close(lane, at: stored.directories.continuousTime, &stored)
+            } catch {
+                failure = error
+            }
+        }
+        stored.removeUnremoved()
+        let segments = [Lane.critical, .normal].flatMap { stored.index.segments($0) }
+        return (segments + batches.unreadable + stored.unremoved.filter(\.lane.holdsEvents), failure)
+    }
+
+    /// Replaces the file of a segment by a version without erased lines, unless the file was removed in the meantime.
+    ///
+    /// - Returns: the number of erased events. Those of a batch that is handed out don't count.
+    mutating func erase(
+        _ found: LineEraser.Finding, in segment: Segment, by replacement: String
+    ) throws(FileError) -> Int {
+        let others = batches.unreadable + stored.unremoved
+        guard segment.condition != .retired || others.contains(where: { $0 === segment }) else {
+            files.discardFile(replacement)
+            return 0
+        }
+        return try stored.erase(found, in: segment, by: replacement)
+    }
+
     // MARK: Synchronizing
 
     /// Writes buffered events, and returns the files and directories that a loss of power could still take.

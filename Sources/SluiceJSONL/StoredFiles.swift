@@ -119,6 +119,42 @@ struct StoredFiles {
         if segment.lane.holdsEvents { observer.recovered(unread) }
     }
 
+    // MARK: Reading
+
+    /// Counts the contents of a segment that was read, and takes events out that earlier processes have rejected before they
+    /// could settle them.
+    mutating func note(_ contents: inout SegmentReader.Contents, of segment: Segment) {
+        deadLetters.removeRejected(from: &contents, of: segment)
+        let lines = contents.lines
+        let damaged = segment.count.map { max(0, $0 - lines.count) } ?? contents.damaged
+        if segment.count == nil { observer.recovered(lines.count + damaged) }
+        observer.dropped(damaged, .corrupt)
+        index.setContents(
+            of: segment, count: min(lines.count, segment.count ?? .max),
+            eventBytes: lines.reduce(0) { $0 + $1.bytes.count })
+    }
+
+    /// Replaces the file of a segment by a version without erased lines.
+    ///
+    /// - Returns: the number of erased events. Those of a batch that is handed out don't count.
+    mutating func erase(
+        _ found: LineEraser.Finding, in segment: Segment, by replacement: String
+    ) throws(FileError) -> Int {
+        try files.rename(replacement, to: segment.path)  // mutant: keep-erased-in-flight
+        guard segment.condition == .waiting else { return 0 }
+        var contents = found.contents
+        note(&contents, of: segment)
+        let kept = contents.ranges.indices.filter { !found.erased.contains(contents.ranges[$0].lowerBound) }
+        let erased = (segment.count ?? 0) - kept.count
+        index.setContents(
+            of: segment, count: kept.count, eventBytes: kept.reduce(0) { $0 + contents.lines[$1].bytes.count })
+        if kept.isEmpty {
+            retire(segment)
+            remove(segment)
+        }
+        return max(0, erased)
+    }
+
     // MARK: Files
 
     mutating func retire(_ segment: Segment) {

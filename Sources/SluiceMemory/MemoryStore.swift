@@ -139,6 +139,24 @@ public final class MemoryStore: Store {
         }
     }
 
+    /// Erases waiting events and dead letters.
+    public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        // Without the lock, because `isMatch` is the host's.
+        let (lines, letters) = state.withLock { ($0.waiting.map(\.all), $0.deadLetters.all) }
+        let erased = lines.map { Set($0.filter(isMatch).map(\.bytes)) }
+        let ids = Set(letters.filter { isMatch($0.line) }.map(\.id))
+        return state.withLock { state in
+            var report = ErasureReport(deadLetters: state.deadLetters.removeAll { ids.contains($0.id) }.count)
+            for queue in state.waiting.indices where !erased[queue].isEmpty {
+                let removed = state.waiting[queue].removeAll { erased[queue].contains($0.bytes) }
+                state.events -= removed.count
+                state.bytes -= removed.reduce(0) { $0 + $1.size }
+                report.events += removed.count
+            }
+            return report
+        }
+    }
+
     /// The number and size of the waiting events.
     public var backlog: Backlog {
         state.withLock { Backlog(events: $0.events, bytes: $0.bytes, deadLetters: $0.deadLetters.count) }

@@ -116,6 +116,11 @@ public final class FaultyStore: Store {
     /// The backlog of the base store.
     public var backlog: Backlog { base.backlog }
 
+    /// Erases events of the base store.
+    public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        try base.erase(where: isMatch)
+    }
+
     /// Synchronizes the base store, or throws the fault.
     public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {
         try note(.synchronize)

@@ -66,6 +66,10 @@ public final class RecordingStore: Store {
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try base.discardDeadLetters(ids)
     }
+    /// Erases events that aren't settled. They stay in ``events``.
+    public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        try base.erase(where: isMatch)
+    }
     /// Closes the store. You can still read its events.
     public func close() { base.close() }
 }

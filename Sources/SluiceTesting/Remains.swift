@@ -16,6 +16,11 @@ struct Remains {
         waiting.removeAll { ids.contains($0.id) }
     }
 
+    mutating func erase(where isErased: (EventLine) -> Bool) {
+        settled.formUnion(waiting.filter(isErased).map(\.id))
+        waiting.removeAll(where: isErased)
+    }
+
     /// Checks events that a store has returned first.
     func check(_ events: [EventLine], areAll: Bool = false) throws(SluiceError) {
         try require(

@@ -6,6 +6,10 @@ struct Deletion: Identifiable {
     let life: Int
     /// What the life had stored by then.
     let serials: Set<Int>
+    /// What any life had stored by then.
+    let all: Set<Int>
+    /// Nil: everything.
+    let selects: (@Sendable (Int) -> Bool)?
 }
 
 extension Books {
@@ -14,11 +18,13 @@ extension Books {
 
     func isShutDown(_ life: Int) -> Bool { state.withLock { $0.shutDownLives.contains(life) } }
 
-    func beginsDeletion(in life: Int) -> Deletion {
+    func beginsDeletion(in life: Int, of selects: (@Sendable (Int) -> Bool)? = nil) -> Deletion {
         state.withLock { state in
-            let serials = state.records.filter { $0.value.life == life && !$0.value.isDone }.map(\.key)
+            let waiting = state.records.filter { !$0.value.isDone && selects?($0.key) ?? true }
+            let serials = waiting.filter { $0.value.life == life }.map(\.key)
             state.lastDeletion += 1
-            let deletion = Deletion(id: state.lastDeletion, life: life, serials: Set(serials))
+            let deletion = Deletion(
+                id: state.lastDeletion, life: life, serials: Set(serials), all: Set(waiting.keys), selects: selects)
             state.deletions.append(deletion)
             return deletion
         }
@@ -37,7 +43,29 @@ extension Books {
             return true
         }
         guard isFirstEnd else { return }
+        if let selects = deletion.selects { state.withLock { $0.erasures.append(selects) } }
         // What came in meanwhile, or was left by another life, may be deleted too.
-        excuse { _, record in record.life == deletion.life || record.process.isDead ? "deleted" : nil }
+        excuse { serial, record in
+            guard deletion.selects?(serial) ?? true else { return nil }
+            return record.life == deletion.life || record.process.isDead ? "deleted" : nil
+        }
+    }
+
+    /// An erasure says what is left. The folder of a living process is erased later: from now on, this life must not send
+    /// any of these events.
+    func ended(_ deletion: Deletion, _ report: ErasureReport, isDead: Bool) {
+        let isKnown = !isDead && report.left.allSatisfy { $0.hasSuffix("erase there, or when it has ended") }
+        if isKnown {
+            state.withLock { state in
+                for serial in deletion.all where state.records[serial]?.isDone == false {
+                    state.records[serial]?.erasedBy.insert(deletion.life)
+                    // Nothing is left in a folder of an ended process.
+                    if report.isComplete, state.records[serial]?.process.isDead == true {
+                        state.records[serial]?.isDeleted = true
+                    }
+                }
+            }
+        }
+        ended(deletion, isDone: isKnown)
     }
 }

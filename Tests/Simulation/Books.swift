@@ -28,6 +28,8 @@ final class Books: Sendable {
         let process: SimulatedProcess
         /// The host had it deleted, and was told that it is.
         var isDeleted = false
+        /// The lives that have erased it, and were told so. They must not send it.
+        var erasedBy: Set<Int> = []
         /// Why it may be missing without anybody's fault.
         var excuse: String?
 
@@ -49,6 +51,8 @@ final class Books: Sendable {
         var records: [Int: Record] = [:]
         var handedOut: [Int: [UInt64: HandedOut]] = [:]
         var deletions: [Deletion] = []
+        /// Selections of the erasures that have ended. They may be repeated in folders whose processes end later.
+        var erasures: [@Sendable (Int) -> Bool] = []
         var shutDownLives: Set<Int> = []
         /// Lives in which dead letters wait again, beside their first batches until these are settled.
         var replayingLives: Set<Int> = []
@@ -136,6 +140,9 @@ final class Books: Sendable {
                 state.violations.append("\(serial) sent by life \(life) after its rejection")
             }
             if record.acceptedIn == life { state.violations.append("\(serial) sent again in life \(life)") }
+            if record.erasedBy.contains(life) {
+                state.violations.append("\(serial) sent by life \(life), which has erased it")
+            }
             if record.isDeleted { state.violations.append("\(serial) sent by life \(life) after it was deleted") }
             if record.isSettled { state.violations.append("\(serial) sent by life \(life) after it was settled") }
         }
@@ -246,7 +253,7 @@ final class Books: Sendable {
             for serial in serials {
                 guard let record = state.records[serial] else { continue }
                 guard record.acceptedIn != life, !record.isRejected else { continue }
-                if isDeleting {
+                if isDeleting || state.erasures.contains(where: { $0(serial) }) {
                     state.records[serial]?.excuse = "deleted"
                 } else {
                     state.violations.append("\(serial) settled in life \(life), but neither accepted nor rejected")
@@ -318,6 +325,7 @@ final class Books: Sendable {
             for (serial, record) in state.records {
                 state.records[serial]?.isSettled = false
                 state.records[serial]?.isDeleted = false
+                state.records[serial]?.erasedBy = []
                 state.records[serial]?.rejectedIn = nil
                 record.process.powerLost()
             }
@@ -335,7 +343,7 @@ final class Books: Sendable {
                     state.violations.append(
                         "\(serial) of life \(record.life) became a dead letter without being offered")
                 }
-                if !record.isDone, record.excuse == nil {
+                if !record.isDone, record.excuse == nil, !state.erasures.contains(where: { $0(serial) }) {
                     state.violations.append("\(serial) of life \(record.life) (\(record.durability)) is lost")
                 }
             }

@@ -122,6 +122,10 @@ final class ObservedStore: Store {
         books.settled(batch, in: life, isGone: !process.isDead)
     }
 
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        try process.use { () throws(SluiceError) in try base.erase(where: isMatch) }
+    }
+
     var backlog: Backlog { base.backlog }
 
     func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {

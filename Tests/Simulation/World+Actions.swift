@@ -11,10 +11,11 @@ extension World {
         if lives.isEmpty { start() }
         guard let life = lives.randomElement(using: &random) else { return }
         if chance(3) { trackDuringSynchronization(life, chance(2) ? .critical : .normal) }
-        let (powerLoss, deletion) = (92, 99)
+        let (powerLoss, deletion, erasure) = (92, 99, 103)
         var action = number(0...102)
         if deletesOften, chance(4) { action = deletion }
         if losesPowerOften, chance(10) { action = powerLoss }
+        if erasesOften, chance(8) { action = erasure }
         switch action {
         case 0...39: track(life)
         case 40...59: pass()
@@ -36,6 +37,7 @@ extension World {
         case 97: if chance(4) { deleteDirectory() }
         case 98: if chance(2) { flipBit() }
         case deletion: if chance(2) { deleteAll(life) }
+        case erasure: erase(life)
         default: manageDeadLetters(life)
         }
         SerialTasks.run()
@@ -126,6 +128,21 @@ extension World {
                 books.violated("life \(deletion.life) gets false from deleteAll() without a reason")
             }
             books.ended(deletion, isDone: isDone && isReliable)
+        }
+        if chance(2) { SerialTasks.run(number(0...30)) }
+    }
+
+    /// The host erases the events of one person, who has each second to seventh one.
+    private func erase(_ life: Life) {
+        guard let pipeline = life.pipeline else { return }
+        let share = number(2...7)
+        let rest = number(0...share - 1)
+        say("life \(life.number) erases the events with the rest \(rest) of \(share)")
+        let deletion = books.beginsDeletion(in: life.number) { $0 % share == rest }
+        let (books, process) = (books, life.process)
+        Task {
+            let report = await pipeline.erase { Books.serial($0.bytes).map { $0 % share == rest } ?? false }
+            books.ended(deletion, report, isDead: process.isDead)
         }
         if chance(2) { SerialTasks.run(number(0...30)) }
     }

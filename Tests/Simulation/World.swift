@@ -25,6 +25,8 @@ final class World {
     /// In every sixteenth world, where batches may overtake each other, the hosts often delete everything. A batch that is
     /// in flight meanwhile is rare otherwise.
     let deletesOften: Bool
+    /// In some worlds, the hosts often erase a part of the events. Others are as they were before hosts could do that.
+    let erasesOften: Bool
     /// In every eighth world, the power is often lost, and all stores synchronize once an interval.
     let losesPowerOften: Bool
 
@@ -36,6 +38,7 @@ final class World {
         server = SimulatedServer(time: time, seed: random.next())
         maximumBatchesInFlight = seed % 4 == 3 ? 3 : 1
         deletesOften = seed % 16 == 7
+        erasesOften = seed % 8 == 2 || seed % 16 == 11
         losesPowerOften = seed % 8 == 5
         if maximumBatchesInFlight > 1 { books.orderIsOff() }
     }

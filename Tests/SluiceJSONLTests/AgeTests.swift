@@ -36,6 +36,29 @@ struct AgeTests {
         store.expectConservation()
     }
 
+    @Test(
+        "dead letters expire as waiting events do: in a running process, and when they are found",
+        arguments: [false, true])
+    func deadLettersExpire(isReopened: Bool) throws {
+        var store = try opened()
+        try store.append(EventLine(0))
+        let batch = try #require(try store.nextBatch())
+        try store.settle(batch, rejected: [DeadLetter(line: batch.events[0], reason: "no", date: .sample)])
+        time.advance(by: .days(24))
+        #expect(try store.store.deadLetters().count == 1)
+        // Without an event of the last days, the clock of a later process would not be believed.
+        try store.append(EventLine(1))
+        time.advance(by: .days(3))
+        if isReopened {
+            store.store.close()
+            store = try opened()
+        }
+        #expect(try store.store.deadLetters().isEmpty)
+        #expect(store.deadLettersDropped == [.expired: 1])
+        #expect(store.store.backlog.deadLetters == 0)
+        #expect(try directory.letterFiles().isEmpty)
+    }
+
     @Test("a young event does not expire with an old one, although both could have been in one segment")
     func youngEventDoesNotExpireWithOldOne() throws {
         let store = try opened()

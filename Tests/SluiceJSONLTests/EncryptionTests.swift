@@ -51,6 +51,56 @@ struct EncryptionTests {
         #expect(try right.drain() == texts([0]))
     }
 
+    /// The cipher of three keys, which writes with one of them.
+    private func ring(_ current: String) -> LineEncryption {
+        let keys: [String: UInt8] = ["2025": 5, "2026-05": 6, "2026-11": 7]
+        @Sendable func turned(_ bytes: [UInt8], _ id: String?) throws -> [UInt8] {
+            guard let key = id.map({ keys[$0] }) ?? 4 else { throw WrongKey() }
+            return bytes.map { $0 ^ key }
+        }
+        return LineEncryption(keyID: current, encrypt: { try turned($0, current) }, decrypt: turned)
+    }
+
+    @Test("lines of three keys and of none are read, and each line names its key")
+    func readsLinesOfSeveralKeys() throws {
+        let first = LineEncryption(encrypt: { $0.map { $0 ^ 4 } }, decrypt: { $0.map { $0 ^ 4 } })
+        try directory.leave([EventLine(0)], encryption: first)
+        for (number, id) in ["2025", "2026-05", "2026-11"].enumerated() {
+            try directory.leave([EventLine(number + 1)], encryption: ring(id))
+        }
+        let texts = try directory.segments().map { String(decoding: try directory.read($0), as: UTF8.self) }
+        for id in ["2025", "2026-05", "2026-11"] {
+            #expect(texts.count { $0.contains(#"","key":"\#(id)","crc":"#) } == 1)
+        }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: ring("2026-11")))
+        #expect(try store.drain() == SluiceJSONLTests.texts(0..<4))
+        #expect(store.dropped.isEmpty)
+    }
+
+    @Test("a line whose key is gone stays on the disk")
+    func keepsLinesOfUnknownKeys() throws {
+        try directory.leave([EventLine(0)], encryption: ring("2025"))
+        let other = LineEncryption(keyID: "2027", encrypt: { $0 }, decrypt: { _, _ in throw WrongKey() })
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, encryption: other))
+        for _ in 0..<2 { #expect(throws: SluiceError.self) { try store.nextBatch() } }
+        #expect(try store.nextBatch() == nil)
+        #expect(store.notes.count == 1)
+        store.store.close()
+        let right = try TestedStore.opened(JSONLStore(at: directory.path, encryption: ring("2026-05")))
+        #expect(try right.drain() == texts([0]))
+    }
+
+    @Test(
+        "an id that can't be stored is refused",
+        arguments: ["", "a b", "a\"", "\u{E9}", String(repeating: "k", count: 65)])
+    func refusesKeyID(id: String) throws {
+        let encryption = LineEncryption(keyID: id, encrypt: { $0 }, decrypt: { bytes, _ in bytes })
+        let error = #expect(throws: SluiceError.self) {
+            try JSONLStore(at: directory.path, encryption: encryption).open()
+        }
+        #expect(error?.code == .invalidArgument)
+    }
+
     @Test("events from before encryption was turned on are still delivered")
     func plainEventsAreStillDelivered() throws {
         try directory.leave([EventLine(0)])

@@ -27,6 +27,7 @@ final class TestedStore: Sendable {
         var deadLettersDropped: [DropReason: Int] = [:]
         var notes: [String] = []
         var sizes: [Batch.ID: Int] = [:]
+        var erased = 0
     }
 
     let store: JSONLStore
@@ -91,6 +92,12 @@ final class TestedStore: Sendable {
         try store.settle(batch.id)
     }
 
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        let report = try store.erase(where: isMatch)
+        counts.withLock { $0.erased += report.events }
+        return report
+    }
+
     /// Settles all waiting events, and returns them in order.
     func drain() throws(SluiceError) -> [String] {
         var texts: [String] = []
@@ -108,7 +115,9 @@ final class TestedStore: Sendable {
 
     /// The number of waiting events according to the reports. It must be that of ``JSONLStore/backlog``.
     var waiting: Int {
-        counts.withLock { $0.appended + $0.recovered - $0.settled - $0.dropped.values.reduce(0, +) }
+        counts.withLock {
+            $0.appended + $0.recovered - $0.settled - $0.erased - $0.dropped.values.reduce(0, +)
+        }
     }
 
     func expectConservation(_ location: SourceLocation = #_sourceLocation) {

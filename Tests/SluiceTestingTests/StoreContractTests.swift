@@ -62,6 +62,7 @@ final class BrokenStore: Store {
         case mergesEqual, repeatsIDs, ignoresSmallSizes, keepsRejected, emptiesOnClose
         case reversesTogether, swallowsTogether, listsNewestLetterFirst, losesReason, losesResponse, replaysAll,
             discardsAll
+        case erasesNothing, erasesAll, erasesSilently, miscountsErased
         case hangsInOpen, hangsInNextBatch, hangsInManyAppends, hangsInClose
 
         static let hanging: [(Defect, String)] = [
@@ -181,6 +182,20 @@ final class BrokenStore: Store {
         try base.discardDeadLetters(defect == .discardsAll ? Set(base.deadLetters().map(\.id)) : ids)
     }
 
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        switch defect {
+        case .erasesNothing: return ErasureReport()
+        case .erasesAll: return try base.erase { _ in true }
+        case .erasesSilently:
+            _ = try base.erase(where: isMatch)
+            return ErasureReport()
+        case .miscountsErased:
+            let report = try base.erase(where: isMatch)
+            return ErasureReport(events: report.events + 1, deadLetters: report.deadLetters)
+        default: return try base.erase(where: isMatch)
+        }
+    }
+
     func settle(_ batch: Batch.ID) throws(SluiceError) {
         if defect == .neverForgets { return }
         try base.settle(batch)
@@ -219,7 +234,7 @@ final class Place: Sendable {
 final class LastingStore: Store {
     enum Defect: CaseIterable {
         case none, losesOne, keepsSilent, countsTwice, keepsSettled, restartsNumbers, forgetsPriorities, losesInFlight
-        case returnsNewOnesFirst, altersBytes, returnsTwice
+        case returnsNewOnesFirst, altersBytes, returnsTwice, keepsErased
 
         var sentence: String {
             switch self {
@@ -227,7 +242,7 @@ final class LastingStore: Store {
             case .losesOne, .restartsNumbers, .losesInFlight: "the events of an earlier process must be returned"
             case .returnsNewOnesFirst, .altersBytes: "events must be returned byte for byte"
             case .keepsSilent, .countsTwice: "must be reported as recovered, once each"
-            case .keepsSettled: "events that were settled came back"
+            case .keepsSettled, .keepsErased: "events that were settled came back"
             case .forgetsPriorities: "critical ones first"
             case .returnsTwice: "an event was returned twice"
             }
@@ -284,6 +299,11 @@ final class LastingStore: Store {
         try base.settle(batch)
         let events = taken.withLock { $0.removeValue(forKey: batch) } ?? []
         if defect != .keepsSettled { remove(events) }
+    }
+
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        if defect != .keepsErased { remove(place.state.withLock(\.lines).values.filter(isMatch)) }
+        return try base.erase(where: isMatch)
     }
 
     private func remove(_ events: [EventLine]) {

@@ -9,8 +9,8 @@ struct Erasure: Sendable {
         if !path.isOpen { return ErasureReport(from: Ledger(), to: Ledger(), states: 0, isComplete: false) }
         let before = await routes.ledgerWithStores()
         let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { forgetUser() }
-        let areEventsGone = await routes.deleteAll()
-        let areLettersGone = await routes.discardDeadLetters()
+        let areEventsGone = await routes.all { await $0.deleteAll() }
+        let areLettersGone = await routes.all { await DeadLetterAccess($0).discardAll() }
         return ErasureReport(
             from: before, to: await routes.ledgerWithStores(), states: count ?? 0,
             isComplete: count != nil && areEventsGone && areLettersGone)

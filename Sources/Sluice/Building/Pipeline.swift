@@ -189,7 +189,7 @@ public final class Pipeline: EventTracking {
     public func flush(timeout: Duration? = nil) async -> FlushReport {
         if path.isInherited { return FlushReport() }
         let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
-        return await routes.flush(until: end)
+        return await routes.combine(FlushReport(), +) { await $0.flush(until: end) }
     }
 
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
@@ -198,7 +198,7 @@ public final class Pipeline: EventTracking {
     /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, and with a
     ///   diagnostic in a transport's own `send` and if a store could not read or remove something. Call it later then.
     @discardableResult
-    public func deleteWaitingEvents() async -> Bool { await routes.deleteAll() }
+    public func deleteWaitingEvents() async -> Bool { await routes.all { await $0.deleteAll() } }
 
     /// Removes everything that this pipeline has collected: the state of its processors, waiting events, events that
     /// processors hold, and dead letters. Use it when a user asks for the removal of their data.
@@ -216,6 +216,26 @@ public final class Pipeline: EventTracking {
     @discardableResult
     public func eraseEverything() async -> ErasureReport {
         await Erasure(chain: chain, states: states, routes: routes, path: path).run()
+    }
+
+    /// Erases single events for good, such as all events of one person: waiting events and dead letters, of this process and of
+    /// earlier ones. The ledger counts them as ``DropReason/deleted``. The other events keep their order.
+    ///
+    /// ```swift
+    /// let report = await pipeline.erase { $0.distinctID == "42" }
+    /// for problem in report.left { log("call it later, too: \(problem)") }
+    /// ```
+    ///
+    /// When this method returns, no erased event is sent any more, also by a later process. Batches in flight are awaited
+    /// first, and may be delivered. Delivery pauses during the call; tracking doesn't. Events that are tracked during the call,
+    /// and events that a processor holds, can be left out: make sure that no more come.
+    ///
+    /// - Parameter isMatch: Selects events. It is called on other threads, without a lock.
+    /// - Returns: The counts of erased events and dead letters, and the places with events left. The folder of another
+    ///   running process is left to that process. When it has ended, this pipeline erases there before it delivers
+    ///   from it.
+    public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
+        await routes.erase(where: isMatch)
     }
 
     // MARK: Dead letters
@@ -319,7 +339,9 @@ public final class Pipeline: EventTracking {
         let end = environment.time.continuousTime() + time
         await ending.run(chain.all.map(\.processors), within: time / 2, path)
         path.close()
-        await routes.atOnce { await $0.shutdown(until: end, maximumFailures: timeout == nil ? 2 : .max) }
+        await routes.combine((), { _, _ in }) {
+            await $0.shutdown(until: end, maximumFailures: timeout == nil ? 2 : .max)
+        }
         places.release()
         return await routes.ledgerWithStores()
     }

@@ -2,15 +2,15 @@
 ///
 /// The child of a `fork` has no routes: they stay with the parent.
 struct Routes: Sendable {
-    private let all: [RouteRuntime]
+    private let list: [RouteRuntime]
     private let path: EventPath
 
     init(_ all: [RouteRuntime], _ path: EventPath) {
-        self.all = all
+        list = all
         self.path = path
     }
 
-    private var own: [RouteRuntime] { path.isInherited ? [] : all }
+    private var own: [RouteRuntime] { path.isInherited ? [] : list }
 
     /// Returns the route with that name, or all of them.
     ///
@@ -20,8 +20,8 @@ struct Routes: Sendable {
             throw SluiceError(
                 .shutDown, "the pipeline belongs to the parent of this process: build pipelines after a fork")
         }
-        guard let name else { return all }
-        let named = all.filter { $0.name == name }
+        guard let name else { return list }
+        let named = list.filter { $0.name == name }
         guard !named.isEmpty else { throw SluiceError(.invalidArgument, "there is no route named \"\(name)\"") }
         return named
     }
@@ -39,45 +39,25 @@ struct Routes: Sendable {
         for route in own { try body(route) }
     }
 
-    /// Returns when `body` has returned for all routes.
-    func atOnce(_ body: @escaping @Sendable (RouteRuntime) async -> Void) async {
-        await withTaskGroup(of: Void.self) { group in
+    /// Runs `body` for all routes at the same time, and combines the results, beginning with `first`.
+    func combine<Value: Sendable>(
+        _ first: Value, _ combine: (Value, Value) -> Value, _ body: @escaping @Sendable (RouteRuntime) async -> Value
+    ) async -> Value {
+        await withTaskGroup(of: Value.self) { group in
             for route in own { group.addTask { await body(route) } }
+            return await group.reduce(first) { combine($0, $1) }
         }
     }
 
-    /// Flushes all routes, and returns the sum of their reports.
-    func flush(until end: Duration?) async -> FlushReport {
-        await withTaskGroup(of: FlushReport.self) { group in
-            for route in own { group.addTask { await route.flush(until: end) } }
-            return await group.reduce(FlushReport(), +)
-        }
+    /// Runs `body` for all routes at the same time, and returns whether all of them succeeded.
+    func all(_ body: @escaping @Sendable (RouteRuntime) async -> Bool) async -> Bool {
+        await combine(!path.isInherited, { $0 && $1 }, body)
     }
 
-    /// Returns whether all waiting events are gone.
-    func deleteAll() async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
-            for route in own { group.addTask { await route.deleteAll() } }
-            return await group.reduce(!path.isInherited) { $0 && $1 }
-        }
-    }
-
-    /// Returns whether all dead letters are gone.
-    func discardDeadLetters() async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
-            for route in own {
-                group.addTask {
-                    do throws(SluiceError) {
-                        _ = try await DeadLetterAccess(route).discard { _ in true }
-                        return true
-                    } catch {
-                        path.report(.store, "the dead letters can't be removed: \(error)", route: route.name)
-                        return false
-                    }
-                }
-            }
-            return await group.reduce(true) { $0 && $1 }
-        }
+    /// Erases the selected events of all routes.
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
+        let left = path.isInherited ? ["the events belong to the parent of this process: erase there"] : []
+        return await combine(ErasureReport(left: left), +) { await $0.erase(where: isMatch) }
     }
 
     /// The counts of the routes. If it asks the stores for theirs too, it can wait for a disk.

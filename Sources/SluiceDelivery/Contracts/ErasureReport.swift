@@ -1,4 +1,4 @@
-/// The result of `Pipeline.eraseEverything()`.
+/// The result of `Pipeline.eraseEverything()` and `Pipeline.erase(where:)`.
 ///
 /// ```swift
 /// let report = await pipeline.eraseEverything()
@@ -6,15 +6,38 @@
 /// ```
 public struct ErasureReport: Sendable, Hashable {
     /// The number of removed events: waiting events of all routes, and events that processors held.
-    public let events: Int
+    public package(set) var events: Int
     /// The number of removed dead letters.
-    public let deadLetters: Int
+    public package(set) var deadLetters: Int
     /// The number of removed states of processors, such as the state of an `Identity`. A state that was in memory only
     /// doesn't count.
     public let states: Int
+    /// The places where `erase(where:)` could not erase now, each with the reason, such as a folder that a running process uses.
+    /// `eraseEverything()` reports failures to the diagnostics instead.
+    ///
+    /// ```swift
+    /// for problem in await pipeline.erase(where: { $0.distinctID == "42" }).left { log(problem) }
+    /// ```
+    public package(set) var left: [String]
     /// Whether everything is gone. False if the pipeline is shut down, or if something could not be read or removed,
-    /// which the diagnostics report.
-    public let isComplete: Bool
+    /// which ``left`` or the diagnostics report.
+    public var isComplete: Bool { isEverythingGone && left.isEmpty }
+    private let isEverythingGone: Bool
+
+    /// Creates a report, in a store of your own.
+    ///
+    /// ```swift
+    /// let report = ErasureReport(events: 2, deadLetters: 1)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - events: See ``events``.
+    ///   - deadLetters: See ``deadLetters``.
+    ///   - left: See ``left``.
+    public init(events: Int = 0, deadLetters: Int = 0, left: [String] = []) {
+        (self.events, self.deadLetters, self.left) = (events, deadLetters, left)
+        (states, isEverythingGone) = (0, true)
+    }
 
     package init(from before: Ledger, to after: Ledger, states: Int, isComplete: Bool) {
         func sum(_ ledger: Ledger) -> Int {
@@ -25,8 +48,16 @@ public struct ErasureReport: Sendable, Hashable {
         }
         events = sum(after) - sum(before)
         deadLetters = letters(after) - letters(before)
+        left = []
         self.states = states
-        self.isComplete = isComplete
+        isEverythingGone = isComplete
+    }
+
+    /// The sum of the counts of two erasures by `erase(where:)`.
+    package static func + (first: ErasureReport, second: ErasureReport) -> ErasureReport {
+        ErasureReport(
+            events: first.events + second.events, deadLetters: first.deadLetters + second.deadLetters,
+            left: first.left + second.left)
     }
 }
 
@@ -39,6 +70,7 @@ extension ErasureReport: CustomStringConvertible {
     /// ```
     public var description: String {
         "erased events: \(events), dead letters: \(deadLetters), states: \(states)"
-            + (isComplete ? "" : "; something is left, see the diagnostics")
+            + (isEverythingGone ? "" : "; something is left, see the diagnostics")
+            + (left.isEmpty ? "" : "; left: \(left.joined(separator: "; "))")
     }
 }

@@ -115,6 +115,23 @@ public protocol Store: Sendable {
     /// - Throws: an error if one of them can't be deleted.
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int
 
+    /// Erases waiting events and dead letters for good. When this method returns, your medium has no copy of them, except
+    /// in the places that ``ErasureReport/left`` names. The default throws ``SluiceError/Code/unsupported``.
+    ///
+    /// ```swift
+    /// let report = try store.erase { $0.distinctID == "42" }
+    /// ```
+    ///
+    /// A route calls this method while it takes, sends and settles nothing. Events of batches that are handed out count as
+    /// settled later: remove them from your medium, so that no later process delivers them, and leave them out of the
+    /// report. The route takes them out of the batch in memory. Report ``StoreObserver/recovered(_:)`` before you erase an
+    /// event that wasn't counted yet.
+    ///
+    /// - Parameter isMatch: returns whether to erase an event. It is the host's code, so call it without a lock.
+    /// - Returns: the number of erased events and dead letters, and the places with events left.
+    /// - Throws: an error if nothing could be erased.
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport
+
     /// Makes all accepted events as safe as the medium allows, whatever the store's usual durability is.
     ///
     /// - Parameter mayContinue: returns whether there is time for more. Call it between two files or requests, because
@@ -150,6 +167,11 @@ extension Store {
     public func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { 0 }
     /// Returns 0.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { 0 }
+    /// Throws ``SluiceError/Code/unsupported``.
+    public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        throw SluiceError(
+            .unsupported, "\(type(of: self)) can't erase single events: implement erase(where:), or delete all of them")
+    }
     /// Does nothing.
     public func synchronize(while mayContinue: () -> Bool) throws(SluiceError) {}
     /// Does nothing.

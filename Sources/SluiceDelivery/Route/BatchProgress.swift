@@ -162,6 +162,17 @@ struct BatchProgress: Sendable {
         return result
     }
 
+    /// Takes the events of an erasure out. No request is needed.
+    mutating func erase(_ erasure: Erasure) -> SendResult {
+        var result = SendResult()
+        (result.isAttempt, result.erasure) = (false, erasure.number)
+        result.erasedPlaces = (unresolved + deferred).filter { erasure.isMatch(events[$0]) }
+        let erased = Set(result.erasedPlaces)
+        unresolved.removeAll(where: erased.contains)
+        deferred.removeAll(where: erased.contains)  // mutant: spare-deferred-on-erase
+        return result
+    }
+
     /// Whether only deferred events are left.
     var isDeferred: Bool { unresolved.isEmpty && !deferred.isEmpty }
 

@@ -20,6 +20,8 @@ struct BatchTable: Sendable {
         /// Events with a verdict, which the store still has.
         var resolved = 0
         var phase = Phase.sending
+        /// The last erasure that its events have passed.
+        var erasure = 0
     }
 
     private var batches: [Batch.ID: Entry] = [:]
@@ -57,11 +59,16 @@ struct BatchTable: Sendable {
 
     /// Counts events of a batch that have a final verdict. Its worker can send the next part.
     mutating func resolve(_ id: Batch.ID, _ result: SendResult) {
+        count(result, of: id)
+        if let erasure = result.erasure { batches[id]?.erasure = erasure }
+        hold(id)
+    }
+
+    private mutating func count(_ result: SendResult, of id: Batch.ID) {
         batches[id]?.waiting -= result.resolved
         batches[id]?.resolved += result.resolved
         waiting -= result.resolved
         flushes.record(id, result)
-        hold(id)
     }
 
     /// Removes a batch that the store has removed.
@@ -144,6 +151,30 @@ struct BatchTable: Sendable {
         batches.values.compactMap { entry in
             if case .deferred(let batch, let until, _) = entry.phase { (until, batch) } else { nil }
         }
+    }
+
+    // MARK: Erasures
+
+    /// Whether the batch of a worker has passed an erasure.
+    func hasPassed(_ erasure: Int, _ id: Batch.ID) -> Bool { batches[id]?.erasure == erasure }
+
+    /// Whether nothing is on its way, and the batches of all workers have passed an erasure.
+    func isQuiet(for erasure: Int) -> Bool {
+        !isTaking
+            && batches.values.allSatisfy { entry in
+                switch entry.phase {
+                case .held: entry.erasure == erasure
+                case .sending, .settling: false
+                case .deferred: true
+                }
+            }
+    }
+
+    /// Takes the events of an erasure out of a deferred batch.
+    mutating func erased(_ result: SendResult, from batch: BatchProgress) {
+        guard case .deferred(_, let until, let notBefore) = batches[batch.id]?.phase else { return }
+        count(result, of: batch.id)
+        batches[batch.id]?.phase = .deferred(batch, until: until, notBefore: notBefore)
     }
 
     // MARK: Counts

@@ -6,6 +6,19 @@ package struct DeadLetterAccess {
         self.route = route
     }
 
+    /// Discards all dead letters, and reports a failure.
+    ///
+    /// - Returns: whether all of them are gone.
+    package func discardAll() async -> Bool {
+        do throws(SluiceError) {
+            _ = try await discard { _ in true }
+            return true
+        } catch {
+            route.report("the dead letters can't be removed: \(error)")
+            return false
+        }
+    }
+
     package func all() async throws(SluiceError) -> [DeadLetter] {
         try await route.useStore { store throws(SluiceError) in try store.deadLetters() }
     }

@@ -39,7 +39,8 @@ struct Flushes: Sendable {
             let refused = result.rejected.count { $0.place < own.count }
             delivered += accepted
             rejected += refused
-            batches[id] = (own.count, own.waiting - accepted - refused)
+            let erased = result.erasedPlaces.count { $0 < own.count }
+            batches[id] = (own.count, own.waiting - accepted - refused - erased)
         }
     }
 

@@ -85,6 +85,14 @@ struct RouteJournal: Sendable {
         ledger.dropped.add(count, .deleted)
     }
 
+    /// Counts events and dead letters that a store has erased.
+    mutating func erased(_ report: ErasureReport) {
+        if report.events > 0 { deleted(report.events) }
+        guard report.deadLetters > 0 else { return }
+        ledger.droppedDeadLetters.add(report.deadLetters, .deleted)
+        letterChanges += 1
+    }
+
     /// Counts an event that the store did not take, and reports the first one for each reason. Otherwise a full disk would
     /// also fill the host's log.
     mutating func refused(_ error: SluiceError) {
@@ -129,6 +137,7 @@ struct RouteJournal: Sendable {
         ledger.duplicates += result.duplicates
         ledger.rejected += result.rejected.count
         ledger.waiting -= result.resolved
+        if !result.erasedPlaces.isEmpty { ledger.dropped.add(result.erasedPlaces.count, .deleted) }
         if result.isAttempt { ledger.attempts.record(result) }
         if let first = rejected.first {
             let count = rejected.count

@@ -8,11 +8,12 @@ struct RouteState: Sendable {
     var schedule: DeliverySchedule
     var journal: RouteJournal
     var gate = StoreGate()
-    private var batches = BatchTable()
+    var batches = BatchTable()
     private let (smallBatch, largeBatch): (BatchSize, BatchSize)
     private let maximumInFlight: Int
     /// Whether the deletion that goes on has removed everything so far.
-    private var isDeletionComplete = true
+    var isDeletionComplete = true
+    var erasures = Erasures()
     var waiters = Waiters()
 
     init(name: String, policy: DeliveryPolicy, maximumBatchSize maximum: BatchSize) {
@@ -136,6 +137,7 @@ struct RouteState: Sendable {
             waiters.beginDeletion()
             return .deleteAll(batches.deferred.map(\.batch))
         }
+        if mustErase { return .wait(inputs: waiters.inputs) }
         if batches.isTaking, !isStopped { return .wait(inputs: waiters.inputs) }
         switch decision(isHolding: false, hasReady: batches.hasReady(at: now), at: now) {
         case .wait: return .wait(inputs: waiters.inputs)
@@ -154,6 +156,12 @@ struct RouteState: Sendable {
     /// Decides the next step of a worker with a batch.
     mutating func nextPart(of batch: Batch.ID, at now: Duration) -> PartStep {
         if mustDelete { return .delete }
+        if mustErase, let erasure = erasures.current {
+            if batches.hasPassed(erasure.number, batch) { return .wait(inputs: waiters.inputs) }
+            var permit = permit
+            permit.erasure = erasure
+            return .send(permit)
+        }
         switch decision(isHolding: true, hasReady: false, at: now) {
         case .wait: return .wait(inputs: waiters.inputs)
         case .stop: return .stop
@@ -282,6 +290,7 @@ struct RouteState: Sendable {
     mutating func finish(_ batch: BatchProgress, _ work: StoreWork) {
         if work.isNeeded { gate.leave() }
         journal.record(work.result, work.rejected)
+        erasures.count(work.result)
         batches.resolve(batch.id, work.result)
         if work.mustSettle {
             batches.remove(batch.id)
@@ -291,35 +300,6 @@ struct RouteState: Sendable {
         }
         waiters.noted()
         waiters.endFlushes(upTo: work.result.endsFlushes ? .max : batches.settled)
-        if maximumInFlight > 1 || mustDelete { waiters.changed() }
-    }
-
-    // MARK: Deletion
-
-    private var mustDelete: Bool { !isStopped && waiters.wantDeletion }
-
-    /// Counts a deleted batch. The store could remove it if `isComplete`.
-    mutating func deleted(_ batch: Batch.ID, isComplete: Bool) {
-        journal.deleted(batches.remove(batch))
-        if !isComplete { isDeletionComplete = false }
-        waiters.changed()
-    }
-
-    /// Counts a batch that was taken in order to delete it.
-    ///
-    /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
-    mutating func took(toDelete batch: Batch) -> Bool {
-        batches.beginTake()
-        batches.took(BatchProgress(batch))
-        return gate.isOpen
-    }
-
-    /// Ends the deletion that ``BatchStep/deleteAll(_:)`` began.
-    mutating func deletedAll(isComplete: Bool) {
-        waiters.endDeletion(success: isComplete && isDeletionComplete)
-        isDeletionComplete = true
-        gate.leave()
-        // The workers end the flushes, unless they find events that came in the meantime.
-        waiters.changed()
+        if maximumInFlight > 1 || mustDelete || mustErase { waiters.changed() }
     }
 }

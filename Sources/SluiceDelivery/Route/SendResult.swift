@@ -32,6 +32,9 @@ struct SendResult: Sendable {
     var isConfirmed = false
     /// Whether a request was sent.
     var isAttempt = true
+    /// The number of the erasure that took events out of the batch, and the places of these events. It is no attempt.
+    var erasure: Int?
+    var erasedPlaces: [Int] = []
 
     /// One event that becomes a dead letter.
     struct Rejection: Sendable {
@@ -57,5 +60,5 @@ struct SendResult: Sendable {
     var accepted: Int { acceptedPlaces.count }
 
     /// Events that need no further attempt.
-    var resolved: Int { accepted + rejected.count }
+    var resolved: Int { accepted + rejected.count + erasedPlaces.count }
 }

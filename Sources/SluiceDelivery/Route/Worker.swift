@@ -31,7 +31,9 @@ struct Worker {
                 return false
             }
             let result: SendResult
-            if let confirmed = progress.takeConfirmed() {
+            if let erasure = current.erasure {
+                result = progress.erase(erasure)
+            } else if let confirmed = progress.takeConfirmed() {
                 result = confirmed
             } else {
                 progress.prepare(for: current.stage)
@@ -157,7 +159,7 @@ struct Worker {
     /// Removes a batch from the route.store.
     ///
     /// - Returns: whether the store could remove it.
-    private func remove(_ batch: Batch.ID) -> Bool {
+    func remove(_ batch: Batch.ID) -> Bool {
         do throws(SluiceError) {
             try route.store.settle(batch)
             return true

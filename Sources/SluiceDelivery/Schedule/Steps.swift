@@ -7,6 +7,8 @@ struct Permit: Sendable {
     var stage = Refusals.Stage()
     /// The value of ``Waiters/inputs`` when this was decided.
     let inputs: Int
+    /// The erasure whose events the worker must take out of the batch, instead of sending a part of it.
+    var erasure: Erasure?
 }
 
 /// The next step of a worker without a batch.
@@ -24,7 +26,7 @@ enum BatchStep: Sendable {
 
 /// The next step of a worker with a batch.
 enum PartStep: Sendable {
-    /// Send a part, and record the result.
+    /// Send a part or take events out, and record the result.
     case send(Permit)
     case delete
     /// Wait until ``Waiters/inputs`` has another value.

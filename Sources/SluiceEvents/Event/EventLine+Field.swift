@@ -1,4 +1,34 @@
 extension EventLine {
+    /// The event's name, read without the rest of the line. Nil if the bytes aren't a canonical line.
+    public var name: String? { text("event") }
+    /// The event's distinct id, read without the rest of the line. Nil without such an id.
+    public var distinctID: String? { text("distinct_id") }
+    /// The event's anonymous id, read without the rest of the line. Nil without such an id.
+    public var anonymousID: String? { text("anonymous_id") }
+    /// The event's login id, read without the rest of the line. Nil without such an id.
+    public var loginID: String? { text("login_id") }
+
+    /// Whether the event is about a user: one of its three user ids is this one, byte for byte. Ids in properties don't
+    /// count.
+    ///
+    /// ```swift
+    /// let report = await pipeline.erase { $0.belongs(to: "42") }
+    /// ```
+    ///
+    /// - Parameter user: The distinct id, the anonymous id or the login id of a user.
+    /// - Returns: False also if the bytes aren't a canonical line.
+    public func belongs(to user: String) -> Bool {
+        [distinctID, anonymousID, loginID].contains { $0.map { $0.utf8.elementsEqual(user.utf8) } ?? false }
+    }
+
+    private func text(_ name: StaticString) -> String? {
+        do throws(SluiceError) {
+            return try field(name)?.string
+        } catch {
+            return nil
+        }
+    }
+
     /// Reads one of the fields that come before the properties, such as `event` or `distinct_id`, and nothing else of the
     /// line.
     ///

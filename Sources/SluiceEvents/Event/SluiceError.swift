@@ -44,6 +44,8 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
         public static let shutDown = Code(rawValue: "shutDown")
         /// A system library that this plugin needs isn't installed.
         public static let missingLibrary = Code(rawValue: "missingLibrary")
+        /// This plugin doesn't support the operation.
+        public static let unsupported = Code(rawValue: "unsupported")
         /// A value can't be represented as properties. The message names the type and the place in it.
         public static let unencodable = Code(rawValue: "unencodable")
         /// A plugin breaks a promise of its protocol. The contracts of SluiceTesting throw this.

@@ -1,32 +1,35 @@
 package import SluiceEvents
 
 extension Persistence.Place {
+    /// The place without its encryption.
+    package var plain: Persistence.Place { if case .encrypted(let place, _) = self { place.plain } else { self } }
+
+    private var customPlace: Persistence.CustomPlace? { if case .custom(let place) = plain { place } else { nil } }
+
     /// See ``Sluice/Persistence/CustomPlace``.
     package var keepsDevicePart: Bool {
-        if case .custom(let place) = self { place.keepsDevicePart } else { false }
+        customPlace?.keepsDevicePart ?? false
     }
 
     package var isBound: Bool {
-        if case .custom(let place) = self { place.device != nil } else { false }
+        customPlace?.device != nil
     }
 
     /// Whether other processes may write to it, and their changes can be seen.
     package var isShared: Bool {
-        switch self {
-        case .directory: true
-        case .custom(let place): place.isShared
-        }
+        customPlace?.isShared ?? true
     }
 
     /// The id of this device; nil if it is unknown, or if the place isn't bound to a device.
     package var device: String? {
-        if case .custom(let place) = self { place.device?() } else { nil }
+        customPlace?.device?()
     }
 
     package func name(_ item: String) -> String {
         switch self {
         case .directory(let directory): "\(directory)/\(item).json"
         case .custom(let place): "\(item) in \(place.name)"
+        case .encrypted(let place, _): place.name(item)
         }
     }
 
@@ -34,15 +37,21 @@ extension Persistence.Place {
         switch self {
         case .directory(let directory): try file(item, in: directory).read()
         case .custom(let place): try attempt("read", item) { try place.read(item) }
+        case .encrypted(let place, let encryption):
+            try place.read(item).map { bytes throws(SluiceError) in try decrypted(bytes, item, encryption) }
         }
     }
 
     /// Returns the bytes of a file, and leaves temporary files alone. Returns nil for other places, and for a file that
     /// is missing or can't be read now.
     package func peek(_ item: String) -> [UInt8]? {
-        guard case .directory(let directory) = self else { return nil }
         do throws(SluiceError) {
-            return try file(item, in: directory).read(removingAbandonedFiles: false)
+            switch self {
+            case .directory(let directory): return try file(item, in: directory).read(removingAbandonedFiles: false)
+            case .custom: return nil
+            case .encrypted(let place, let encryption):
+                return try place.peek(item).map { bytes throws(SluiceError) in try decrypted(bytes, item, encryption) }
+            }
         } catch {
             // The next change reads it too, and can throw.
             return nil
@@ -51,7 +60,7 @@ extension Persistence.Place {
 
     /// Takes the lock of a file, until the result is released. See ``StateFile/lock()``.
     package func lock(_ item: String) throws(SluiceError) -> OpenFile? {
-        guard case .directory(let directory) = self else { return nil }
+        guard case .directory(let directory) = plain else { return nil }
         return try file(item, in: directory).lock()
     }
 
@@ -59,6 +68,9 @@ extension Persistence.Place {
         switch self {
         case .directory(let directory): try file(item, in: directory).write(bytes)
         case .custom(let place): try attempt("written", item) { try place.write(item, bytes) }
+        case .encrypted(let place, let encryption):
+            try encryption.validate()
+            try place.write(item, Array(try encryption.encrypted(bytes[...])))
         }
     }
 
@@ -71,6 +83,7 @@ extension Persistence.Place {
                 if let remove = place.remove { return try remove(item) }
                 if try place.read(item)?.isEmpty == false { try place.write(item, []) }
             }
+        case .encrypted(let place, _): try place.remove(item)
         }
     }
 
@@ -92,6 +105,12 @@ extension Persistence.Place {
     private func file(_ item: String, in directory: String) -> StateFile {
         let parts = item.split(separator: ".", maxSplits: 1)
         return StateFile(([parts[0], "json"] + parts.dropFirst()).joined(separator: "."), in: directory)
+    }
+
+    private func decrypted(
+        _ bytes: [UInt8], _ item: String, _ encryption: LineEncryption
+    ) throws(SluiceError) -> [UInt8] {
+        try attempt("decrypted", item) { Array(try LineEncryption.decrypted(bytes[...], encryption)) }
     }
 
     private func attempt<Result>(

@@ -25,6 +25,7 @@ public struct Persistence: Sendable {
     package enum Place: Sendable {
         case directory(String)
         case custom(CustomPlace)
+        indirect case encrypted(Place, LineEncryption)
     }
 
     package struct CustomPlace: Sendable {
@@ -119,6 +120,21 @@ public struct Persistence: Sendable {
     /// - Returns: Both places together.
     public func backedUp(by other: Persistence) -> Persistence {
         Persistence(places: places + other.places)
+    }
+
+    /// Encrypts the state that is kept here, with the same encryption as a `JSONLStore`.
+    ///
+    /// ```swift
+    /// let identity = Identity(persistedIn: .file(stateDirectory).encrypted(with: encryption))
+    /// ```
+    ///
+    /// State that was stored in plain text, or with an earlier key, is read, and encrypted when it changes. State that can't
+    /// be decrypted counts as state that can't be read now: it stays as it is, and building the pipeline throws.
+    ///
+    /// - Parameter encryption: Encrypts and decrypts the state as a whole.
+    /// - Returns: The same places, with encrypted contents.
+    public func encrypted(with encryption: LineEncryption) -> Persistence {
+        Persistence(places: places.map { .encrypted($0, encryption) })
     }
 
     /// Binds the one custom place to a device.

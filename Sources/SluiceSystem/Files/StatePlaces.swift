@@ -61,7 +61,8 @@ struct StatePlaces<Value: PersistedValue>: Sendable {
     func remove() throws(SluiceError) -> Bool {
         var wasStored = false
         for place in places {
-            wasStored = try place.read(item) != nil || wasStored
+            // Without its key, state can be removed, too.
+            wasStored = try place.plain.read(item) != nil || wasStored
             try place.remove(item)
             try place.remove("\(item).corrupt")
         }

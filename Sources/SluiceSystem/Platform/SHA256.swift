@@ -36,16 +36,18 @@
             let second = turned(late, 17) ^ turned(late, 19) ^ late >> 10
             words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
         }
-        var v = state
+        // Variables, because an array would be allocated for each round.
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
         for index in 0..<64 {
-            let choice = v[4] & v[5] ^ ~v[4] & v[6]
-            let majority = v[0] & v[1] ^ v[0] & v[2] ^ v[1] & v[2]
-            let first = v[7] &+ (turned(v[4], 6) ^ turned(v[4], 11) ^ turned(v[4], 25)) &+ choice
-            let second = (turned(v[0], 2) ^ turned(v[0], 13) ^ turned(v[0], 22)) &+ majority
+            let choice = e & f ^ ~e & g
+            let majority = a & b ^ a & c ^ b & c
+            let first = h &+ (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) &+ choice
+            let second = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) &+ majority
             let sum = first &+ constants[index] &+ words[index]
-            v = [sum &+ second, v[0], v[1], v[2], v[3] &+ sum, v[4], v[5], v[6]]
+            (h, g, f, e, d, c, b, a) = (g, f, e, d &+ sum, c, b, a, sum &+ second)
         }
-        for index in 0..<8 { state[index] &+= v[index] }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
     }
 
     private let constants: [UInt32] = [
@@ -59,6 +61,13 @@
         0x748F_82EE, 0x78A5_636F, 0x84C8_7814, 0x8CC7_0208, 0x90BE_FFFA, 0xA450_6CEB, 0xBEF9_A3F7, 0xC671_78F2,
     ]
 #endif
+
+/// Returns the HMAC with SHA-256 of a message (RFC 2104).
+package func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+    var block = key.count > 64 ? sha256(key) : key
+    block += [UInt8](repeating: 0, count: 64 - block.count)
+    return sha256(block.map { $0 ^ 0x5C } + sha256(block.map { $0 ^ 0x36 } + message))
+}
 
 extension [UInt8] {
     /// Two digits in lower case for each byte.

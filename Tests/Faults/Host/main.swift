@@ -6,6 +6,7 @@
 //     FaultHost ids DIRECTORY track FIRST|drain       two events with one id; see DoubleIDs
 //     FaultHost hang DIRECTORY                        uses a pipeline while the disk hangs; see HangingDisk
 //     FaultHost identity DIRECTORY                    obeys commands; see SharedIdentity
+//     FaultHost people …                              erases one of many people; see People
 //     FaultHost routes DIRECTORY URL COUNT REPORT     sends events over HTTP and to the standard output; see Routes
 
 import Sluice
@@ -29,11 +30,13 @@ case "hang":
 case "identity":
     var process = SharedIdentity(arguments.dropFirst())
     process.run()
+case "people":
+    await People(arguments.dropFirst()).run()
 case "damage":
     Damage(arguments.dropFirst()).run()
 case "dlflip":
     var damage = DeadLetterDamage(arguments.dropFirst())
     damage.run()
 default:
-    System.fail("run, damage, dlflip, ids, hang, identity or routes?")
+    System.fail("run, damage, dlflip, ids, hang, identity, people or routes?")
 }

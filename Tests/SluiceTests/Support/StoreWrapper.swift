@@ -20,6 +20,9 @@ extension StoreWrapper {
     func deadLetters() throws(SluiceError) -> [DeadLetter] { try base.deadLetters() }
     func replayDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.replayDeadLetters(ids) }
     func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int { try base.discardDeadLetters(ids) }
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        try base.erase(where: isMatch)
+    }
     func synchronize(while mayContinue: () -> Bool) throws(SluiceError) { try base.synchronize(while: mayContinue) }
     func close() { base.close() }
 }

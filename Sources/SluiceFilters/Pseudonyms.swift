@@ -1,0 +1,144 @@
+public import Sluice
+
+/// Replaces user ids, and properties that you choose, by pseudonyms before events are stored. Without the key, a pseudonym
+/// doesn't tell who the user is.
+///
+/// ```swift
+/// let pipeline = try Pipeline {
+///     Identity(persistedIn: .file(stateDirectory))
+///     Pseudonyms(key: key, properties: ["email"])
+///     …
+/// }
+/// ```
+///
+/// A pseudonym is the HMAC-SHA-256 of a value, as 64 hexadecimal digits (RFC 2104). It is the same on every device and server
+/// that has the key, so receivers still count users and join their events. Replaced are the distinct id, the anonymous
+/// id and the login id, the property `$original_id` of `$SignUp`, and the properties with your names at every depth of objects
+/// and arrays. Strings are hashed as their UTF-8, other values as their JSON; null stays.
+///
+/// List it below `Identity` and everything that reads ids, such as `Sampling`: stages below it see pseudonyms only, and ids
+/// that are added below it stay as they are.
+///
+/// Keep the key apart from the events: with it, a list of ids can be hashed and compared. In an app, users can read it. With
+/// another key, all users are new ones.
+///
+/// To find a person's events, hash the id:
+///
+/// ```swift
+/// let pseudonym = Pseudonyms(key: key).pseudonym(of: "42")
+/// let report = await pipeline.erase { $0.belongs(to: pseudonym) }
+/// ```
+///
+/// ## Count users without recognizing them
+/// With ``Rotation/daily``, a user has a new pseudonym each day, in UTC by the time of the event. The number of different
+/// pseudonyms of a day is its number of users, and no pseudonym is of two days. The salt of a day is derived from the key, so
+/// with the key, the days can still be connected. To rule that out, use a random key that nothing stores, and that differs between
+/// processes:
+///
+/// ```swift
+/// let key = (0..<32).map { _ in UInt8.random(in: 0...255) }
+/// let visitors = Pseudonyms(key: key, rotation: .daily)
+/// ```
+public struct Pseudonyms: Processor {
+    /// How long a pseudonym is the same.
+    public struct Rotation: Sendable, Hashable {
+        fileprivate let isDaily: Bool
+
+        /// As long as the key.
+        public static let never = Rotation(isDaily: false)
+        /// For a day in UTC.
+        public static let daily = Rotation(isDaily: true)
+    }
+
+    private let key: [UInt8]
+    private let names: Set<String>
+    private let rotation: Rotation
+    private static let shortestKey = 16
+
+    /// Creates a stage.
+    ///
+    /// - Parameters:
+    ///   - key: The secret: at least 16 random bytes, better 32.
+    ///   - properties: The names of more properties to replace, compared by characters.
+    ///   - rotation: How long a pseudonym is the same. As long as the key by default.
+    public init(key: [UInt8], properties: [String] = [], rotation: Rotation = .never) {
+        self.key = key
+        names = Set(properties).union(["$original_id"])
+        self.rotation = rotation
+    }
+
+    /// Checks the key.
+    ///
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the key has less than 16 bytes.
+    public func prepare() throws {
+        guard key.count >= Pseudonyms.shortestKey else {
+            throw SluiceError(
+                .invalidArgument, "a key of \(key.count) bytes can be guessed: use at least 16 random bytes, better 32")
+        }
+    }
+
+    /// Replaces the ids and the properties of the event.
+    public func process(_ event: inout Event) -> Disposition {
+        let salt = salt(at: event.time)
+        let (distinctID, anonymousID, loginID) = (event.distinctID, event.anonymousID, event.loginID)
+        // The distinct id is usually one of the others.
+        event.anonymousID = anonymousID.map { hash($0, salt) }
+        event.loginID = loginID.map { $0 == anonymousID ? event.anonymousID ?? "" : hash($0, salt) }
+        if let distinctID {
+            switch distinctID {
+            case loginID: event.distinctID = event.loginID
+            case anonymousID: event.distinctID = event.anonymousID
+            default: event.distinctID = hash(distinctID, salt)
+            }
+        }
+        if let properties = event.properties.replacing({ replaced($0, salt) }) { event.properties = properties }
+        return .keep
+    }
+
+    /// Returns the pseudonym of an id or of another text.
+    ///
+    /// ```swift
+    /// let pseudonym = Pseudonyms(key: key).pseudonym(of: "42")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - value: The text, whose UTF-8 is hashed.
+    ///   - time: The time of the event, for ``Rotation/daily``. Now by default.
+    /// - Returns: 64 hexadecimal digits.
+    public func pseudonym(of value: String, at time: Timestamp = .now) -> String { hash(value, salt(at: time)) }
+
+    /// The key of an event.
+    private func salt(at time: Timestamp) -> [UInt8] {
+        guard rotation.isDaily else { return key }
+        let milliseconds = time.milliseconds
+        let day = milliseconds / 86_400_000 - (milliseconds % 86_400_000 < 0 ? 1 : 0)
+        return hmacSHA256(Array("day \(day)".utf8), key: key)
+    }
+
+    private func hash(_ value: String, _ salt: [UInt8]) -> String {
+        hmacSHA256(Array(value.utf8), key: salt).hexadecimal
+    }
+
+    private func replaced(_ property: Property, _ salt: [UInt8]) -> Property? {
+        let isChosen = names.contains(property.name)
+        let value = isChosen ? hashed(property.value, salt) : replaced(property.value, salt)
+        return value.map { Property(property.name, $0) }
+    }
+
+    // The depth of a value bounds the recursion.
+    private func replaced(_ value: PropertyValue, _ salt: [UInt8]) -> PropertyValue? {
+        value.replacingContents({ replaced($0, salt) }, { replaced($0, salt) })
+    }
+
+    private func hashed(_ value: PropertyValue, _ salt: [UInt8]) -> PropertyValue? {
+        switch value {
+        case .null: return nil
+        case .string(let text): return .string(hash(text, salt))
+        case .array(let array): return .array(PropertyArray(array.map { hashed($0, salt) ?? $0 }))
+        case .int, .double, .bool, .date, .object:
+            var writer = JSONWriter()
+            writer.value(value)
+            return .string(hmacSHA256(writer.bytes, key: salt).hexadecimal)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+internal import Sluice
+
+/// Erases events in all files of a store. It reads, decides and writes without the lock.
+struct ErasureAccess: Sendable {
+    private let access: StateAccess
+    private let deadLetters: DeadLetterAccess
+    /// Two erasures would write the same replacements.
+    private let turn = Turn()
+
+    init(_ access: StateAccess, _ deadLetters: DeadLetterAccess) {
+        self.access = access
+        self.deadLetters = deadLetters
+    }
+
+    private func eraser(_ isMatch: @escaping (EventLine) -> Bool) -> LineEraser {
+        LineEraser(reader: access.reader, isMatch: isMatch)
+    }
+
+    func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
+        try turn.take { () throws(SluiceError) in
+            // First, because the store can adopt a directory in the meantime. Its segments follow then.
+            var report = try eraseElsewhere(isMatch)
+            deadLetters.readEarlier()
+            report = report + eraseLetters(isMatch)
+            let (segments, failure) = try access.perform { state in state.segmentsToErase() }
+            if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
+            return report + erase(in: segments, isMatch)
+        }
+    }
+
+    private func eraseLetters(_ isMatch: @Sendable (EventLine) -> Bool) -> ErasureReport {
+        var report = ErasureReport()
+        do throws(SluiceError) {
+            let letters = try deadLetters.letters(nil).flatMap(\.letters)
+            let ids = Set(letters.filter { isMatch($0.line) }.map(\.id))
+            if !ids.isEmpty { report.deadLetters = try deadLetters.discard(ids) }
+        } catch {
+            report.left.append("\(error)")
+        }
+        let unread = access.read { $0.stored.index.segments(.rejected).filter { $0.readFailures > 0 }.map(\.path) }
+        report.left += unread.map { "\($0): dead letters that can't be read" }
+        return report
+    }
+
+    private func erase(in segments: [Segment], _ isMatch: @escaping (EventLine) -> Bool) -> ErasureReport {
+        let eraser = eraser(isMatch)
+        var report = ErasureReport()
+        var problems = EraserProblems()
+        var directories: Set<String> = []
+        for segment in segments {
+            let replacement = segment.path + InstanceDirectory.incompleteSuffix
+            do throws(SegmentReader.Failure) {
+                let limit = segment.fileBytes
+                guard let found = try eraser.find(in: segment.path, limit: limit, segment.lane) else { continue }
+                try eraser.write(found, from: segment.path, limit: limit, to: replacement)
+                do throws(FileError) {
+                    report.events += try access.use { state throws(FileError) in
+                        try state.erase(found, in: segment, by: replacement)
+                    }
+                    directories.insert(segment.directory)
+                } catch {
+                    access.files.discardFile(replacement)
+                    throw .file(error)
+                }
+            } catch {
+                problems.add(error, in: segment.directory)
+            }
+        }
+        for directory in directories.sorted() { synchronize(directory, &report) }
+        report.left += problems.texts
+        return report
+    }
+
+    /// A loss of power must not bring the former file back.
+    private func synchronize(_ directory: String, _ report: inout ErasureReport) {
+        do throws(FileError) {
+            try access.files.synchronizeDirectory(directory)
+        } catch {
+            if error != .noSuchFile {
+                report.left.append("\(directory): may come back after a loss of power: \(error)")
+            }
+        }
+    }
+
+    // MARK: Directories of other processes
+
+    private func eraseElsewhere(
+        _ isMatch: @escaping @Sendable (EventLine) -> Bool
+    ) throws(SluiceError) -> ErasureReport {
+        var report = ErasureReport()
+        let directories = try access.perform { $0.stored.directories }
+        do throws(FileError) {
+            for path in try directories.unclaimed() {
+                if let erased = erase(in: path, isMatch) {
+                    report = report + erased
+                } else if access.use({ $0.stored.directories.eraseLater(in: path, where: isMatch) }) {
+                    report.left.append("\(path): a running process uses it: erase there, or when it has ended")
+                }
+            }
+        } catch {
+            if error == .noSuchFile { return report }
+            report.left.append("the directories of other processes can't be listed: \(error)")
+        }
+        return report
+    }
+
+    /// Erases in a directory, unless a running process uses it: then it returns nil. The observer gets the events as
+    /// recovered.
+    private func erase(in path: String, _ isMatch: @escaping (EventLine) -> Bool) -> ErasureReport? {
+        do throws(FileError) {
+            guard let directory = try InstanceDirectory.claim(path, files: access.files) else { return nil }
+            let report = eraser(isMatch).run(in: directory, largest: access.configuration.largestSegment)
+            access.read(\.stored.observer).recovered(report.events)
+            return report
+        } catch {
+            // Its process has removed it.
+            return error == .noSuchFile ? ErasureReport() : ErasureReport(left: ["\(path): \(error)"])
+        }
+    }
+
+    /// Repeats erasures in directories whose processes have ended since.
+    ///
+    /// - Returns: whether there was one. It can be adopted now.
+    func eraseLate() -> Bool {
+        var hasErased = false
+        for (path, erasures) in access.read(\.stored.directories.lateErasures) {
+            let isMatch = { line in erasures.contains { $0(line) } }
+            guard let report = erase(in: path, isMatch) else { continue }
+            hasErased = true
+            access.use { state in
+                state.stored.directories.erasedLate(erasures.count, in: path)
+                state.stored.observer.dropped(report.events, .deleted)
+                state.stored.observer.deadLettersDropped(report.deadLetters, .deleted)
+                if !report.left.isEmpty {
+                    state.stored.notes.append("events could not be erased: \(report.left.joined(separator: "; "))")
+                }
+            }
+        }
+        return hasErased
+    }
+}

@@ -1,0 +1,131 @@
+internal import Sluice
+
+/// Finds the lines of files that must be erased, and writes files without them.
+///
+/// Bytes of other lines keep their places, because the id of a dead letter contains the place of its event. So newlines take
+/// the place of an erased line: readers skip empty lines. Damaged lines are erased too, because they can't be delivered, and
+/// can be anybody's.
+struct LineEraser {
+    /// A file with lines to erase.
+    struct Finding {
+        let contents: SegmentReader.Contents
+        /// The places at which the lines to erase begin.
+        let erased: Set<Int>
+    }
+
+    let reader: SegmentReader
+    let isMatch: (EventLine) -> Bool
+
+    /// Reads a file. Returns nil if nothing in it must be erased.
+    func find(in path: String, limit: Int, _ lane: Lane) throws(SegmentReader.Failure) -> Finding? {
+        let contents = try reader.read(path, limit: limit, lane)
+        let erased = contents.lines.indices.filter { index in
+            let line = contents.lines[index]
+            if lane.holdsEvents { return isMatch(line) }
+            return DeadLetterLine.decoded(line.bytes).map { isMatch($0.line) } ?? false
+        }
+        guard !erased.isEmpty || contents.damaged > 0 else { return nil }
+        return Finding(contents: contents, erased: Set(erased.map { contents.ranges[$0].lowerBound }))
+    }
+
+    /// Writes a file as it is without the lines that were found, to another path.
+    func write(
+        _ found: Finding, from path: String, limit: Int, to replacement: String
+    ) throws(SegmentReader.Failure) {
+        let bytes = try reader.bytes(of: path, limit: limit)
+        var kept = [UInt8](repeating: LineFormat.newline, count: bytes.count)
+        for range in found.contents.ranges where !found.erased.contains(range.lowerBound) {
+            let line = range.lowerBound..<min(range.upperBound + LineFormat.overhead, bytes.count)
+            kept.replaceSubrange(line, with: bytes[line])
+        }
+        reader.files.discardFile(replacement)
+        do throws(FileError) {
+            let file = try OpenFile(replacement, [.write, .create, .exclusive], in: reader.files)
+            try file.write(kept[...])
+            try file.synchronize()
+        } catch {
+            reader.files.discardFile(replacement)
+            throw .file(error)
+        }
+    }
+
+    /// Erases in the files of a directory whose process has ended, and which no store counts.
+    func run(in directory: InstanceDirectory, largest: Int) -> ErasureReport {
+        var report = ErasureReport()
+        var problems = EraserProblems()
+        do throws(FileError) {
+            let listing = try directory.listing(largest: largest)
+            for name in listing.foreign { report.left.append("\(directory.path)/\(name): not a file of this store") }
+            var letters: Set<DeadLetter.ID> = []
+            // Dead letters first: an event of theirs can be in a segment that was not settled.
+            for (name, bytes) in listing.segments.sorted(by: { $0.name.lane < $1.name.lane }) {
+                do throws(SegmentReader.Failure) {
+                    let path = directory.path(of: name)
+                    if name.lane == .rejected {
+                        letters.formUnion(try reader.readLetters(path, limit: bytes).letters.map(\.letter.id))
+                    }
+                    guard let found = try find(in: path, limit: bytes, name.lane) else { continue }
+                    try erase(found, path, limit: bytes)
+                    if name.lane == .rejected {
+                        report.deadLetters += found.erased.count
+                    } else {
+                        report.events += count(found, in: name, except: letters)
+                    }
+                } catch {
+                    problems.add(error, in: directory.path)
+                }
+            }
+            try reader.files.synchronizeDirectory(directory.path)
+        } catch {
+            report.left.append("\(directory.path): \(error)")
+        }
+        report.left += problems.texts
+        directory.removeIfEmpty()
+        return report
+    }
+
+    private func erase(_ found: Finding, _ path: String, limit: Int) throws(SegmentReader.Failure) {
+        let replacement = path + InstanceDirectory.incompleteSuffix
+        try write(found, from: path, limit: limit, to: replacement)
+        do throws(FileError) {
+            try reader.files.rename(replacement, to: path)
+            if found.erased.count == found.contents.lines.count { try reader.files.removeFile(path) }
+        } catch {
+            throw .file(error)
+        }
+    }
+
+    /// Counts erased events that are no dead letters.
+    private func count(_ found: Finding, in name: SegmentName, except letters: Set<DeadLetter.ID>) -> Int {
+        zip(found.contents.lines, found.contents.ranges).count { line, range in
+            found.erased.contains(range.lowerBound)
+                && !letters.contains(DeadLetter.ID(line.bytes, at: range.lowerBound, in: name))
+        }
+    }
+}
+
+/// The files in which nothing could be erased, one text for each directory.
+struct EraserProblems {
+    private var first: [String: String] = [:]
+    private var counts: [String: Int] = [:]
+
+    mutating func add(_ failure: SegmentReader.Failure, in directory: String) {
+        let reason: String
+        switch failure {
+        // Its events were delivered in the meantime.
+        case .file(.noSuchFile), .file(.notADirectory): return
+        case .file(let error): reason = "\(error)"
+        case .encrypted(let error): reason = "can't be decrypted: \(error)"
+        case .foreign: reason = "not a file of this user"
+        }
+        counts[directory, default: 0] += 1
+        first[directory] = first[directory] ?? reason
+    }
+
+    var texts: [String] {
+        first.sorted { $0.key < $1.key }.map { directory, reason in
+            let count = counts[directory] ?? 0
+            return "\(directory): \(count == 1 ? "a file" : "\(count) files") could not be read or replaced: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Sluice
+import SluiceFilters
+import TestSupport
+import Testing
+
+@Suite("Pseudonyms: ids that only the key can connect to people")
+struct PseudonymsTests {
+    private static let key = Array("0123456789abcdef0123456789abcdef".utf8)
+    private let pseudonyms = Pseudonyms(key: key, properties: ["email", "card"])
+
+    private func processed(_ pseudonyms: Pseudonyms, _ change: (inout Event) -> Void) -> Event {
+        var event = Event.named()
+        change(&event)
+        _ = pseudonyms.process(&event)
+        return event
+    }
+
+    // printf 42 | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef
+    private static let fortyTwo = "3b12d0412db185c98ff58825ed4c81cfbc7bdabcf33ac48bdaaae5f39fc65445"
+
+    @Test("a pseudonym is the HMAC-SHA-256 that openssl prints")
+    func pseudonymIsHMAC() {
+        #expect(pseudonyms.pseudonym(of: "42") == Self.fortyTwo)
+    }
+
+    @Test("all three ids are replaced, and equal ids stay equal")
+    func replacesIDs() {
+        let event = processed(pseudonyms) {
+            $0.distinctID = "42"
+            $0.loginID = "42"
+            $0.anonymousID = "a"
+        }
+        #expect(event.distinctID == Self.fortyTwo)
+        #expect(event.loginID == Self.fortyTwo)
+        #expect(event.anonymousID == pseudonyms.pseudonym(of: "a"))
+        let anonymous = processed(pseudonyms) {
+            $0.distinctID = "a"
+            $0.anonymousID = "a"
+        }
+        #expect(anonymous.distinctID == pseudonyms.pseudonym(of: "a"))
+        #expect(anonymous.anonymousID == anonymous.distinctID)
+        #expect(anonymous.loginID == nil)
+        let different = processed(pseudonyms) {
+            $0.distinctID = "b"
+            $0.loginID = "a"
+            $0.anonymousID = "a"
+        }
+        #expect(different.distinctID == pseudonyms.pseudonym(of: "b"))
+        #expect(different.loginID == pseudonyms.pseudonym(of: "a"))
+        #expect(processed(pseudonyms) { _ in }.distinctID == nil)
+    }
+
+    @Test("chosen properties and the id of a sign-up are replaced at every depth, others stay")
+    func replacesProperties() {
+        let event = processed(pseudonyms) {
+            $0.properties = [
+                "$original_id": "42", "email": ["42", nil], "$set": ["email": "42", "city": "Rome"],
+                "list": [["card": 42]], "plan": "42",
+            ]
+        }
+        let card = PropertyValue.string(pseudonyms.pseudonym(of: "42"))
+        #expect(
+            event.properties == [
+                "$original_id": .string(Self.fortyTwo), "email": [.string(Self.fortyTwo), nil],
+                "$set": ["email": .string(Self.fortyTwo), "city": "Rome"], "list": [["card": card]], "plan": "42",
+            ])
+    }
+
+    @Test("a daily pseudonym is equal for a day in UTC, and different on the next one", arguments: [0, -1, 20_000])
+    func rotatesDaily(day: Int64) {
+        let daily = Pseudonyms(key: Self.key, rotation: .daily)
+        func id(_ milliseconds: Int64) -> String? {
+            processed(daily) {
+                $0.time = Timestamp(milliseconds: day * 86_400_000 + milliseconds)
+                $0.distinctID = "42"
+            }.distinctID
+        }
+        #expect(id(0) == id(86_399_999))
+        #expect(id(0) != id(86_400_000))
+        #expect(id(0) != id(-1))
+        #expect(id(0) != Self.fortyTwo)
+        #expect(id(0) == daily.pseudonym(of: "42", at: Timestamp(milliseconds: day * 86_400_000)))
+    }
+
+    @Test("a short key is refused when the pipeline is built")
+    func refusesShortKey() throws {
+        #expect(throws: SluiceError.self) { try Pseudonyms(key: Array(0..<15)).prepare() }
+        try Pseudonyms(key: Array(0..<16)).prepare()
+    }
+}
