@@ -16,12 +16,12 @@
 /// ``shutdown(timeout:)`` before the process ends, to send as much as possible. The next process delivers the events
 /// that are left in a store on disk.
 public final class Pipeline: EventTracking {
-    private let path: EventPath
+    let path: EventPath
     private let ending = ProcessorEnding()
     /// The chain that all routes share.
-    private let chain: Chain
+    let chain: Chain
     private let places: ProcessorPlaces
-    private let routes: Routes
+    let routes: Routes
     /// All states of the processors.
     package let states = StateGate()
     private let environment: PipelineEnvironment
@@ -190,52 +190,6 @@ public final class Pipeline: EventTracking {
         if path.isInherited { return FlushReport() }
         let end = timeout.map { environment.time.continuousTime() + min(max(.zero, $0), DeliveryPolicy.longest) }
         return await routes.combine(FlushReport(), +) { await $0.flush(until: end) }
-    }
-
-    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
-    /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
-    ///
-    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, and with a
-    ///   diagnostic in a transport's own `send` and if a store could not read or remove something. Call it later then.
-    @discardableResult
-    public func deleteWaitingEvents() async -> Bool { await routes.all { await $0.deleteAll() } }
-
-    /// Removes everything that this pipeline has collected: the state of its processors, waiting events, events that
-    /// processors hold, and dead letters. Use it when a user asks for the removal of their data.
-    ///
-    /// ```swift
-    /// let report = await pipeline.eraseEverything()
-    /// if !report.isComplete { print("call eraseEverything() in the next launch too") }
-    /// ```
-    ///
-    /// The processors forget their state first, so later events have the ids of a new user. Then events are removed as
-    /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer of a `Consent`
-    /// and the setting of `CollectionSettings` stay. Events that are tracked during the call can be removed too.
-    ///
-    /// - Returns: The counts of the removed events, dead letters and states.
-    @discardableResult
-    public func eraseEverything() async -> ErasureReport {
-        await Erasure(chain: chain, states: states, routes: routes, path: path).run()
-    }
-
-    /// Erases single events for good, such as all events of one person: waiting events and dead letters, of this process and of
-    /// earlier ones. The ledger counts them as ``DropReason/deleted``. The other events keep their order.
-    ///
-    /// ```swift
-    /// let report = await pipeline.erase { $0.distinctID == "42" }
-    /// for problem in report.left { log("call it later, too: \(problem)") }
-    /// ```
-    ///
-    /// When this method returns, no erased event is sent any more, also by a later process. Batches in flight are awaited
-    /// first, and may be delivered. Delivery pauses during the call; tracking doesn't. Events that are tracked during the call,
-    /// and events that a processor holds, can be left out: make sure that no more come.
-    ///
-    /// - Parameter isMatch: Selects events. It is called on other threads, without a lock.
-    /// - Returns: The counts of erased events and dead letters, and the places with events left. The folder of another
-    ///   running process is left to that process. When it has ended, this pipeline erases there before it delivers
-    ///   from it.
-    public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
-        await routes.erase(where: isMatch)
     }
 
     // MARK: Dead letters

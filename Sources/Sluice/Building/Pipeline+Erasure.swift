@@ -1,0 +1,67 @@
+// The removal of what a pipeline has collected.
+
+extension Pipeline {
+    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
+    /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
+    ///
+    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, and with a
+    ///   diagnostic in a transport's own `send` and if a store could not read or remove something. Call it later then.
+    @discardableResult
+    public func deleteWaitingEvents() async -> Bool { await routes.all { await $0.deleteAll() } }
+
+    /// Removes everything that this pipeline has collected: the state of its processors, waiting events, events that
+    /// processors hold, and dead letters. Use it when a user asks for the removal of their data.
+    ///
+    /// ```swift
+    /// let report = await pipeline.eraseEverything()
+    /// if !report.isComplete { print("call eraseEverything() in the next launch too") }
+    /// ```
+    ///
+    /// The processors forget their state first, so later events have the ids of a new user. Then events are removed as
+    /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer of a `Consent`
+    /// and the setting of `CollectionSettings` stay. Events that are tracked during the call can be removed too.
+    ///
+    /// - Returns: The counts of the removed events, dead letters and states.
+    @discardableResult
+    public func eraseEverything() async -> ErasureReport {
+        if !path.isOpen { return ErasureReport(from: Ledger(), to: Ledger(), states: 0, isComplete: false) }
+        let before = await routes.ledgerWithStores()
+        let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { self.forgetUser() }
+        let areEventsGone = await routes.all { await $0.deleteAll() }
+        let areLettersGone = await routes.all { await DeadLetterAccess($0).discardAll() }
+        return ErasureReport(
+            from: before, to: await routes.ledgerWithStores(), states: count ?? 0,
+            isComplete: count != nil && areEventsGone && areLettersGone)
+    }
+
+    /// Erases single events for good, such as all events of one person: waiting events and dead letters, of this process and of
+    /// earlier ones. The ledger counts them as ``DropReason/deleted``. The other events keep their order.
+    ///
+    /// ```swift
+    /// let report = await pipeline.erase { $0.distinctID == "42" }
+    /// for problem in report.left { log("call it later, too: \(problem)") }
+    /// ```
+    ///
+    /// When this method returns, no erased event is sent any more, also by a later process. Batches in flight are awaited
+    /// first, and may be delivered. Delivery pauses during the call; tracking doesn't. Events that are tracked during the call,
+    /// and events that a processor holds, can be left out: make sure that no more come.
+    ///
+    /// - Parameter isMatch: Selects events. It is called on other threads, without a lock.
+    /// - Returns: The counts of erased events and dead letters, and the places with events left. The folder of another
+    ///   running process is left to that process. When it has ended, this pipeline erases there before it delivers
+    ///   from it.
+    public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
+        await routes.erase(where: isMatch)
+    }
+
+    /// - Returns: The number of states that were stored; nil after a failure.
+    private func forgetUser() -> Int? {
+        defer { for processor in chain.all.flatMap(\.processors) { processor.forget() } }
+        do throws(SluiceError) {
+            return try states.remove(forgetting: true)
+        } catch {
+            path.report(.plugin, "the state of a plugin can't be erased: \(error)")
+            return nil
+        }
+    }
+}
