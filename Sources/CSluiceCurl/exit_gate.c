@@ -28,6 +28,8 @@ void sluice_exit_gate_install(void) {
 
 void sluice_exit_gate_enter(void) { pthread_rwlock_rdlock(&gate); }
 
+bool sluice_exit_gate_try(void) { return pthread_rwlock_tryrdlock(&gate) == 0; }
+
 void sluice_exit_gate_leave(void) { pthread_rwlock_unlock(&gate); }
 
 #endif

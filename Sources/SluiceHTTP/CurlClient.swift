@@ -5,36 +5,20 @@
     /// The system's client.
     typealias SystemClient = CurlClient
 
-    /// A client that uses the system's libcurl on a thread of its own. The library is loaded on first use.
+    /// A client that uses the system's libcurl. The library is loaded on first use.
+    ///
+    /// A request blocks a thread until its response is complete: the thread of the worker that sends a batch, or one of its
+    /// own for any other caller.
     final class CurlClient: HTTPClient {
         private let timeouts: HTTPTimeouts
-        // Set once by `open`, and freed by `deinit`. A caller retains the client, so the pointer stays valid during
-        // each call.
-        private let handle = Locked<OpaquePointer?>(nil)
+        /// The established connections that no request uses.
+        private let kept = Locked<[CurlConnection]>([])
 
         init(_ timeouts: HTTPTimeouts) {
             self.timeouts = timeouts
         }
 
-        deinit {
-            if let handle = handle.withLock({ $0 }) { sluice_curl_client_release(handle) }
-        }
-
-        func check() throws(SluiceError) {
-            _ = try opened()
-        }
-
-        private func opened() throws(SluiceError) -> OpaquePointer {
-            try handle.withLock { (handle) throws(SluiceError) in
-                if let handle { return handle }
-                try CurlClient.load()
-                guard let created = sluice_curl_client_create() else {
-                    throw SluiceError(.inputOutput, "libcurl can't be started; check the available memory")
-                }
-                handle = created
-                return created
-            }
-        }
+        func check() throws(SluiceError) { try CurlClient.load() }
 
         private static func load() throws(SluiceError) {
             switch sluice_curl_load({ occupyStandardDescriptors() }) {
@@ -59,17 +43,37 @@
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             try Task.checkCancellation()
-            let handle = CurlHandle(pointer: try opened())
-            let transfer = CurlTransfer(handle)
-            let response = try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { continuation in
-                    transfer.start(request, timeouts, continuation)
-                }
+            let connection = try connection()
+            let number = connection.begin()
+            return try await withTaskCancellationHandler {
+                if isCalledByWorker { return try send(request, over: connection) }
+                return try await Task.runningOnOwnThread(hasThreads: true) {
+                    Result { try self.send(request, over: connection) }
+                }.get()
             } onCancel: {
-                transfer.cancel()
+                connection.cancel(number)
             }
-            // The handle must outlive the transfer, even if the owner has already released this client.
-            return withExtendedLifetime(self) { response }
+        }
+
+        /// Whether the current thread has nothing else to do before the response arrives. A transport around this client's
+        /// may run other tasks in the same thread, such as a timeout.
+        private var isCalledByWorker: Bool {
+            (CurrentSend.transport as? HTTPTransport).map { $0.client as AnyObject === self } ?? false
+        }
+
+        private func connection() throws(SluiceError) -> CurlConnection {
+            while let connection = kept.withLock({ $0.popLast() }) {
+                if connection.isKept { return connection }
+            }
+            try CurlClient.load()
+            return try CurlConnection()
+        }
+
+        private func send(_ request: HTTPRequest, over connection: CurlConnection) throws -> HTTPResponse {
+            let response = try connection.send(request, timeouts)
+            // A route has at most three requests in flight: there is no use for more connections.
+            if connection.isClean { kept.withLock { if $0.count < 4 { $0.append(connection) } } }
+            return response
         }
     }
 #endif

@@ -26,7 +26,7 @@ public final class HTTPTransport: Transport {
     private let format: any WireFormat
     private let headers: [String: String]
     private let configuration: Configuration
-    private let client: any HTTPClient
+    let client: any HTTPClient
     private let compresses: Bool
     /// The clocks of the pipeline that has opened the transport.
     private let time = Locked<any TimeSource>(PipelineEnvironment.systemTime)

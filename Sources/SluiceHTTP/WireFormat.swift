@@ -114,6 +114,9 @@ public protocol WireFormat: Sendable {
     var acceptsGzip: Bool { get }
 }
 
+/// Made once, since each event is asked for its endpoints.
+private let onlyEndpoint = [""]
+
 extension WireFormat {
     /// ``HTTPResponse/verdict`` for every event. A 2xx with a page in HTML is no success: gateways and captive portals write
     /// such pages.
@@ -122,7 +125,7 @@ extension WireFormat {
         return .all(isPage ? .unrecognized("a collector") : response.verdict)
     }
     /// The same name for all events.
-    public func endpoints(for line: EventLine) -> [String] { [""] }
+    public func endpoints(for line: EventLine) -> [String] { onlyEndpoint }
     /// Does nothing.
     public func validate() throws(SluiceError) {}
     /// 1,000,000 bytes of events.

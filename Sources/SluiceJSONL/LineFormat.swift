@@ -4,9 +4,9 @@ import SluiceLibC
 
 /// CRC-32C. It finds every change of up to 32 adjacent bits, and misses one in 2³² of the others.
 enum Checksum {
-    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        bytes.withUnsafeBytes { sluice_crc32c($0.baseAddress, $0.count) }
-    }
+    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.withUnsafeBytes(of) }
+
+    static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 { sluice_crc32c(bytes.baseAddress, bytes.count) }
 }
 
 /// A line that is ready to be written. Making it is the longer part of the work and needs no lock.
@@ -81,7 +81,7 @@ enum LineFormat {
 
     /// Whether ``event(in:at:)`` returns these bytes after ``write(_:checksum:to:)``.
     static func canStore(_ line: ArraySlice<UInt8>) -> Bool {
-        line.count > 2 && line.first == openBrace && line.last == closeBrace && newlineIndex(in: line) == nil
+        line.count > 2 && line.first == openBrace && line.last == closeBrace && line.index(of: newline) == nil
     }
 
     /// Fills `target`, which is longer than the line by ``overhead``.
@@ -101,29 +101,24 @@ enum LineFormat {
     /// checksum. Returns nil if the line is damaged.
     static func event(in buffer: inout [UInt8], at range: Range<Int>) -> Range<Int>? {
         let comma = range.upperBound - suffixLength
-        guard comma > range.lowerBound, buffer[range.lowerBound] == openBrace,
-            buffer[comma..<comma + suffixStart.count].elementsEqual(suffixStart),
-            buffer[range.upperBound - suffixEnd.count..<range.upperBound].elementsEqual(suffixEnd)
-        else { return nil }
-        var expected: UInt32 = 0
-        for digit in buffer[comma + suffixStart.count..<range.upperBound - suffixEnd.count] {
-            guard let value = hexadecimalValue(digit) else { return nil }
-            expected = expected << 4 | UInt32(value)
-        }
-        buffer[comma] = closeBrace
-        let event = range.lowerBound..<comma + 1
-        // mutant: ignore-checksum
-        return Checksum.of(buffer[event]) == expected ? event : nil
-    }
-
-    /// Returns the offset of the first newline from the start of `bytes`.
-    static func newlineIndex(in bytes: ArraySlice<UInt8>) -> Int? {
-        bytes.withUnsafeBytes { buffer in
-            guard let base = buffer.baseAddress, let found = memchr(base, CInt(newline), buffer.count) else {
-                return nil
+        guard comma > range.lowerBound else { return nil }
+        // One access to the array. The loop of a reader would otherwise check it for each piece of a line.
+        let isUndamaged = buffer.withUnsafeMutableBytes { buffer in
+            let suffix = UnsafeRawBufferPointer(rebasing: buffer[comma..<range.upperBound])
+            let digits = suffixStart.count..<suffixStart.count + 8
+            guard buffer[range.lowerBound] == openBrace, suffix[..<digits.lowerBound].elementsEqual(suffixStart),
+                suffix[digits.upperBound...].elementsEqual(suffixEnd)
+            else { return false }
+            var expected: UInt32 = 0
+            for digit in suffix[digits] {
+                guard let value = hexadecimalValue(digit) else { return false }
+                expected = expected << 4 | UInt32(value)
             }
-            return UnsafeRawPointer(found) - base
+            buffer[comma] = closeBrace
+            // mutant: ignore-checksum
+            return Checksum.of(UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound...comma])) == expected
         }
+        return isUndamaged ? range.lowerBound..<comma + 1 : nil
     }
 
     private static func bytes(of text: StaticString) -> UnsafeBufferPointer<UInt8> {

@@ -27,16 +27,16 @@ struct SegmentReader {
         var contents = Contents()
         var start = 0
         while start < buffer.count {
-            guard let length = LineFormat.newlineIndex(in: buffer[start...]) else {
+            guard let end = buffer[start...].index(of: LineFormat.newline) else {
                 contents.damaged += 1
                 break
             }
-            if let range = LineFormat.event(in: &buffer, at: start..<start + length) {
+            if let range = LineFormat.event(in: &buffer, at: start..<end) {
                 contents.ranges.append(range)
-            } else if length > 0 {
+            } else if end > start {
                 contents.damaged += 1
             }
-            start += length + 1
+            start = end + 1
         }
         contents.lines.reserveCapacity(contents.ranges.count)
         for range in contents.ranges {
@@ -57,9 +57,9 @@ struct SegmentReader {
         var count = 0
         var start = 0
         while start < bytes.count {
-            let length = LineFormat.newlineIndex(in: bytes[start...]) ?? bytes.count - start
-            if length > 0 { count += 1 }
-            start += length + 1
+            let end = bytes[start...].index(of: LineFormat.newline) ?? bytes.count
+            if end > start { count += 1 }
+            start = end + 1
         }
         return count
     }

@@ -1,12 +1,9 @@
 import Dispatch
 import Sluice
+import SluiceMemory
 import Testing
 
 @testable import SluiceHTTP
-
-#if !canImport(Darwin)
-    import CSluiceCurl
-#endif
 
 @Suite("Cancellation", .serialized)
 struct CancellationTests {
@@ -93,42 +90,63 @@ struct CancellationTests {
     }
 
     #if !canImport(Darwin)
-        @Test("a transfer that is cancelled before its start ends when it starts")
-        func cancellationBeforeStartEndsTransfer() async throws {
-            let server = try Server { connection in try connection.waitForClose() }
-            _ = try openClient()
-            let client = try #require(sluice_curl_client_create())
-            defer { sluice_curl_client_release(client) }
-            let transfer = CurlTransfer(CurlHandle(pointer: client))
-            transfer.cancel()
-            await #expect(throws: CancellationError.self) {
-                try await withCheckedThrowingContinuation { continuation in
-                    transfer.start(HTTPRequest(url: server.url, body: [1]), .long, continuation)
-                }
-            }
-        }
-
-        @Test("a transfer ends when its client is released")
-        func releasedClientEndsTransfer() async throws {
-            let reached = Arrivals<Bool>()
-            let server = try Server { connection in
-                try connection.readBeginning()
-                reached.add(true)
-                try connection.waitForClose()
-            }
-            _ = try openClient()
-            let handle = CurlHandle(pointer: try #require(sluice_curl_client_create()))
-            let url = server.url
-            let sending = Task {
-                try await withCheckedThrowingContinuation { continuation in
-                    CurlTransfer(handle).start(HTTPRequest(url: url, body: [1]), .long, continuation)
-                }
-            }
-            _ = try await reached.next()
-            sluice_curl_client_release(handle.pointer)
-            await #expect(throws: CancellationError.self) { try await sending.value }
+        @Test("a cancellation before the send counts, and one after the response ends no later request")
+        func cancellationCountsForItsRequest() throws {
+            let server = try Server(responding: HTTPResponse.ok)
+            try openClient().check()
+            let request = HTTPRequest(url: server.url, body: [1])
+            let connection = try CurlConnection()
+            let first = connection.begin()
+            #expect(try connection.send(request, .long).status == 200)
+            #expect(connection.isKept)
+            _ = connection.begin()
+            connection.cancel(first)
+            #expect(try connection.send(request, .long).status == 200)
+            connection.cancel(connection.begin())
+            #expect(throws: CancellationError.self) { try connection.send(request, .long) }
+            #expect(!connection.isKept)
+            #expect(server.received.all.count == 2)
         }
     #endif
+
+    /// Ends a send after a while, or never.
+    private struct ImpatientTransport: Transport {
+        let base: HTTPTransport
+        let patience: Arrivals<Bool>
+
+        func send(_ batch: Batch) async throws -> Verdicts {
+            try await withThrowingTaskGroup(of: Verdicts.self) { group in
+                group.addTask { try await base.send(batch) }
+                group.addTask {
+                    _ = try await patience.next()
+                    return .all(.retry(after: nil, reason: "impatient"))
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? .all(.accepted)
+            }
+        }
+    }
+
+    @Test("a transport around HTTPTransport can give up in its worker's thread")
+    func transportAroundItCanGiveUp() async throws {
+        let patience = Arrivals<Bool>()
+        let server = try Server { connection in
+            _ = try connection.readRequest()
+            patience.add(true)
+            try connection.waitForClose()
+        }
+        let retries = Arrivals<String>()
+        let pipeline = try Pipeline(
+            onDiagnostic: { if $0.kind == .retrying { retries.add($0.message) } }
+        ) {
+            MemoryStore()
+            ImpatientTransport(base: try openTransport(to: server.url, timeouts: .long), patience: patience)
+        }
+        pipeline.track("Purchase")
+        _ = Task { await pipeline.flush() }
+        #expect(try await retries.next().contains("impatient"))
+        #expect(await pipeline.shutdown(timeout: .zero).routes[0].waiting == 1)
+    }
 
     @Test("a transport that is released during a send completes it")
     func releasedTransportCompletesSend() async throws {

@@ -18,11 +18,6 @@ struct ContractTests {
         func libcurlIsAvailable() {
             #expect(sluice_curl_load({ occupyStandardDescriptors() }) == SLUICE_CURL_AVAILABLE)
         }
-
-        @Test("the C client has the documented limits")
-        func cClientHasDocumentedLimits() {
-            #expect(Int(SLUICE_CURL_BODY_LIMIT) == HTTPResponse.bodyLimit)
-        }
     #endif
 
     @Test("the transport contract is kept by every format", arguments: FormatSample.all)

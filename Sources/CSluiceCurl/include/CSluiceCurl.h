@@ -7,16 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Bytes of a response's body that are kept. The transfer ends if there are more.
-#define SLUICE_CURL_BODY_LIMIT 65536
-
-/// Bytes of a response's head, together with those of interim responses. The transfer fails if there are more.
-#define SLUICE_CURL_HEAD_LIMIT 65536
-
-/// Bytes around the chunks of a response's body: their sizes, their extensions, and the trailers. The transfer fails if
-/// there are more.
-#define SLUICE_CURL_FRAMING_LIMIT 65536
-
 /// Whether the system has a libcurl that is new enough.
 typedef enum {
     SLUICE_CURL_AVAILABLE,
@@ -36,66 +26,56 @@ sluice_curl_availability sluice_curl_load(void (*occupy)(void));
 /// The system's text for the failure of `sluice_curl_load` in this thread; null if there is none, or if it was read before.
 const char *sluice_curl_load_error(void);
 
-/// Copies `count` bytes of a request's body from `offset` on. Called on the client's thread, never after the completion.
-typedef void (*sluice_curl_body_reader)(void *context, size_t offset, void *to, size_t count);
+/// Takes a line of the response's head, a line of its trailer, or bytes of its body. False ends the request.
+typedef bool (*sluice_curl_receiver)(void *context, const void *bytes, size_t count);
 
-/// The texts are copied before `sluice_curl_start` returns.
 typedef struct {
     const char *method;
     const char *url;
     /// Lines `Name: value`, or `Name;` for an empty value, each with a newline.
     const char *headers;
-    sluice_curl_body_reader read_body;
+    const void *body;
     size_t body_count;
     long connect_milliseconds;
     long total_milliseconds;
+    sluice_curl_receiver receive_head;
+    /// Gets the chunks of a body as they are.
+    sluice_curl_receiver receive_body;
+    void *context;
 } sluice_curl_request;
 
-typedef enum {
-    /// The response is complete.
-    SLUICE_CURL_COMPLETE,
-    /// The body is longer than the limit. The rest was not read.
-    SLUICE_CURL_CUT_SHORT,
-    /// The transfer failed.
-    SLUICE_CURL_FAILED,
-    /// The transfer was cancelled, or its client was released.
-    SLUICE_CURL_CANCELLED,
-} sluice_curl_outcome;
-
-/// Valid until the completion returns, except for `reason`, which is static.
 typedef struct {
-    sluice_curl_outcome outcome;
-    /// A few words that contain nothing of the request.
-    const char *reason;
-    /// The status of the final response, or 0 if its head is incomplete.
-    long status;
-    /// The lines of the final response's head, the status line first.
-    const uint8_t *head;
-    size_t head_count;
-    const uint8_t *body;
-    size_t body_count;
-} sluice_curl_response;
+    /// Why there is no complete response, in a few static words that contain nothing of the request; null if there is one, or
+    /// if the request was cancelled.
+    const char *failure;
+    bool is_cancelled;
+    /// The whole request was sent before the last bytes of the response arrived. Otherwise the response doesn't confirm it.
+    bool is_confirmed;
+    /// A part of the response arrived before the whole request was sent.
+    bool is_early;
+} sluice_curl_result;
 
-/// Called once for each started transfer, on the client's thread.
-typedef void (*sluice_curl_completion)(void *context, const sluice_curl_response *response);
-
-/// A thread with its connections, started with the first transfer. Can be used from any thread.
-typedef struct sluice_curl_client sluice_curl_client;
+/// A connection to a server, for one request at a time. The thread that sends a request waits for its response.
+typedef struct sluice_curl_connection sluice_curl_connection;
 
 /// Returns NULL if there is not enough memory or libcurl is not loaded.
-sluice_curl_client *sluice_curl_client_create(void);
+sluice_curl_connection *sluice_curl_create(void);
 
-/// Cancels the transfers and frees the client soon, without waiting for that.
-void sluice_curl_client_release(sluice_curl_client *client);
+/// Closes the connection. Must not be called while it is in use.
+void sluice_curl_free(sluice_curl_connection *connection);
 
-/// Starts a transfer.
-///
-/// Returns its number for `sluice_curl_cancel`, or 0 if it could not be started; the completion is then not called.
-uint64_t sluice_curl_start(
-    sluice_curl_client *client, const sluice_curl_request *request, sluice_curl_completion completion, void *context);
+/// Whether the connection of the last request is still established and has no bytes waiting.
+bool sluice_curl_is_kept(const sluice_curl_connection *connection);
 
-/// Ends a transfer soon. Does nothing if it has already ended.
-void sluice_curl_cancel(sluice_curl_client *client, uint64_t number);
+/// Returns the number of the next request, for `sluice_curl_cancel`.
+uint64_t sluice_curl_begin(sluice_curl_connection *connection);
+
+/// Sends the request that has begun, and blocks until its response is complete. After a failure or a cancellation, free the
+/// connection.
+sluice_curl_result sluice_curl_send(sluice_curl_connection *connection, const sluice_curl_request *request);
+
+/// Ends a request soon, or when it is sent. Does nothing if it has already ended. Can be called from any thread.
+void sluice_curl_cancel(sluice_curl_connection *connection, uint64_t number);
 
 #endif
 

@@ -90,11 +90,11 @@ extension EventLine {
 extension ArraySlice<UInt8> {
     /// The JSON with a plain Z instead of the store's mark for dates.
     var withPlainDates: ArraySlice<UInt8> {
-        let mark = Array(#"\u005a""#.utf8)
+        let mark = #"\u005a""#.utf8
         var result: [UInt8] = []
         var start = startIndex
         var position = start
-        while position < endIndex, let escape = self[position...].firstIndex(of: UInt8(ascii: "\\")) {
+        while position < endIndex, let escape = self[position...].index(of: UInt8(ascii: "\\")) {
             position = escape + 2  // Behind the escaped character, which may be a backslash.
             guard self[escape...].starts(with: mark) else { continue }
             result += self[start..<escape]

@@ -13,6 +13,16 @@ package func occupyStandardDescriptors() {
     }
 }
 
+extension ArraySlice<UInt8> {
+    /// The index of the first `byte`. The C library compares many bytes at a time.
+    package func index(of byte: UInt8) -> Int? {
+        withUnsafeBytes { buffer in
+            guard let base = buffer.baseAddress, let found = memchr(base, CInt(byte), buffer.count) else { return nil }
+            return startIndex + (UnsafeRawPointer(found) - base)
+        }
+    }
+}
+
 /// The number of the current thread. A later thread can get the number of one that has ended.
 package var currentThread: UInt {
     #if canImport(Glibc)

@@ -1,0 +1,96 @@
+#if !canImport(Darwin)
+    import CSluiceCurl
+    import Sluice
+
+    /// A connection of libcurl, for one request at a time.
+    // @unchecked: one task at a time has it, and any thread may call `cancel`.
+    final class CurlConnection: @unchecked Sendable {
+        private let pointer: OpaquePointer
+        private let creator = CreatingProcess()
+        /// The connection can be kept: the last response has ended, and nothing of it can follow.
+        private(set) var isClean = false
+
+        init() throws(SluiceError) {
+            guard let pointer = sluice_curl_create() else {
+                throw SluiceError(.inputOutput, "libcurl can't be started; check the available memory")
+            }
+            self.pointer = pointer
+        }
+
+        deinit {
+            // Closing TLS in the child of a fork would end the connection of its parent.
+            if !creator.isParent { sluice_curl_free(pointer) }
+        }
+
+        /// Whether a connection that was kept can be used for another request.
+        var isKept: Bool { isClean && !creator.isParent && sluice_curl_is_kept(pointer) }
+
+        /// - Returns: The number of the next request, for `cancel`.
+        func begin() -> UInt64 { sluice_curl_begin(pointer) }
+
+        /// Ends a request soon, or when it is sent.
+        func cancel(_ number: UInt64) { sluice_curl_cancel(pointer, number) }
+
+        /// Sends the request that has begun, and blocks the thread until there is a response.
+        func send(_ request: HTTPRequest, _ timeouts: HTTPTimeouts) throws -> HTTPResponse {
+            isClean = false
+            var response = ReceivedResponse()
+            let result = perform(request, timeouts, &response)
+            if result.is_cancelled { throw CancellationError() }
+            let failure = failure(result, response)
+            // A server that refuses a body without reading all of it may reset the connection after its response.
+            if let failure, !response.isCut, !response.isHeadComplete || response.status < 300 {
+                throw SluiceError(.inputOutput, "the HTTP request failed: \(failure)")
+            }
+            let isComplete = failure == nil
+            // Only after a 2xx that followed the whole request. Bytes that arrive later could otherwise be taken for the
+            // response to the next request.
+            isClean = isComplete && 200...299 ~= response.status && !result.is_early && !response.hasExcess
+            return HTTPResponse(
+                status: response.status, headers: HTTPResponse.headers(ofHead: response.head), body: response.body,
+                isComplete: isComplete)
+        }
+
+        private func failure(_ result: sluice_curl_result, _ response: ReceivedResponse) -> String? {
+            if let refusal = response.refusal { return refusal }
+            if let failure = result.failure { return String(cString: failure) }
+            if !response.isHeadComplete { return "the response has no complete head" }
+            if response.status >= 300 || result.is_confirmed { return nil }
+            return "the server responded before it had received the whole request"
+        }
+
+        private func perform(
+            _ request: HTTPRequest, _ timeouts: HTTPTimeouts, _ response: inout ReceivedResponse
+        ) -> sluice_curl_result {
+            // libcurl omits a header with a blank value, unless a semicolon replaces the colon.
+            let headers = request.headers.map { name, value in
+                value.allSatisfy { " \t".contains($0) } ? "\(name);\n" : "\(name): \(value)\n"
+            }
+            return withUnsafeMutablePointer(to: &response) { response in
+                request.method.withCString { method in
+                    request.url.withCString { url in
+                        headers.joined().withCString { headers in
+                            request.body.withUnsafeBytes { body in
+                                var request = sluice_curl_request(
+                                    method: method, url: url, headers: headers, body: body.baseAddress,
+                                    body_count: body.count, connect_milliseconds: timeouts.connect.timerMilliseconds,
+                                    total_milliseconds: timeouts.total.timerMilliseconds,
+                                    receive_head: { take($0, $1, $2) { $0.takeHead($1) } },
+                                    receive_body: { take($0, $1, $2) { $0.takeBody($1) } }, context: response)
+                                return sluice_curl_send(pointer, &request)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func take(
+        _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int,
+        _ body: (inout ReceivedResponse, UnsafeRawBufferPointer) -> Bool
+    ) -> Bool {
+        guard let response = context?.assumingMemoryBound(to: ReceivedResponse.self) else { return false }
+        return body(&response.pointee, UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+#endif

@@ -1,0 +1,204 @@
+#if !canImport(Darwin)
+    /// A response, as far as it has arrived. It judges what libcurl lets pass.
+    struct ReceivedResponse {
+        /// Bytes of all heads, interim ones included. The request fails if there are more.
+        static let headLimit = 65_536
+        /// Bytes around the chunks of a body: their sizes, their extensions, and the trailers. The request fails if there are
+        /// more.
+        static let framingLimit = 65_536
+
+        /// The status of the last head, or 0.
+        private(set) var status = 0
+        /// The lines of the last head, the status line first.
+        private(set) var head: [UInt8] = []
+        private(set) var body: [UInt8] = []
+        private(set) var isHeadComplete = false
+        /// The body is longer than the limit.
+        private(set) var isCut = false
+        /// There are bytes after the last chunk.
+        private(set) var hasExcess = false
+        /// Why the request must end.
+        private(set) var refusal: String?
+
+        private var headTotal = 0
+        private var chunks: ChunkedBody?
+        private var framing = 0
+
+        /// Takes a line of the head or a trailer.
+        ///
+        /// - Returns: Whether the request goes on.
+        mutating func takeHead(_ line: UnsafeRawBufferPointer) -> Bool {
+            headTotal += line.count
+            guard headTotal <= Self.headLimit else { return refuse("the response's head is too long") }
+            let status = Self.status(of: line)
+            if isHeadComplete {
+                // Trailers arrive here too. They are not used.
+                guard status != nil else { return true }
+                head.removeAll(keepingCapacity: true)
+                isHeadComplete = false
+                chunks = nil
+            }
+            if head.isEmpty {
+                guard let status else { return refuse("the response has no status line") }
+                self.status = status
+            }
+            head.append(contentsOf: line)
+            if Self.announcesChunks(line) { chunks = ChunkedBody() }
+            if Self.hasInvalidLength(line) { return refuse("the response's Content-Length is invalid") }
+            isHeadComplete = line.elementsEqual("\n".utf8) || line.elementsEqual("\r\n".utf8)
+            return true
+        }
+
+        /// Takes bytes of the body.
+        ///
+        /// - Returns: Whether the request goes on.
+        mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            guard var chunks else { return keep(bytes) }
+            defer { self.chunks = chunks }
+            var rest = bytes[...]
+            while let first = rest.first {
+                switch chunks.state {
+                case .complete:
+                    hasExcess = true
+                    return true
+                case .data(let count):
+                    let data = rest.prefix(Int(min(count, UInt64(rest.count))))
+                    guard keep(UnsafeRawBufferPointer(rebasing: data)) else { return false }
+                    chunks.takeData(data.count)
+                    rest.removeFirst(data.count)
+                case .size, .sizeExtension, .dataEnd, .trailer:
+                    framing += 1
+                    guard framing <= Self.framingLimit else {
+                        return refuse("the response's chunk extensions or trailers are too long")
+                    }
+                    chunks.takeFraming(first)
+                    rest.removeFirst()
+                }
+            }
+            return true
+        }
+
+        private mutating func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            let room = HTTPResponse.bodyLimit - body.count
+            body.append(contentsOf: bytes.prefix(room))
+            isCut = bytes.count > room
+            return !isCut
+        }
+
+        private mutating func refuse(_ reason: String) -> Bool {
+            refusal = reason
+            return false
+        }
+    }
+
+    extension ReceivedResponse {
+        /// The status of a line `HTTP/1.1 200 …` or `HTTP/2 200`. libcurl reads other lines that begin with HTTP/ as a 200, and
+        /// events would be lost.
+        private static func status(of line: UnsafeRawBufferPointer) -> Int? {
+            guard line.starts(with: "HTTP/".utf8), line.count > 10, line[5].isDigit else { return nil }
+            let space = line[6] == UInt8(ascii: ".") && line[7].isDigit ? 8 : 6
+            guard line.count > space + 4, line[space] == UInt8(ascii: " "), !line[space + 4].isDigit else { return nil }
+            let digits = line[(space + 1)..<(space + 4)]
+            guard digits.allSatisfy(\.isDigit) else { return nil }
+            return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        }
+
+        /// The value of a header with this name in lowercase.
+        private static func value(
+            of name: String, in line: UnsafeRawBufferPointer
+        ) -> Slice<UnsafeRawBufferPointer>? {
+            let name = name.utf8
+            guard line.count > name.count, line[name.count] == UInt8(ascii: ":"),
+                zip(line, name).allSatisfy({ $0.lowercased == $1 })
+            else { return nil }
+            return line[(name.count + 1)...]
+        }
+
+        private static func announcesChunks(_ line: UnsafeRawBufferPointer) -> Bool {
+            guard var value = value(of: "transfer-encoding", in: line) else { return false }
+            let coding = "chunked".utf8
+            while value.count >= coding.count {
+                if zip(value, coding).allSatisfy({ $0.lowercased == $1 }) { return true }
+                value.removeFirst()
+            }
+            return false
+        }
+
+        /// Whether a `Content-Length` is anything other than a number, or the same number several times. libcurl may then read
+        /// until the connection is closed, and a truncated body would look complete.
+        private static func hasInvalidLength(_ line: UnsafeRawBufferPointer) -> Bool {
+            guard var value = value(of: "content-length", in: line) else { return false }
+            while let last = value.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { value.removeLast() }
+            let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            let numbers = value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
+                var number = part.drop(while: isSpace)
+                while let last = number.last, isSpace(last) { number.removeLast() }
+                return number
+            }
+            return numbers.contains { number in
+                // Int64 also takes a sign.
+                !number.allSatisfy(\.isDigit) || number.count > 19
+                    || Int64(String(decoding: number, as: UTF8.self)) == nil || !number.elementsEqual(numbers[0])
+            }
+        }
+    }
+
+    /// Finds the body in chunked bytes (RFC 9112, 7.1). libcurl parses the same bytes and ends the request if they are invalid,
+    /// but it puts no limit on extensions and trailers.
+    struct ChunkedBody {
+        enum State {
+            /// In the digits of a size.
+            case size
+            /// Behind the digits of a size, up to the end of the line.
+            case sizeExtension
+            /// The bytes of data that follow.
+            case data(UInt64)
+            /// In the end of the line after the data.
+            case dataEnd
+            /// In a line of the trailer.
+            case trailer(isEmpty: Bool)
+            case complete
+        }
+
+        private(set) var state = State.size
+        private var size: UInt64 = 0
+
+        /// Takes bytes of data, at most as many as follow.
+        mutating func takeData(_ count: Int) {
+            size -= UInt64(count)
+            state = size == 0 ? .dataEnd : .data(size)
+        }
+
+        /// Takes a byte that isn't data.
+        mutating func takeFraming(_ byte: UInt8) {
+            let endsLine = byte == UInt8(ascii: "\n")
+            if case .size = state {
+                if let digit = byte.hexadecimalDigit {
+                    // libcurl refuses a size that doesn't fit.
+                    size = size << 4 | digit
+                    return
+                }
+                state = .sizeExtension
+            }
+            switch state {
+            case .sizeExtension where endsLine: state = size > 0 ? .data(size) : .trailer(isEmpty: true)
+            case .dataEnd where endsLine: state = .size
+            case .trailer(let isEmpty) where endsLine: state = isEmpty ? .complete : .trailer(isEmpty: true)
+            case .trailer where byte != UInt8(ascii: "\r"): state = .trailer(isEmpty: false)
+            case .size, .sizeExtension, .data, .dataEnd, .trailer, .complete: break
+            }
+        }
+    }
+
+    extension UInt8 {
+        fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+        fileprivate var lowercased: UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self ? self | 0x20 : self }
+        fileprivate var hexadecimalDigit: UInt64? {
+            switch lowercased {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(self - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(lowercased - UInt8(ascii: "a") + 10)
+            default: nil
+            }
+        }
+    }
+#endif
