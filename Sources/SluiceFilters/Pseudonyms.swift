@@ -1,7 +1,7 @@
 public import Sluice
 
-/// Replaces user ids, and properties that you choose, by pseudonyms before events are stored. Without the key, a pseudonym
-/// doesn't tell who the user is.
+/// Replaces user ids, and properties that you choose, with pseudonyms before events are stored. Without the key, a pseudonym
+/// doesn't reveal the user.
 ///
 /// ```swift
 /// let pipeline = try Pipeline {
@@ -12,15 +12,15 @@ public import Sluice
 /// ```
 ///
 /// A pseudonym is the HMAC-SHA-256 of a value, as 64 hexadecimal digits (RFC 2104). It is the same on every device and server
-/// that has the key, so receivers still count users and join their events. Replaced are the distinct id, the anonymous
-/// id and the login id, the property `$original_id` of `$SignUp`, and the properties with your names at every depth of objects
-/// and arrays. Strings are hashed as their UTF-8, other values as their JSON; null stays.
+/// that has the key, so receivers can still count users and join their events. The stage replaces the distinct id, the
+/// anonymous id, the login id, the property `$original_id` of `$SignUp`, and the properties with your names at every depth of
+/// objects and arrays. It hashes the UTF-8 of strings, and the JSON of other values. A null stays.
 ///
-/// List it below `Identity` and everything that reads ids, such as `Sampling`: stages below it see pseudonyms only, and ids
-/// that are added below it stay as they are.
+/// List it below `Identity` and all stages that read ids, such as `Sampling`. Stages below it see pseudonyms only. Ids that are
+/// added below it stay as they are.
 ///
-/// Keep the key apart from the events: with it, a list of ids can be hashed and compared. In an app, users can read it. With
-/// another key, all users are new ones.
+/// Keep the key apart from the events: with the key, a list of ids can be hashed and compared. The users of an app can read a
+/// key that it contains. If you change the key, all users look like new ones.
 ///
 /// To find a person's events, hash the id:
 ///
@@ -30,10 +30,10 @@ public import Sluice
 /// ```
 ///
 /// ## Count users without recognizing them
-/// With ``Rotation/daily``, a user has a new pseudonym each day, in UTC by the time of the event. The number of different
-/// pseudonyms of a day is its number of users, and no pseudonym is of two days. The salt of a day is derived from the key, so
-/// with the key, the days can still be connected. To rule that out, use a random key that nothing stores, and that differs between
-/// processes:
+/// With ``Rotation/daily``, a user has a new pseudonym each day in UTC, by the time of the event. The number of distinct
+/// pseudonyms of a day is the number of users on that day, and a pseudonym never occurs on two days. The salt of a day is
+/// derived from the key. So with the key, the days can still be connected. To rule that out, use a random key that you don't
+/// store. Then each process has another key, and counts its users on its own:
 ///
 /// ```swift
 /// let key = (0..<32).map { _ in UInt8.random(in: 0...255) }
@@ -59,7 +59,7 @@ public struct Pseudonyms: Processor {
     ///
     /// - Parameters:
     ///   - key: The secret: at least 16 random bytes, better 32.
-    ///   - properties: The names of more properties to replace, compared by characters.
+    ///   - properties: The names of the properties to replace, besides `$original_id`. They are compared by characters.
     ///   - rotation: How long a pseudonym is the same. As long as the key by default.
     public init(key: [UInt8], properties: [String] = [], rotation: Rotation = .never) {
         self.key = key
@@ -69,7 +69,7 @@ public struct Pseudonyms: Processor {
 
     /// Checks the key.
     ///
-    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the key has less than 16 bytes.
+    /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the key has fewer than 16 bytes.
     public func prepare() throws {
         guard key.count >= Pseudonyms.shortestKey else {
             throw SluiceError(
@@ -107,7 +107,7 @@ public struct Pseudonyms: Processor {
     /// - Returns: 64 hexadecimal digits.
     public func pseudonym(of value: String, at time: Timestamp = .now) -> String { hash(value, salt(at: time)) }
 
-    /// The key of an event.
+    /// The key for events of this time.
     private func salt(at time: Timestamp) -> [UInt8] {
         guard rotation.isDaily else { return key }
         let milliseconds = time.milliseconds

@@ -3,11 +3,11 @@
     import Sluice
 
     /// A connection of libcurl, for one request at a time.
-    // @unchecked: one task at a time has it, and any thread may call `cancel`.
+    // @unchecked: one task at a time uses a connection, and any thread may call `cancel`.
     final class CurlConnection: @unchecked Sendable {
         private let pointer: OpaquePointer
         private let creator = CreatingProcess()
-        /// The connection can be kept: the last response has ended, and nothing of it can follow.
+        /// Whether the connection can be kept: the last response has ended, and no more bytes of it can follow.
         private(set) var isClean = false
 
         init() throws(SluiceError) {
@@ -28,7 +28,7 @@
         /// - Returns: The number of the next request, for `cancel`.
         func begin() -> UInt64 { sluice_curl_begin(pointer) }
 
-        /// Ends a request soon, or when it is sent.
+        /// Ends the request with this number soon. If it isn't sent yet, it ends when it is.
         func cancel(_ number: UInt64) { sluice_curl_cancel(pointer, number) }
 
         /// Sends the request that has begun, and blocks the thread until there is a response.
@@ -43,8 +43,8 @@
                 throw SluiceError(.inputOutput, "the HTTP request failed: \(failure)")
             }
             let isComplete = failure == nil
-            // Only after a 2xx that followed the whole request. Bytes that arrive later could otherwise be taken for the
-            // response to the next request.
+            // A connection is clean only after a 2xx that followed the whole request. Otherwise, bytes that arrive later could
+            // be taken for the response to the next request.
             isClean = isComplete && 200...299 ~= response.status && !result.is_early && !response.hasExcess
             return HTTPResponse(
                 status: response.status, headers: HTTPResponse.headers(ofHead: response.head), body: response.body,

@@ -13,7 +13,7 @@ extension JSONLStore {
     /// pipeline calls this method for you: see ``Pipeline/erase(where:)``.
     ///
     /// - Parameter isMatch: selects events. It is called on this thread, without a lock.
-    /// - Returns: the counts, and the directories and files in which events are left, with the reasons.
+    /// - Returns: the counts, and the directories and files where events are left, with the reasons.
     /// - Throws: ``SluiceError/Code/shutDown`` if the store is closed.
     public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
         try erasureAccess.erase(where: isMatch)
@@ -26,13 +26,14 @@ extension JSONLStore {
     /// print(report)
     /// ```
     ///
-    /// A process that starts in the meantime leaves the directory that is being erased alone, and takes it over later.
+    /// A process that starts during the call doesn't use a directory in which events are being erased. It can take over that
+    /// directory later.
     ///
     /// - Parameters:
     ///   - directory: the directory that the host passes to its store.
     ///   - encryption: the encryption of the store. Without it, encrypted files are left.
     ///   - isMatch: selects events.
-    /// - Returns: the counts, and the places with events left, such as directories that running processes use.
+    /// - Returns: the counts, and the places where events are left, such as directories that running processes use.
     /// - Throws: ``SluiceError/Code/storageUnavailable`` if the directory can't be listed.
     public static func erase(
         at directory: String, encryption: LineEncryption? = nil, where isMatch: @escaping (EventLine) -> Bool
@@ -54,7 +55,7 @@ extension JSONLStore {
         return report
     }
 
-    /// Reads the events in a directory of stores, of all routes, whether their processes run or not. Use it to answer a
+    /// Reads the events in a directory of stores, of all routes, whether or not their processes run. Use it to answer a
     /// person's request for access. Nothing is changed.
     ///
     /// ```swift
@@ -65,10 +66,11 @@ extension JSONLStore {
     ///
     /// - Parameters:
     ///   - directory: the directory that the host passes to its store.
-    ///   - encryption: the encryption of the store. Without it, encrypted files are left.
+    ///   - encryption: the encryption of the store. Without it, encrypted files can't be read.
     ///   - isMatch: selects events.
-    /// - Returns: the selected events, each once, by directory and in their order there: dead letters, normal events and
-    ///   critical ones; and the files that could not be read, with the reasons.
+    /// - Returns: the selected events and the problems. Each event comes once. The events are sorted by directory, and within a
+    ///   directory dead letters come first, then normal events, then critical ones. `left` has the files that could not be
+    ///   read, with the reasons.
     /// - Throws: ``SluiceError/Code/storageUnavailable`` if the directory can't be listed.
     public static func export(
         at directory: String, encryption: LineEncryption? = nil, where isMatch: (EventLine) -> Bool

@@ -2,9 +2,9 @@ internal import Sluice
 
 /// Finds the lines of files that must be erased, and writes files without them.
 ///
-/// Bytes of other lines keep their places, because the id of a dead letter contains the place of its event. So newlines take
-/// the place of an erased line: readers skip empty lines. Damaged lines are erased too, because they can't be delivered, and
-/// can be anybody's.
+/// The bytes of other lines keep their places, because the id of a dead letter contains the place of its event. So newlines
+/// replace the bytes of an erased line, and readers skip empty lines. Damaged lines are erased too: they can't be delivered,
+/// and can belong to any person.
 struct LineEraser {
     /// A file with lines to erase.
     struct Finding {
@@ -28,7 +28,7 @@ struct LineEraser {
         return Finding(contents: contents, erased: Set(erased.map { contents.ranges[$0].lowerBound }))
     }
 
-    /// Writes a file as it is without the lines that were found, to another path.
+    /// Writes a copy of a file, without the lines that were found, to another path.
     func write(
         _ found: Finding, from path: String, limit: Int, to replacement: String
     ) throws(SegmentReader.Failure) {
@@ -49,7 +49,7 @@ struct LineEraser {
         }
     }
 
-    /// Erases in the files of a directory whose process has ended, and which no store counts.
+    /// Erases in the files of a directory whose process has ended, and whose events no store has counted.
     func run(in directory: InstanceDirectory, largest: Int) -> ErasureReport {
         var report = ErasureReport()
         var problems = EraserProblems()
@@ -57,7 +57,7 @@ struct LineEraser {
             let listing = try directory.listing(largest: largest)
             for name in listing.foreign { report.left.append("\(directory.path)/\(name): not a file of this store") }
             var letters: Set<DeadLetter.ID> = []
-            // Dead letters first: an event of theirs can be in a segment that was not settled.
+            // Dead letters first: the event of a dead letter can also be in a segment that was not settled.
             for (name, bytes) in listing.segments.sorted(by: { $0.name.lane < $1.name.lane }) {
                 do throws(SegmentReader.Failure) {
                     let path = directory.path(of: name)

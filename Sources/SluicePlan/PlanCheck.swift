@@ -17,21 +17,22 @@ public import SluicePlanModel
 ///
 /// ## Counting
 ///
-/// The ledger counts each event that differs once for each property: kept events in `sanitized`, dropped ones in `dropped`.
-/// Both use the property's place, such as ``Sluice/Sanitization/plan(_:)`` of `"Purchase.amount"`. Unknown properties
-/// count as `"Purchase.*"`, and unknown events as `"*"`, because their names have no bound. A diagnostic reports each
-/// difference once, with its name and the reason and without the value. After 100 differences, no more are reported.
+/// The ledger counts a kept event in `sanitized`, once for each property that differs. It counts a dropped event in `dropped`,
+/// once, under the first difference that drops it. Both use the property's place, such as ``Sluice/Sanitization/plan(_:)`` of
+/// `"Purchase.amount"`. Unknown properties count as `"Purchase.*"`, and unknown events as `"*"`, because the number of their
+/// names has no limit. A diagnostic reports each difference once, with its name and the reason, but without the value. After
+/// 100 differences, no more are reported.
 ///
 /// ## Setting aside
 ///
-/// With ``Action/reject``, an event that differs is stored with the property `$plan_violation`, which has the reasons. List a
+/// With ``Action/reject``, an event that differs is stored with the reasons in the property `$plan_violation`. List a
 /// ``PlanGate`` as the transport: it turns these events into dead letters.
 ///
 /// ## Personal data
 ///
-/// Where the plan says `"personal": "drop"`, the stage removes the property; with `"hash"`, it replaces the string by its
-/// hash. A value that can't be hashed, because it is no string, is removed. It does so with each event of the plan, whatever
-/// happens to it afterwards, and counts it as ``Sluice/Sanitization/personalData``.
+/// Where the plan says `"personal": "drop"`, the stage removes the property. With `"hash"`, it replaces the string with its
+/// hash. A value that can't be hashed, because it is no string, is removed. The stage applies these rules to each event of the
+/// plan, even if the event is dropped or set aside afterwards. It counts the event as ``Sluice/Sanitization/personalData``.
 public struct PlanCheck: Processor {
     /// The consequence of a difference.
     public enum Action: Sendable, Hashable {
@@ -65,9 +66,9 @@ public struct PlanCheck: Processor {
     ///   - plan: The plan.
     ///   - unknown: The consequence for events and properties that the plan doesn't have.
     ///   - violations: The consequence for missing properties, and for values that break a rule.
-    ///   - hash: Replaces a string with `"personal": "hash"`. If it is nil, by the string's SHA-256 as 64 hexadecimal digits, which anybody
-    ///     can compute for a list of known strings, such as telephone numbers. Pass a function with a key for these. It is
-    ///     called inside `track`, on the caller's thread, and must not wait.
+    ///   - hash: Returns the replacement for a string with `"personal": "hash"`. If it is nil, the string's SHA-256 is used, as
+    ///     64 hexadecimal digits. Anyone can compute it for a list of known strings, such as telephone numbers. Pass a function
+    ///     with a secret key for these. It is called inside `track`, on the caller's thread, and must not wait.
     public init(
         _ plan: TrackingPlan, unknown: Action = .count, violations: Action = .count,
         hash: (@Sendable (String) -> String)? = nil
@@ -94,7 +95,7 @@ public struct PlanCheck: Processor {
         return act(on: findings.map { PlanViolation(event: event.name, $0) }, &event)
     }
 
-    // A function of its own, because most events conform.
+    // Not inlined, because most events conform.
     @inline(never)
     private func act(on found: [PlanViolation], _ event: inout Event) -> Disposition {
         for violation in found { report(violation) }
@@ -118,7 +119,7 @@ public struct PlanCheck: Processor {
 
     // MARK: Personal data and unknown properties
 
-    /// Returns the properties that the plan and the action for unknown ones leave; nil without a change.
+    /// Returns the properties that remain after the plan and the action for unknown ones are applied; nil without a change.
     private func rewritten(_ properties: Properties, _ rule: ValueRule, _ event: inout Event) -> Properties? {
         var isChanged = false
         var pairs: [(String, PropertyValue)] = []
@@ -154,7 +155,7 @@ public struct PlanCheck: Processor {
             if elements.allSatisfy({ $0 == nil }) { return nil }
             // An element that can't be hashed is null, so the others keep their places.
             return .array(PropertyArray(zip(array, elements).map { old, new in new.map { $0 ?? .null } ?? old }))
-        // Data that is personal wherever the plan expects it, in a value of another type.
+        // The value has another type than in the plan, and can contain the personal data that the plan expects inside it.
         default: return rule.changesValues ? .some(nil) : nil
         }
     }

@@ -1,7 +1,8 @@
 public import Sluice
 public import SluicePlanModel
 
-/// A transport that turns the events that ``PlanCheck`` has set aside into dead letters, and gives all others to your own.
+/// A transport that turns the events that ``PlanCheck`` has set aside into dead letters, and passes all others to your
+/// transport.
 ///
 /// ```swift
 /// let plan = try TrackingPlan(json: Array(#"{"plan": "shop", "version": 1, "events": {}}"#.utf8))
@@ -12,9 +13,9 @@ public import SluicePlanModel
 /// }
 /// ```
 ///
-/// `Pipeline.deadLetters()` lists them with the reasons, such as `Purchase.amount is less than 0`. They don't count as
-/// refusals of the receiver. When a later version of the plan allows them, replay them: the gate checks them once more, and
-/// sends them without the property `$plan_violation`.
+/// `Pipeline.deadLetters()` lists these dead letters with the reasons, such as `Purchase.amount is less than 0`. They don't
+/// count as refusals of the receiver. When a later version of the plan allows them, replay them: the gate checks them once
+/// more, and sends them without the property `$plan_violation`.
 public struct PlanGate<Base: Transport>: Transport {
     private let plan: TrackingPlan
     private let base: Base
@@ -38,7 +39,8 @@ public struct PlanGate<Base: Transport>: Transport {
     /// The largest batch of your transport.
     public var maximumBatchSize: BatchSize { base.maximumBatchSize }
 
-    /// Returns the verdicts of your transport. If events are set aside, the others are sent without a pause afterwards.
+    /// Returns the verdicts of your transport. If the batch has events that are set aside, it rejects only these. The route
+    /// then sends the others immediately, in another call.
     public func send(_ batch: Batch) async throws -> Verdicts {
         let mark = Self.mark
         guard batch.events.contains(where: { $0.contains(mark) }) else { return try await base.send(batch) }
@@ -71,7 +73,7 @@ public struct PlanGate<Base: Transport>: Transport {
 }
 
 extension EventLine {
-    /// Whether the bytes have a name with the quotes around it, which no string can contain.
+    /// Whether the bytes contain the name with its quotes, which can't occur within a JSON string.
     fileprivate func contains(_ mark: [UInt8]) -> Bool {
         var rest = bytes
         while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {

@@ -1,11 +1,12 @@
 /// Finds the events of a plan by name.
 ///
-/// A dictionary takes 400 instructions to hash a name, which is a third of the check of an event. Its hash resists names that
-/// are chosen to collide; the names in a plan are not chosen by an attacker.
+/// A dictionary takes 400 instructions to hash a name, a third of the check of an event. A dictionary's hash resists names that
+/// an attacker chooses to collide. The names in a plan need no such protection.
 struct EventTable: Sendable {
-    /// Events by the hash of their bytes: a power of two of them, at most half of them taken.
+    /// Events by the hash of the bytes of their names. The number of slots is a power of two, and at most half of them are
+    /// taken.
     private let slots: [EventPlan?]
-    /// Finds other spellings of a name in Unicode too.
+    /// The events by name. Finds a name in another Unicode spelling too.
     private let spellings: [String: EventPlan]
 
     init(_ events: [EventPlan]) {

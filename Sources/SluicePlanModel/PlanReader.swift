@@ -34,7 +34,7 @@ extension TrackingPlan {
     ///   - bytes: The contents of the file.
     ///   - file: The name of the file, for the message of an error.
     /// - Throws: ``Sluice/SluiceError/Code/invalidPlan`` with the file, the line, the column and the reason, such as
-    ///   `shop.plan.json:4:30: "pattern" isn't supported`.
+    ///   `shop.plan.json:4:30: "minimum" has no meaning for "enum"`.
     public init(json bytes: [UInt8], file: String = "plan") throws(SluiceError) {
         do throws(PlanError) {
             try self.init(locating: bytes, file)
@@ -67,7 +67,7 @@ struct PlanReader {
         let reason: String
     }
 
-    /// The members of an object. Each has been read, or is a mistake.
+    /// The members of an object.
     struct Members {
         let place: PlanReader
         let values: Properties
@@ -88,7 +88,7 @@ struct PlanReader {
         }
     }
 
-    /// Up to here, each integer is a double.
+    /// Up to this value, a double can represent each integer.
     static let largestExact = 9_007_199_254_740_992
 
     let value: PropertyValue

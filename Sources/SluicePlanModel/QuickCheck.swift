@@ -1,16 +1,16 @@
 import SluiceEvents
 
-/// Proves that the properties of an event conform, as those of nearly every event do. It takes a quarter of the instructions
-/// that finding the differences takes (the row `plan-check`), because it copies no rule and no value.
+/// Proves that the properties of an event conform, as in nearly every event. This takes a quarter of the instructions that
+/// finding the differences takes (the row `plan-check`), because it copies no rule and no value.
 ///
 /// Anything that needs a closer look isn't proved: arrays and objects, lengths that depend on the characters, and choices that
 /// aren't ASCII.
 struct QuickCheck: Sendable {
-    /// The limits of a property. A value of another type is outside of them.
+    /// The limits of a property. A value of another type is outside of these limits.
     private struct Rule {
         let kind: ValueRule.Kind
         let isRequired: Bool
-        /// The bytes of strings that surely have the right length: a character has up to four bytes.
+        /// A string with this many bytes surely has the right length: a character has up to four bytes.
         var leastBytes = 1
         var mostBytes = 0
         var leastInteger: Int64 = 1
@@ -23,7 +23,8 @@ struct QuickCheck: Sendable {
 
     private let names: [String]
     private let rules: [Rule]
-    /// The strings of choices, if all of a property's are ASCII. These are equal by bytes if they are equal and have as many.
+    /// The choices of all properties whose choices are ASCII only. Two equal strings with the same number of bytes have the
+    /// same bytes if one of them is ASCII.
     private let choices: [String]
     private let required: Int
 
@@ -76,7 +77,7 @@ struct QuickCheck: Sendable {
                 next = place
             }
             let isWithin: Bool
-            // In the loop, because a function would get a copy of the value.
+            // This is part of the loop, because a function would get a copy of the value.
             switch pairs[index].1 {
             case .string(let text):
                 let bytes = text.utf8.count

@@ -21,8 +21,8 @@ extension TrackingPlan {
     /// ```
     ///
     /// - Parameter earlier: The plan of the apps that are in use.
-    /// - Returns: The changes of rules, events and properties, in the order of the earlier plan, and then the additions.
-    ///   Descriptions and owners don't count.
+    /// - Returns: The changes of events, properties and rules, in the order of the earlier plan, and then the new events.
+    ///   Changes of descriptions and owners are left out.
     public func changes(since earlier: TrackingPlan) -> [PlanChange] {
         var changes: [PlanChange] = []
         for old in earlier.events {
@@ -99,7 +99,7 @@ extension ValueRule {
 
     private func isNoChoice(_ value: PropertyValue) -> Bool { !choices.contains(value) }
 
-    /// Whether each value of another type conforms to this one.
+    /// Whether each value that conforms to the old rule, which has another type, also conforms to this one.
     private func isWider(than old: ValueRule) -> Bool {
         switch (kind, old.kind) {
         case (.number, .integer): limits.minimum <= old.limits.minimum && limits.maximum >= old.limits.maximum
@@ -113,7 +113,7 @@ extension ValueRule {
         }
     }
 
-    /// The contents that are stored.
+    /// How the value is stored.
     private var treatment: String {
         switch personal {
         case .hash: "hashed"

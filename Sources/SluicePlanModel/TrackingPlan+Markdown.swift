@@ -5,7 +5,7 @@ extension TrackingPlan {
     /// print(plan.markdown)
     /// ```
     ///
-    /// The same plan results in the same page. Events have the order of the file.
+    /// The same plan always results in the same page. Events are in the order of the file.
     public var markdown: String {
         var lines = [
             "# \(name.markdown)", "", "Version \(version), \(events.count) event\(events.count == 1 ? "" : "s").", "",
@@ -90,7 +90,7 @@ extension ValueRule {
 }
 
 extension String {
-    /// The text on one line, without the characters that a table or HTML would read.
+    /// The text on one line. Characters that have a meaning in Markdown, a table or HTML are escaped.
     fileprivate var markdown: String {
         var result = ""
         for character in self {

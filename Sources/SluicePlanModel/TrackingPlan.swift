@@ -16,7 +16,7 @@ public import SluiceEvents
 /// A plan is a value without I/O. You can use it from any thread. The page "Tracking plan" lists the keywords.
 ///
 /// Names are compared by characters, as ``Sluice/Properties`` compares them. Events and properties whose names begin
-/// with `$` belong to plugins: the plan may list them, and they are never unknown.
+/// with `$` belong to plugins. The plan may list them, but they are never unknown.
 public struct TrackingPlan: Sendable {
     /// Who can use the types that are generated from the plan.
     package enum Access: String, Sendable {
@@ -70,7 +70,7 @@ package final class EventPlan: Sendable {
     package let description: String
     /// The team that answers questions about the event.
     package let owner: String?
-    /// The version of the plan that has added the event.
+    /// The version of the plan that added the event.
     package let since: Int?
     /// The properties.
     package let rule: ValueRule
@@ -100,7 +100,7 @@ public struct PlanViolation: Sendable, Hashable, CustomStringConvertible {
     /// The property's name, such as `items[].sku` for a property of an object in an array. Empty for an event that the plan
     /// doesn't have.
     public let property: String
-    /// The broken rule, such as `is longer than 40 characters`. Never a value of the event.
+    /// The broken rule, such as `has more than 40 characters`. It never contains a value of the event.
     public let reason: String
     /// Whether the plan doesn't have the event, or the property.
     public let isUnknown: Bool
@@ -122,14 +122,14 @@ public struct PlanViolation: Sendable, Hashable, CustomStringConvertible {
 
 /// A difference between the properties of an event and their rules.
 package struct Finding: Sendable, Hashable {
-    /// The names down to the property. An element of an array adds `[]`.
+    /// The names on the way to the property. An element of an array adds `[]`.
     package var path: String
     package let reason: String
     package let isUnknown: Bool
 }
 
 extension SluiceError.Code {
-    /// A tracking plan is no valid JSON, or has a keyword that isn't supported. The message names the file, the line, the
-    /// column and the reason.
+    /// A tracking plan is not valid JSON, has a keyword that isn't supported, or breaks another rule. The message has the file,
+    /// the line, the column and the reason.
     public static let invalidPlan = SluiceError.Code(rawValue: "invalidPlan")
 }

@@ -1,6 +1,6 @@
 package import SluiceEvents
 
-/// The rule for a value: its type, and the limits of it.
+/// The rule for a value: its type and its limits.
 package final class ValueRule: Sendable {
     package enum Kind: String, Sendable {
         case string, integer, number, boolean, array, object
@@ -19,7 +19,7 @@ package final class ValueRule: Sendable {
     package let limits: Limits
     package let description: String?
     package let personal: Personal?
-    /// The version of the plan that has added the property.
+    /// The version of the plan that added the property.
     package let since: Int?
     /// The values of a choice: strings, or integers.
     package let choices: [PropertyValue]
@@ -27,7 +27,7 @@ package final class ValueRule: Sendable {
     package let items: ValueRule?
     /// The properties of an object, in the order of the file.
     package let properties: [PropertyRule]
-    /// Whether a value in it is hashed or dropped.
+    /// Whether the value, or a value inside it, is hashed or dropped.
     package let changesValues: Bool
 
     /// The type and the limits of a value.
@@ -167,7 +167,7 @@ extension ValueRule {
 }
 
 extension Double {
-    /// A whole number without a fraction.
+    /// The number as text. A whole number has no decimal point.
     package var text: String { Int64(exactly: self).map { "\($0)" } ?? "\(self)" }
 }
 

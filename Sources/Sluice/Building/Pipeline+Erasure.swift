@@ -1,11 +1,12 @@
-// The removal of what a pipeline has collected.
+// The removal of collected events and state.
 
 extension Pipeline {
     /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
     /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
     ///
-    /// - Returns: Whether every event that waited before the call is gone. False if the pipeline is shut down, and with a
-    ///   diagnostic in a transport's own `send` and if a store could not read or remove something. Call it later then.
+    /// - Returns: Whether every event that waited before the call is gone. It is false if the pipeline is shut down. It is also
+    ///   false, with a diagnostic, if a transport calls this method in its own `send`, or if a store could not read or remove
+    ///   something. In these two cases, call it later.
     @discardableResult
     public func deleteWaitingEvents() async -> Bool { await routes.all { await $0.deleteAll() } }
 
@@ -18,7 +19,7 @@ extension Pipeline {
     /// ```
     ///
     /// The processors forget their state first, so later events have the ids of a new user. Then events are removed as
-    /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer of a `Consent`
+    /// by ``deleteWaitingEvents()``: a batch in flight is awaited, and may be delivered. The user's answer in a `Consent`
     /// and the setting of `CollectionSettings` stay. Events that are tracked during the call can be removed too.
     ///
     /// - Returns: The counts of the removed events, dead letters and states.
@@ -42,14 +43,14 @@ extension Pipeline {
     /// for problem in report.left { log("call it later, too: \(problem)") }
     /// ```
     ///
-    /// When this method returns, no erased event is sent any more, also by a later process. Batches in flight are awaited
+    /// When this method returns, no erased event is sent any more, not even by a later process. Batches in flight are awaited
     /// first, and may be delivered. Delivery pauses during the call; tracking doesn't. Events that are tracked during the call,
-    /// and events that a processor holds, can be left out: make sure that no more come.
+    /// and events that a processor holds, can be missed. So stop tracking events of this person before the call.
     ///
     /// - Parameter isMatch: Selects events. It is called on other threads, without a lock.
-    /// - Returns: The counts of erased events and dead letters, and the places with events left. The folder of another
-    ///   running process is left to that process. When it has ended, this pipeline erases there before it delivers
-    ///   from it.
+    /// - Returns: The counts of erased events and dead letters, and the places where events are left. The folder of another
+    ///   running process is left to that process. When that process has ended, this pipeline erases in the folder before it
+    ///   delivers from it.
     public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
         await routes.erase(where: isMatch)
     }

@@ -1,7 +1,7 @@
 /// An event as a type that writes its own properties, without `Encodable`. A tracking plan generates such types.
 ///
-/// Conform to ``TrackedEvent`` instead if Swift can derive the properties from the type's stored properties. Its events
-/// take several times the code and the instructions.
+/// Conform to ``TrackedEvent`` instead if you want Swift to derive the event's properties from the stored properties of the
+/// type. Such an event takes several times the code and the instructions.
 ///
 /// ```swift
 /// struct Refund: TypedEvent {
@@ -15,9 +15,9 @@ public protocol TypedEvent {
     /// The name of all events of this type.
     static var eventName: String { get }
 
-    /// The event's properties. Called on the thread that tracks the event.
+    /// The event's properties. They are read on the thread that tracks the event.
     ///
-    /// - Throws: An error of your own. The event then has the property `$encoding_error` only.
+    /// - Throws: An error of your own. The event then has only the property `$encoding_error`.
     var eventProperties: Properties { get throws }
 }
 
@@ -36,12 +36,12 @@ public protocol TypedEvent {
 /// }
 /// ```
 ///
-/// The type has one pointer, because the code that copies a value belongs to each type of event. With a stored property for
-/// each value, an event takes three times as much code.
+/// The type consists of one pointer, because each type of event has its own code to copy its values. With a stored property
+/// for each value, an event takes three times as much code.
 public struct EventValues: Sendable {
     private var pairs: [(String, PropertyValue)] = []
 
-    /// Creates values that are empty.
+    /// Creates an empty list of values.
     public init() {}
 
     /// The values as properties.

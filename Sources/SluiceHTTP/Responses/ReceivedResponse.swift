@@ -1,10 +1,10 @@
 #if !canImport(Darwin)
-    /// A response, as far as it has arrived. It judges what libcurl lets pass.
+    /// The part of a response that has arrived. It also checks responses that libcurl accepts.
     struct ReceivedResponse {
-        /// Bytes of all heads, interim ones included. The request fails if there are more.
+        /// The most bytes of all heads, interim ones included. With more, the request fails.
         static let headLimit = 65_536
-        /// Bytes around the chunks of a body: their sizes, their extensions, and the trailers. The request fails if there are
-        /// more.
+        /// The most bytes around the chunks of a body: their sizes, their extensions, and the trailers. With more, the request
+        /// fails.
         static let framingLimit = 65_536
 
         /// The status of the last head, or 0.
@@ -13,9 +13,9 @@
         private(set) var head: [UInt8] = []
         private(set) var body: [UInt8] = []
         private(set) var isHeadComplete = false
-        /// The body is longer than the limit.
+        /// Whether the body is longer than the limit.
         private(set) var isCut = false
-        /// There are bytes after the last chunk.
+        /// Whether there are bytes after the last chunk.
         private(set) var hasExcess = false
         /// Why the request must end.
         private(set) var refusal: String?
@@ -92,8 +92,8 @@
     }
 
     extension ReceivedResponse {
-        /// The status of a line `HTTP/1.1 200 …` or `HTTP/2 200`. libcurl reads other lines that begin with HTTP/ as a 200, and
-        /// events would be lost.
+        /// The status of a line `HTTP/1.1 200 …` or `HTTP/2 200`. libcurl takes other lines that begin with HTTP/ for a 200,
+        /// and events would be lost.
         private static func status(of line: UnsafeRawBufferPointer) -> Int? {
             guard line.starts(with: "HTTP/".utf8), line.count > 10, line[5].isDigit else { return nil }
             let space = line[6] == UInt8(ascii: ".") && line[7].isDigit ? 8 : 6
@@ -149,7 +149,7 @@
         enum State {
             /// In the digits of a size.
             case size
-            /// Behind the digits of a size, up to the end of the line.
+            /// After the digits of a size, up to the end of the line.
             case sizeExtension
             /// The bytes of data that follow.
             case data(UInt64)

@@ -9,7 +9,7 @@ package import SluiceEvents
 /// ```
 ///
 /// The store writes the encrypted bytes as `{"sealed":"<base64>","crc":"…"}`, so its files stay JSON Lines. If you
-/// turn encryption on later, the earlier plain lines are still delivered. If a line can't be decrypted, its segment
+/// turn on encryption later, the earlier plain lines are still delivered. If a line can't be decrypted, its segment
 /// stays on disk and is reported; a later process with the right key delivers it.
 ///
 /// Pass one encryption to several stores and plugins if they share a key:
@@ -23,8 +23,9 @@ package import SluiceEvents
 ///
 /// ## Rotate keys
 /// Give each key an id. The id is stored in plain text with each line, as `"key":"2026-11"`, so later programs know which key
-/// to use. New lines get the current key. Remove an old key when no line has its id any more, at the latest when the events
-/// and dead letters from its time have expired:
+/// to use. New lines are encrypted with the current key. Remove an old key when no line has its id any more: for a store, at
+/// the latest when the events and dead letters from its time have expired. The state of a plugin keeps its old key until it
+/// changes:
 ///
 /// ```swift
 /// let rotated = LineEncryption(keyID: "2026-11") { try cipher.encrypt($0) } decrypt: { bytes, keyID in
@@ -65,11 +66,11 @@ public struct LineEncryption: Sendable {
     /// Creates an encryption that can read the lines of several keys.
     ///
     /// - Parameters:
-    ///   - keyID: the id of the key that `encrypt` uses: 1 to 64 letters, digits, `-`, `_` and `.` in ASCII. A store with
-    ///     another id can't be opened. Choose a name, such as a date, and not a part of the key.
+    ///   - keyID: the id of the key that `encrypt` uses: 1 to 64 letters, digits, `-`, `_` and `.` in ASCII. With any other
+    ///     id, opening the store throws. Choose a name, such as a date, and not a part of the key.
     ///   - encrypt: encrypts and authenticates a line: see ``init(encrypt:decrypt:)``.
-    ///   - decrypt: returns the line that was encrypted with the key of this id. The id is nil for lines of an encryption
-    ///     without one. Throw if you don't have the key: the line then stays on disk.
+    ///   - decrypt: returns the line that was encrypted with the key of this id. The id is nil for lines that were encrypted
+    ///     without a key id. Throw if you don't have the key: the line then stays on disk.
     public init(
         keyID: String,
         encrypt: @escaping @Sendable (_ line: [UInt8]) throws -> [UInt8],
