@@ -93,8 +93,9 @@ private let reservedTypeNames: Set<String> = [
     "Any", "AnyObject", "Array", "Bool", "Character", "Codable", "Data", "Date", "Decodable", "Dictionary", "Double",
     "Encodable", "Equatable", "Error", "Event", "EventID", "EventTracking", "EventValues", "Float", "Hashable",
     "Identifiable", "Int", "Never", "Optional", "Pipeline", "Processor", "Properties", "Property", "PropertyArray",
-    "PropertyConvertible", "PropertyValue", "Protocol", "Result", "Self", "Sendable", "Sequence", "Set", "Store",
-    "String", "Swift", "Task", "Timestamp", "TrackedEvent", "TrackingPlan", "Transport", "Type", "TypedEvent", "UUID",
+    "PropertyConvertible", "PropertyValue", "Protocol", "Result", "Self", "Sendable", "Sequence", "Set", "SluiceError",
+    "Store", "String", "Swift", "Task", "Timestamp", "TrackedEvent", "TrackingPlan", "Transport", "Type", "TypedEvent",
+    "UUID",
     "URL", "Void",
 ]
 

@@ -12,6 +12,8 @@ struct SwiftFile {
     private(set) var text: String
     /// Types that several events use, with their names.
     private var shared: [Shape: String] = [:]
+    /// The types around the one that is written. A type within it must not hide them.
+    private var enclosing: Set<String> = []
     private let access: String
     private let isPublic: Bool
 
@@ -103,7 +105,7 @@ struct SwiftFile {
         var names = Names(taken: ["eventName", "eventProperties", "propertyValue"])
         let members = rule.properties.map { (property: $0, name: names.unique($0.name.memberName)) }
         let values = names.unique("values")
-        var types = Names()
+        var types = Names(taken: enclosing.union(shared.values))
         var nested: [Shape: String] = [:]
         var parameters: [String] = []
         var own: [(Shape, ValueRule)] = []
@@ -121,7 +123,10 @@ struct SwiftFile {
         text += "\(indent)private var \(values) = EventValues()\n\n"
         text += "\(indent)/// Creates the \(kind).\n"
         addInitializer(members, parameters, values, indent)
+        let outer = enclosing
+        enclosing.formUnion(nested.values)
         for (shape, rule) in own { add(rule, of: shape.property, nested[shape] ?? "", indent: indent) }
+        enclosing = outer
     }
 
     private mutating func addInitializer(

@@ -14,8 +14,8 @@ public import SluicePlanModel
 /// ```
 ///
 /// `Pipeline.deadLetters()` lists these dead letters with the reasons, such as `Purchase.amount is less than 0`. They don't
-/// count as refusals of the receiver. When a later version of the plan allows them, replay them: the gate checks them once
-/// more, and sends them without the property `$plan_violation`.
+/// count as refusals of the receiver. When a later version of the plan allows them, replay them: the gate checks the rules
+/// that the event has broken once more, and sends it without the property `$plan_violation`.
 public struct PlanGate<Base: Transport>: Transport {
     private let plan: TrackingPlan
     private let base: Base
@@ -66,10 +66,16 @@ public struct PlanGate<Base: Transport>: Transport {
             // Only a property of an object has the name.
             guard let reason = event.properties[PlanCheck.violationName]?.string else { return line }
             event.properties[PlanCheck.violationName] = nil
-            guard plan.violations(of: event).isEmpty else { throw SluiceError(.invalidPlan, reason) }
+            // Others are not new: stages below the check have added properties, or replaced personal data.
+            let left = plan.violations(of: event).map(\.description).filter { reason.utf8.contains($0.utf8) }
+            guard left.isEmpty else { throw SluiceError(.invalidPlan, left.joined(separator: "; ")) }
             return try EventLine(event)
         }
     }
+}
+
+extension String.UTF8View {
+    fileprivate func contains(_ text: String.UTF8View) -> Bool { indices.contains { self[$0...].starts(with: text) } }
 }
 
 extension EventLine {

@@ -41,6 +41,21 @@ struct GeneratorTests {
                 """)
     }
 
+    @Test("a type within an event doesn't hide one that several events share")
+    func sharedTypesAreNotHidden() throws {
+        let item = #""item": {"type": "object", "properties": {"sku": {"type": "string"}}}"#
+        let items =
+            #""items": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}"#
+        let json = """
+            {"plan": "shop", "version": 1, "events": {
+            "A": {"description": "A.", "properties": {\(item), \(items)}},
+            "B": {"description": "B.", "properties": {\(item)}}}}
+            """
+        let text = SwiftFile(try TrackingPlan(json: Array(json.utf8)), module: "Sluice", embedded: nil).text
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("    init(") }
+        #expect(lines == ["    init(item: Item? = nil, items: [Item2]? = nil) {", "    init(item: Item? = nil) {"])
+    }
+
     @Test(
         "names become names of Swift, each once",
         arguments: [

@@ -109,6 +109,7 @@ struct PlanCheckTests {
         let store = MemoryStore()
         let first = try Pipeline {
             PlanCheck(try plan(), violations: .reject)
+            Transform { $0.properties["screen"] = "cart" }
             store
             PlanGate(try plan(), NullTransport())
         }
@@ -120,7 +121,8 @@ struct PlanCheckTests {
         let later = PlanGate(try shop(#""amount": {"type": "number"}"#), transport)
         let verdicts = try await later.send(Batch(id: 1, events: [letter.line]))
         #expect(verdicts == .all(.accepted))
-        #expect(try transport.accepted().map(\.properties) == [["amount": -1]])
+        // The check has not seen the property of the stage below it.
+        #expect(try transport.accepted().map(\.properties) == [["amount": -1, "screen": "cart"]])
     }
 
     @Test("the gate passes on a string that looks like its mark")
