@@ -125,8 +125,12 @@ static bool set_method(curl_easy *easy, const sluice_curl_request *request) {
     const char *method = request->method;
     bool has_body = request->body_count > 0;
     if (sluice_curl.easy_setopt(easy, CURL_CUSTOM_REQUEST, NULL) != CURL_OK) return false;
-    if (strcmp(method, "HEAD") == 0 && !has_body) return sluice_curl.easy_setopt(easy, CURL_NO_BODY, 1L) == CURL_OK;
-    if (strcmp(method, "GET") == 0 && !has_body) return sluice_curl.easy_setopt(easy, CURL_HTTP_GET, 1L) == CURL_OK;
+    bool is_head = strcmp(method, "HEAD") == 0;
+    if (!has_body && (is_head || strcmp(method, "GET") == 0)) {
+        // Before a HEAD too, because an older libcurl would send the former body with it.
+        return sluice_curl.easy_setopt(easy, CURL_HTTP_GET, 1L) == CURL_OK &&
+               (!is_head || sluice_curl.easy_setopt(easy, CURL_NO_BODY, 1L) == CURL_OK);
+    }
     return sluice_curl.easy_setopt(easy, CURL_POST, 1L) == CURL_OK &&
            sluice_curl.easy_setopt(easy, CURL_POST_FIELD_SIZE_LARGE, (int64_t)request->body_count) == CURL_OK &&
            // Without a text, libcurl would read the standard input.

@@ -25,7 +25,6 @@ extension Books {
 
         struct Alone {
             var attempt: Int
-            var isFailure: Bool
             /// Whether there was such an answer before, and an acceptance since.
             var isSecond: Bool
         }
@@ -38,8 +37,7 @@ extension Books {
             } else if batch.events.count == 1, let serial = Books.serial(batch.events[0].bytes) {
                 let former = alone[serial]
                 let isSecond = former.map { $0.isSecond || $0.attempt < lastAcceptance ?? 0 } ?? false
-                let isFailure = if case .retry = verdicts.verdict(at: 0).kind { true } else { false }
-                alone[serial] = Alone(attempt: attempts, isFailure: isFailure, isSecond: isSecond)
+                alone[serial] = Alone(attempt: attempts, isSecond: isSecond)
             }
         }
     }
@@ -64,13 +62,12 @@ extension Books {
 
 extension Books.State {
     /// An event whose answer doesn't say that it is about the event is rejected only if it was alone, and if the receiver has
-    /// accepted others before and after it. A failure must have come twice, with an acceptance in between.
+    /// accepted others before and after it, twice.
     mutating func checkConfirmed(_ letter: DeadLetter, _ serial: Int, in life: Int) {
         guard letter.reason.hasPrefix("the receiver accepts others") else { return }
         confirmed += 1
         guard let answers = answers[life], let alone = answers.alone[serial], let first = answers.firstAcceptance,
-            let last = answers.lastAcceptance, first < alone.attempt, alone.attempt < last,
-            !alone.isFailure || alone.isSecond
+            let last = answers.lastAcceptance, first < alone.attempt, alone.attempt < last, alone.isSecond
         else { return violations.append("\(serial) is rejected by life \(life) without acceptances around its answer") }
     }
 }

@@ -56,12 +56,12 @@ struct AnsweredEventTests {
         return atMost
     }
 
-    /// The most requests for `bad` events among 500 good ones. A bad event needs at most four: a probe or a search finds it, it
-    /// is offered alone between two acceptances, and the search goes on. A status of 5xx or 200 is suspected after ten equal
+    /// The most requests for `bad` events among 500 good ones. A bad event needs at most six: a probe or a search finds it, it
+    /// is offered alone twice between acceptances, and the search goes on. A status of 5xx or 200 is suspected after ten equal
     /// answers, for each of the six batches. A search of a batch needs up to eight more requests.
     private static func limit(_ row: Case) -> Int {
         let isFailure = row.answer.status >= 500 || row.answer == .page && row.format != "ndjson"
-        return 4 * row.bad + 40 + (isFailure ? 6 * 18 : 6 * 8)
+        return 6 * row.bad + 40 + (isFailure ? 6 * 18 : 6 * 8)
     }
 
     @Test("every good event is delivered, and every bad one is a dead letter with its status", arguments: Case.all)
@@ -113,10 +113,12 @@ struct AnsweredEventTests {
         await first.shutdown(timeout: .zero)
         let left = try pipeline(JSONLStore(at: directory.path), client, time, inFlight: 3)
         await drain(left, time, atMost: 4 * bad + 150)
-        // An acceptance after the last bad event.
-        track([Self.good + 1], left)
-        await drain(left, time, atMost: 20)
-        #expect(Set(client.accepted) == Set(1...Self.good + 1))
+        // Acceptances after the last bad event.
+        for number in 1...2 {
+            track([Self.good + number], left)
+            await drain(left, time, atMost: 20)
+        }
+        #expect(Set(client.accepted) == Set(1...Self.good + 2))
         let letters = try await left.deadLetters()
         #expect(letters.count == bad)
         #expect(try letters.allSatisfy { try $0.event().name == "poison" && $0.status == status })
@@ -253,11 +255,38 @@ struct AnsweredEventTests {
             track(Array(1...10) + [-1] + Array(11...20), pipeline)
             pipeline.resumeDelivery()
             await drain(pipeline, time, atMost: 40)
-            pipeline.track("Event", ["n": "number-21."])
-            await drain(pipeline, time, atMost: 10)
-            #expect(client.accepted.sorted() == Array(1...21), "request \(request)")
+            for number in [21, 22] {
+                track([number], pipeline)
+                await drain(pipeline, time, atMost: 10)
+            }
+            #expect(client.accepted.sorted() == Array(1...22), "request \(request)")
             let letters = try await pipeline.deadLetters()
             #expect(try letters.map { try $0.event().name } == ["poison"], "request \(request)")
+            #expect(await pipeline.shutdown().isBalanced)
+        }
+    }
+
+    /// Once an event was rejected beside accepted ones, the next such answers are searched at once.
+    @Test(
+        "a receiver that refuses everything for a while, after a bad event, rejects no good one",
+        arguments: [401, 403, 503])
+    func outageAfterBadEvent(status: Int) async throws {
+        for isNewEventFirst in [false, true] {
+            let time = VirtualTime()
+            let client = Gateway(.status(status))
+            let pipeline = try pipeline(MemoryStore(), client, time, isPaused: true)
+            track([-1] + Array(1...50), pipeline)
+            pipeline.resumeDelivery()
+            await drain(pipeline, time, atMost: 60)
+            #expect(try await pipeline.deadLetters().count == 1)
+            client.answerAll(.status(status))
+            track(Array(51...60), pipeline)
+            for _ in 0..<30 { await pipeline.flush() }
+            client.answerAll(nil)
+            if isNewEventFirst { track([61], pipeline) }
+            await drain(pipeline, time, atMost: 60)
+            #expect(Set(client.accepted) == Set(1...(isNewEventFirst ? 61 : 60)))
+            #expect(try await pipeline.deadLetters().count == 1)
             #expect(await pipeline.shutdown().isBalanced)
         }
     }
@@ -275,8 +304,10 @@ struct AnsweredEventTests {
         let requests = client.requests
         for _ in 0..<100 { await pipeline.flush() }
         #expect(client.requests == requests + 100)
-        track([11, 12], pipeline)
-        await drain(pipeline, time, atMost: 10)
+        for number in [11, 12] {
+            track([number], pipeline)
+            await drain(pipeline, time, atMost: 10)
+        }
         #expect(client.accepted == Array(1...12))
         #expect(try await pipeline.deadLetters().count == 8)
         #expect(await pipeline.shutdown().isBalanced)

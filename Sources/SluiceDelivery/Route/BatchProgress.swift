@@ -204,8 +204,8 @@ extension BatchProgress {
         /// The row in which only acceptances are missing to reject the event. A probe's is over with its answer. Nil if the
         /// event must be offered once more.
         var row: Int?
-        /// Acceptances that must follow an answer. A failure can hit any event, so one like it must come a second time.
-        var missing: Int
+        /// Acceptances that must follow its answers. Any event can be hit once by an outage or a wrong key.
+        var missing = 2
 
         var isConfirmed: Bool { missing == 0 }
     }
@@ -285,10 +285,9 @@ extension BatchProgress {
 
     private mutating func setAside(_ verdict: Verdict, _ status: Int?, row: Int) {
         let place = unresolved.removeFirst()
-        let isFailure = if case .retry = verdict.kind { true } else { false }
-        let former = suspects[place].flatMap { $0.row == nil || $0.row == row ? $0.missing : nil }
-        let missing = min(former ?? 2, isFailure ? 2 : 1)
-        suspects[place] = Suspect(verdict: verdict, status: status, row: row, missing: missing)
+        var suspect = Suspect(verdict: verdict, status: status, row: row)
+        if let former = suspects[place], former.row == nil || former.row == row { suspect.missing = former.missing }
+        suspects[place] = suspect
         deferred.append(place)
         retries = 0
     }
