@@ -107,6 +107,9 @@ struct Directories {
         return nil
     }
 
+    /// The directories that this store uses.
+    var claimedPaths: [String] { claimed.keys.sorted() }
+
     /// Returns the directories of this route that this store doesn't use.
     func unclaimed() throws(FileError) -> [String] { try root.list().instances.filter { claimed[$0] == nil } }
 

@@ -24,7 +24,10 @@ struct ErasureAccess: Sendable {
             report = report + eraseLetters(isMatch)
             let (segments, failure) = try access.perform { state in state.segmentsToErase() }
             if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
-            return report + erase(in: segments, isMatch)
+            report = report + erase(in: segments, isMatch)
+            // Files of dead letters and of batches whose events were all erased are gone too.
+            for directory in access.read(\.stored.directories.claimedPaths) { synchronize(directory, &report) }
+            return report
         }
     }
 
@@ -46,7 +49,6 @@ struct ErasureAccess: Sendable {
         let eraser = eraser(isMatch)
         var report = ErasureReport()
         var problems = EraserProblems()
-        var directories: Set<String> = []
         for segment in segments {
             let replacement = segment.path + InstanceDirectory.incompleteSuffix
             do throws(SegmentReader.Failure) {
@@ -57,7 +59,6 @@ struct ErasureAccess: Sendable {
                     report.events += try access.use { state throws(FileError) in
                         try state.erase(found, in: segment, by: replacement)
                     }
-                    directories.insert(segment.directory)
                 } catch {
                     access.files.discardFile(replacement)
                     throw .file(error)
@@ -66,7 +67,6 @@ struct ErasureAccess: Sendable {
                 problems.add(error, in: segment.directory)
             }
         }
-        for directory in directories.sorted() { synchronize(directory, &report) }
         report.left += problems.texts
         return report
     }

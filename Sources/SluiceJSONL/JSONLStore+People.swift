@@ -34,7 +34,7 @@ extension JSONLStore {
     ///   - encryption: the encryption of the store. Without it, encrypted files are left.
     ///   - isMatch: selects events.
     /// - Returns: the counts, and the places where events are left, such as directories that running processes use.
-    /// - Throws: ``SluiceError/Code/storageUnavailable`` if the directory can't be listed.
+    /// - Throws: ``Sluice/SluiceError/Code/storageUnavailable`` if the directory can't be listed.
     public static func erase(
         at directory: String, encryption: LineEncryption? = nil, where isMatch: @escaping (EventLine) -> Bool
     ) throws(SluiceError) -> ErasureReport {
@@ -71,7 +71,7 @@ extension JSONLStore {
     /// - Returns: the selected events and the problems. Each event comes once. The events are sorted by directory, and within a
     ///   directory dead letters come first, then normal events, then critical ones. `left` has the files that could not be
     ///   read, with the reasons.
-    /// - Throws: ``SluiceError/Code/storageUnavailable`` if the directory can't be listed.
+    /// - Throws: ``Sluice/SluiceError/Code/storageUnavailable`` if the directory can't be listed.
     public static func export(
         at directory: String, encryption: LineEncryption? = nil, where isMatch: (EventLine) -> Bool
     ) throws(SluiceError) -> (events: [EventLine], left: [String]) {

@@ -17,6 +17,7 @@ extension StoredFiles {
     /// - Returns: the letters that exist.
     mutating func note(_ contents: SegmentReader.Letters, of segment: Segment, bytes: Int) -> Set<DeadLetter.ID> {
         guard segment.condition == .waiting else { return [] }
+        segment.readFailures = 0
         guard let known = segment.letters else {
             let all = contents.letters.map { Segment.Letter(id: $0.letter.id, range: $0.place) }
             let letters = segment.isEarlier ? all.filter { deadLetters.insertEarlier($0.id) } : all

@@ -144,11 +144,15 @@ public final class MemoryStore: Store {
         // Without the lock, because `isMatch` is the host's.
         let (lines, letters) = state.withLock { ($0.waiting.map(\.all), $0.deadLetters.all) }
         let erased = lines.map { Set($0.filter(isMatch).map(\.bytes)) }
-        let ids = Set(letters.filter { isMatch($0.line) }.map(\.id))
+        let rejected = letters.filter { isMatch($0.line) }
+        let (ids, replayed) = (Set(rejected.map(\.id)), Set(rejected.map(\.line.bytes)))
         return state.withLock { state in
             var report = ErasureReport(deadLetters: state.deadLetters.removeAll { ids.contains($0.id) }.count)
-            for queue in state.waiting.indices where !erased[queue].isEmpty {
-                let removed = state.waiting[queue].removeAll { erased[queue].contains($0.bytes) }
+            for queue in state.waiting.indices where !erased[queue].isEmpty || !replayed.isEmpty {
+                // A dead letter can wait again since.
+                let removed = state.waiting[queue].removeAll {
+                    erased[queue].contains($0.bytes) || replayed.contains($0.bytes)
+                }
                 state.events -= removed.count
                 state.bytes -= removed.reduce(0) { $0 + $1.size }
                 report.events += removed.count

@@ -45,12 +45,12 @@ public enum StoreContract {
         let later = try await run(reopen(), name) { try $0.continues(with: left) }
         try await run(reopen(), name) { try $0.finds(later) }
         try await run(reopen(), name) { try $0.finds(Remains()) }
-        let keepsDeadLetters = try await run(make(), name) { try $0.leavesDeadLetters(0..<20) }
-        try await run(reopen(), name) { try $0.findsDeadLetters(0..<20, keepsDeadLetters) }
         let erasing = "it erases events of an earlier process"
         let kept = try await run(make(), erasing) { try $0.leavesErased() }
         let rest = try await run(reopen(), erasing) { try $0.erases(from: kept) }
         try await run(reopen(), erasing) { try $0.finds(rest) }
+        let keepsDeadLetters = try await run(make(), name) { try $0.leavesDeadLetters(0..<20) }
+        try await run(reopen(), name) { try $0.findsDeadLetters(0..<20, keepsDeadLetters) }
     }
 }
 

@@ -18,8 +18,27 @@ extension EventLine {
     /// - Parameter user: The distinct id, the anonymous id or the login id of a user.
     /// - Returns: False also if the bytes aren't a canonical line.
     public func belongs(to user: String) -> Bool {
-        [distinctID, anonymousID, loginID].contains { $0.map { $0.utf8.elementsEqual(user.utf8) } ?? false }
+        var isFound = false
+        do throws(SluiceError) {
+            guard id != nil else { return false }
+            try bytes.readMembers(before: "properties") { name, value throws(SluiceError) in
+                guard value.first == UInt8(ascii: "\""), EventLine.userIDs.contains(where: name.isEqual) else {
+                    return true
+                }
+                let text = value.dropFirst().dropLast()
+                isFound =
+                    text.contains(UInt8(ascii: "\\"))
+                    ? try JSONReader.value(of: value).string?.utf8.elementsEqual(user.utf8) ?? false
+                    : text.elementsEqual(user.utf8)
+                return !isFound
+            }
+            return isFound
+        } catch {
+            return false
+        }
     }
+
+    private static let userIDs: [StaticString] = ["distinct_id", "anonymous_id", "login_id"]
 
     private func text(_ name: StaticString) -> String? {
         do throws(SluiceError) {
@@ -56,6 +75,18 @@ extension ArraySlice<UInt8> {
     /// - Returns: Nil if there is no such member.
     /// - Throws: ``SluiceError/Code/malformedLine`` if this isn't the beginning of an object.
     package func member(_ name: StaticString, before end: StaticString = "") throws(SluiceError) -> ArraySlice<UInt8>? {
+        var found: ArraySlice?
+        try readMembers(before: end) { key, value throws(SluiceError) in
+            if key.isEqual(to: name) { found = value }
+            return found == nil
+        }
+        return found
+    }
+
+    /// Reads the members of this object up to the one with the name `end`, while `body` returns true.
+    fileprivate func readMembers(
+        before end: StaticString, _ body: (_ name: ArraySlice, _ value: ArraySlice) throws(SluiceError) -> Bool
+    ) throws(SluiceError) {
         var position = startIndex
         repeat {
             position += 1  // The opening brace, or a comma.
@@ -63,12 +94,10 @@ extension ArraySlice<UInt8> {
             guard position < endIndex, self[position] == UInt8(ascii: ":") else {
                 throw EventLine.malformed("no value")
             }
-            if key.isEqual(to: end) { return nil }
+            if key.isEqual(to: end) { return }
             position += 1
-            let value = try value(at: &position)
-            if key.isEqual(to: name) { return value }
+            guard try body(key, value(at: &position)) else { return }
         } while position < endIndex && self[position] == UInt8(ascii: ",")
-        return nil
     }
 
     /// The value at `position`, which moves behind it. A later version may write arrays and objects where this one
@@ -109,5 +138,5 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    private func isEqual(to text: StaticString) -> Bool { text.withUTF8Buffer { elementsEqual($0) } }
+    fileprivate func isEqual(to text: StaticString) -> Bool { text.withUTF8Buffer { elementsEqual($0) } }
 }
