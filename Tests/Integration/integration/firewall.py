@@ -24,7 +24,7 @@ Include /etc/modsecurity/crs/crs-setup.conf
 Include /usr/share/modsecurity-crs/rules/*.conf
 """
 # Delivery needs at most this many requests for an event that is refused, and for a batch.
-REQUESTS_FOR_BAD, REQUESTS_FOR_BATCH = 12, 12
+REQUESTS_FOR_BAD, REQUESTS_FOR_BATCH = 16, 12
 
 
 def run(machine):
