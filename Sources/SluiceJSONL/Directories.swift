@@ -22,6 +22,7 @@ struct Directories {
     private var nextSequence: UInt64 = 0
     /// Erasures that wait for the end of the process that uses a directory. They come before its adoption.
     private(set) var lateErasures: [String: [@Sendable (EventLine) -> Bool]] = [:]
+    private var failedErasures: Set<String> = []
     var synchronization = PendingSynchronization()
 
     /// Each adopted directory keeps two files open.
@@ -122,10 +123,15 @@ struct Directories {
         return true
     }
 
-    /// Forgets the first erasures of a directory, which are done.
-    mutating func erasedLate(_ count: Int, in path: String) {
+    /// Forgets the first erasures of a directory if they are complete.
+    ///
+    /// - Returns: whether to report that they aren't: once for each directory.
+    mutating func erasedLate(_ count: Int, in path: String, isComplete: Bool) -> Bool {
+        guard isComplete else { return failedErasures.insert(path).inserted }
+        failedErasures.remove(path)
         lateErasures[path]?.removeFirst(count)
         if lateErasures[path]?.isEmpty == true { lateErasures[path] = nil }
+        return false
     }
 
     /// Returns a message about the files that this store can't use, once.

@@ -120,18 +120,20 @@ struct ErasureAccess: Sendable {
 
     /// Repeats erasures in directories whose processes have ended since.
     ///
-    /// - Returns: whether there was one. It can be adopted now.
+    /// - Returns: whether all events were erased in one of them. It can be adopted now.
     func eraseLate() -> Bool {
         var hasErased = false
         for (path, erasures) in access.read(\.stored.directories.lateErasures) {
             let isMatch = { line in erasures.contains { $0(line) } }
             guard let report = erase(in: path, isMatch) else { continue }
-            hasErased = true
+            // Otherwise the directory isn't adopted, and the erasure is tried again.
+            if report.left.isEmpty { hasErased = true }
             access.use { state in
-                state.stored.directories.erasedLate(erasures.count, in: path)
+                let mustReport = state.stored.directories.erasedLate(
+                    erasures.count, in: path, isComplete: report.left.isEmpty)
                 state.stored.observer.dropped(report.events, .deleted)
                 state.stored.observer.deadLettersDropped(report.deadLetters, .deleted)
-                if !report.left.isEmpty {
+                if mustReport {
                     state.stored.notes.append("events could not be erased: \(report.left.joined(separator: "; "))")
                 }
             }
