@@ -98,6 +98,23 @@ struct ErasureTests {
         #expect(try store.erase(where: Self.isErased).isComplete)
     }
 
+    @Test("a directory that can't be read when its process has ended is not taken over before its events are erased")
+    func retriesErasure() throws {
+        let files = FaultyFileSystem()
+        let other = try opened()
+        for number in 0..<8 { try other.append(Self.line(number)) }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        #expect(try store.erase(where: Self.isErased).left.count == 1)
+        other.store.close()
+        files.fail(.read, with: .inputOutput, times: 1)
+        #expect(try store.nextBatch() == nil)
+        #expect(try isOnDisk())
+        #expect(try drain(store) == [0, 2, 3, 4, 6, 7])
+        #expect(store.dropped == [.deleted: 2])
+        #expect(store.notes.count == 1)
+        store.expectConservation()
+    }
+
     @Test("directories of more ended processes than a store takes over are erased")
     func erasesManyDirectories() throws {
         let stores = try (0..<8).map { _ in try opened() }
