@@ -23,7 +23,10 @@ let package = Package(
         .target(
             name: "Sluice", dependencies: ["SluiceEvents", "SluiceSystem", "SluiceDelivery"], path: "Sources/Sluice"),
         .target(name: "SluiceMemory", dependencies: ["Sluice"], path: "Sources/SluiceMemory"),
-        .target(name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory"], path: "Sources/SluiceTesting"),
+        .target(name: "SluicePlanModel", dependencies: ["SluiceEvents"], path: "Sources/SluicePlanModel"),
+        .target(
+            name: "SluiceTesting", dependencies: ["Sluice", "SluiceMemory", "SluicePlanModel"],
+            path: "Sources/SluiceTesting"),
         .target(
             name: "SluiceIdentity", dependencies: ["Sluice", "UIKit", "Security"],
             path: "Sources/SluiceIdentity"),
