@@ -65,6 +65,8 @@ extension Books.State {
     /// accepted others before and after it, twice.
     mutating func checkConfirmed(_ letter: DeadLetter, _ serial: Int, in life: Int) {
         guard letter.reason.hasPrefix("the receiver accepts others") else { return }
+        // The answers to two copies of an event can't be told apart.
+        if let record = records[serial], record.isReplayed || record.mayBeTwice { return }
         confirmed += 1
         guard let answers = answers[life], let alone = answers.alone[serial], let first = answers.firstAcceptance,
             let last = answers.lastAcceptance, first < alone.attempt, alone.attempt < last, alone.isSecond
