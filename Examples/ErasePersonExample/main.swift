@@ -1,4 +1,4 @@
-// A server with events of many people erases those of one: in its own files, and in the files of processes that have ended.
+// A server erases the events of one person: in its own files, and in the files of processes that have ended.
 //
 //     swift run ErasePersonExample
 
@@ -9,7 +9,7 @@ import SluiceTesting
 
 let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-people-\(UUID().uuidString)")
 
-/// Keep your key in a secret store: whoever has it can tell who a pseudonym is.
+/// Keep your key in a secret store: with it, anybody can find out who a pseudonym is.
 let key = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
 let pseudonyms = Pseudonyms(key: key, properties: ["email"])
 

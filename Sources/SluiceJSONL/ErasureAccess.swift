@@ -92,7 +92,7 @@ struct ErasureAccess: Sendable {
         do throws(FileError) {
             for path in try directories.unclaimed() {
                 if let erased = erase(in: path, isMatch) {
-                    report = report + erased
+                    report = report + erased.report
                 } else if access.use({ $0.stored.directories.eraseLater(in: path, where: isMatch) }) {
                     report.left.append("\(path): a running process uses it: erase there, or when it has ended")
                 }
@@ -106,15 +106,17 @@ struct ErasureAccess: Sendable {
 
     /// Erases in a directory, unless a running process uses it: then it returns nil. The observer gets the events as
     /// recovered.
-    private func erase(in path: String, _ isMatch: @escaping (EventLine) -> Bool) -> ErasureReport? {
+    private func erase(
+        in path: String, _ isMatch: @escaping (EventLine) -> Bool
+    ) -> (report: ErasureReport, isSafe: Bool)? {
         do throws(FileError) {
             guard let directory = try InstanceDirectory.claim(path, files: access.files) else { return nil }
-            let report = eraser(isMatch).run(in: directory, largest: access.configuration.largestSegment)
-            access.read(\.stored.observer).recovered(report.events)
-            return report
+            let erased = eraser(isMatch).run(in: directory, largest: access.configuration.largestSegment)
+            access.read(\.stored.observer).recovered(erased.report.events)
+            return erased
         } catch {
             // Its process has removed it.
-            return error == .noSuchFile ? ErasureReport() : ErasureReport(left: ["\(path): \(error)"])
+            return error == .noSuchFile ? (ErasureReport(), true) : (ErasureReport(left: ["\(path): \(error)"]), false)
         }
     }
 
@@ -125,12 +127,12 @@ struct ErasureAccess: Sendable {
         var hasErased = false
         for (path, erasures) in access.read(\.stored.directories.lateErasures) {
             let isMatch = { line in erasures.contains { $0(line) } }
-            guard let report = erase(in: path, isMatch) else { continue }
+            guard let (report, isSafe) = erase(in: path, isMatch) else { continue }
             // Otherwise the directory isn't adopted, and the erasure is tried again.
-            if report.left.isEmpty { hasErased = true }
+            if isSafe { hasErased = true }
             access.use { state in
                 let mustReport = state.stored.directories.erasedLate(
-                    erasures.count, in: path, isComplete: report.left.isEmpty)
+                    erasures.count, in: path, isComplete: isSafe)
                 state.stored.observer.dropped(report.events, .deleted)
                 state.stored.observer.deadLettersDropped(report.deadLetters, .deleted)
                 if mustReport {

@@ -50,9 +50,12 @@ struct LineEraser {
     }
 
     /// Erases in the files of a directory whose process has ended, and whose events no store has counted.
-    func run(in directory: InstanceDirectory, largest: Int) -> ErasureReport {
+    ///
+    /// - Returns: the report, and whether nothing to erase is left in files that a store would deliver.
+    func run(in directory: InstanceDirectory, largest: Int) -> (report: ErasureReport, isSafe: Bool) {
         var report = ErasureReport()
         var problems = EraserProblems()
+        var isSafe = true
         do throws(FileError) {
             let listing = try directory.listing(largest: largest)
             for name in listing.foreign { report.left.append("\(directory.path)/\(name): not a file of this store") }
@@ -78,10 +81,11 @@ struct LineEraser {
             try reader.files.synchronizeDirectory(directory.path)
         } catch {
             report.left.append("\(directory.path): \(error)")
+            isSafe = false
         }
         report.left += problems.texts
         directory.removeIfEmpty()
-        return report
+        return (report, isSafe && problems.texts.isEmpty)
     }
 
     private func erase(_ found: Finding, _ path: String, limit: Int) throws(SegmentReader.Failure) {

@@ -177,7 +177,7 @@ struct StoreState {
 
     /// Replaces the file of a segment by a version without erased lines, unless the file was removed in the meantime.
     ///
-    /// - Returns: the number of erased events. Those of a batch that is handed out don't count.
+    /// - Returns: the number of erased events, without the events of a batch that is handed out.
     mutating func erase(
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {

@@ -6,7 +6,7 @@ struct Deletion: Identifiable {
     let life: Int
     /// What the life had stored by then.
     let serials: Set<Int>
-    /// What any life had stored by then.
+    /// What all lives had stored when the deletion began.
     let all: Set<Int>
     /// Nil: everything.
     let selects: (@Sendable (Int) -> Bool)?

@@ -2,7 +2,7 @@ import Sluice
 import SluiceFilters
 import SluiceJSONL
 
-/// Events of many people, of which one is erased; and keys that change.
+/// Erases one of many people, and reads events with keys that change.
 ///
 ///     FaultHost people write DIRECTORY PROCESS COUNT PEOPLE    stores events after a line on the standard input
 ///     FaultHost people erase DIRECTORY USER pipeline|tool      erases the events of one person

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ErasureTests {
     private static let isErased: @Sendable (EventLine) -> Bool = { $0.distinctID == "42" }
 
-    /// Tracks events, of which each second one is about 42.
+    /// Tracks events. Every second one is about the user 42.
     private func track(_ bench: Bench, _ numbers: Range<Int>, priority: Event.Priority = .normal) {
         for number in numbers {
             bench.pipeline.track("\(number)", priority: priority) { $0.distinctID = number % 2 == 0 ? "42" : "7" }
