@@ -5,14 +5,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
-static pid_t process;
+
+// A forked child has none of the threads that hold the lock.
+static void reopen_gate(void) { pthread_rwlock_init(&gate, NULL); }
 
 static void close_gate(void) {
-    // A forked child has no such threads, but may have inherited their lock.
-    if (getpid() != process) return;
     struct timespec deadline;
     clock_gettime(CLOCK_REALTIME, &deadline);
     // Threads leave within milliseconds. Don't wait for one that waits for a name server.
@@ -22,7 +21,7 @@ static void close_gate(void) {
 }
 
 void sluice_exit_gate_install(void) {
-    process = getpid();
+    pthread_atfork(NULL, NULL, reopen_gate);
     atexit(close_gate);
 }
 

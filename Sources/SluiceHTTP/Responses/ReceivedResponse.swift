@@ -20,6 +20,8 @@
         /// Why the request must end.
         private(set) var refusal: String?
 
+        /// The body's length in bytes, as the head announces it.
+        private var length: Int64?
         private var headTotal = 0
         private var chunks: ChunkedBody?
         private var framing = 0
@@ -36,7 +38,7 @@
                 guard status != nil else { return true }
                 head.removeAll(keepingCapacity: true)
                 isHeadComplete = false
-                chunks = nil
+                (chunks, length) = (nil, nil)
             }
             if head.isEmpty {
                 guard let status else { return refuse("the response has no status line") }
@@ -44,7 +46,7 @@
             }
             head.append(contentsOf: line)
             if Self.announcesChunks(line) { chunks = ChunkedBody() }
-            if Self.hasInvalidLength(line) { return refuse("the response's Content-Length is invalid") }
+            guard takeLength(line) else { return refuse("the response's Content-Length is invalid") }
             isHeadComplete = line.elementsEqual("\n".utf8) || line.elementsEqual("\r\n".utf8)
             return true
         }
@@ -124,21 +126,23 @@
             return false
         }
 
-        /// Whether a `Content-Length` is anything other than a number, or the same number several times. libcurl may then read
-        /// until the connection is closed, and a truncated body would look complete.
-        private static func hasInvalidLength(_ line: UnsafeRawBufferPointer) -> Bool {
-            guard var value = value(of: "content-length", in: line) else { return false }
+        /// Takes a `Content-Length` (RFC 9110, 8.6). libcurl may read until the connection is closed for one that is no number,
+        /// and takes the last one of several: a truncated body would look complete.
+        ///
+        /// - Returns: whether it is a number, and the only one. It may be there several times.
+        private mutating func takeLength(_ line: UnsafeRawBufferPointer) -> Bool {
+            guard var value = Self.value(of: "content-length", in: line) else { return true }
             while let last = value.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { value.removeLast() }
             let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            let numbers = value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
-                var number = part.drop(while: isSpace)
-                while let last = number.last, isSpace(last) { number.removeLast() }
-                return number
-            }
-            return numbers.contains { number in
+            return value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).allSatisfy { part in
+                var digits = part.drop(while: isSpace)
+                while let last = digits.last, isSpace(last) { digits.removeLast() }
                 // Int64 also takes a sign.
-                !number.allSatisfy(\.isDigit) || number.count > 19
-                    || Int64(String(decoding: number, as: UTF8.self)) == nil || !number.elementsEqual(numbers[0])
+                guard digits.count <= 19, digits.allSatisfy(\.isDigit),
+                    let number = Int64(String(decoding: digits, as: UTF8.self)), length == nil || length == number
+                else { return false }
+                length = number
+                return true
             }
         }
     }
