@@ -32,12 +32,24 @@ package struct DeadLetterAccess {
 
     package func discard(where isMatch: @escaping @Sendable (DeadLetter) -> Bool) async throws(SluiceError) -> Int {
         try await route.useStore { [route] store throws(SluiceError) in
+            let access = DeadLetterAccess(route)
             let ids = Set(try store.deadLetters().filter(isMatch).map(\.id))
-            let count = try store.discardDeadLetters(ids)
-            route.update { $0.journal.ledger.droppedDeadLetters.add(count, .deleted) }
-            DeadLetterAccess(route).noteCount()
-            return count
+            do throws(SluiceError) {
+                let count = try store.discardDeadLetters(ids)
+                access.countDiscarded(count)
+                return count
+            } catch {
+                // The first ones may be gone.
+                let left = Result { () throws(SluiceError) in try store.deadLetters().map(\.id) }
+                if case .success(let left) = left { access.countDiscarded(ids.subtracting(left).count) }
+                throw error
+            }
         }
+    }
+
+    private func countDiscarded(_ count: Int) {
+        if count > 0 { route.update { $0.journal.ledger.droppedDeadLetters.add(count, .deleted) } }
+        noteCount()
     }
 
     /// Notes the number of dead letters in the store. It can wait for a disk, and meets other workers that do the same: a

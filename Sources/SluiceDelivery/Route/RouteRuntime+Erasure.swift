@@ -36,7 +36,7 @@ extension RouteRuntime {
             report = ErasureReport(left: ["\(name): \(error)"])
         }
         report = update { [report] in $0.endErasure(erasure, report) }
-        if report.deadLetters > 0 { DeadLetterAccess(self).noteCount() }
+        DeadLetterAccess(self).noteCount()
         update { $0.gate.leave() }
         return report
     }

@@ -88,6 +88,29 @@ import Testing
         #expect(bench.diagnostics.filter { $0.kind == .store }.count == 2)
     }
 
+    /// A store that discards one dead letter of several, and fails.
+    struct HalfDiscardingStore: StoreWrapper {
+        let base = MemoryStore(capacity: 1_000_000)
+        func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+            _ = try base.discardDeadLetters(Set(ids.prefix(1)))
+            throw StoreFaultTests.broken
+        }
+    }
+
+    @Test("dead letters that are discarded before the store fails are counted")
+    func discardedBeforeFailureIsCounted() async throws {
+        let transport = ScriptedTransport([
+            .answer(.each([.rejected(reason: "no"), .rejected(reason: "no"), .accepted]))
+        ])
+        let bench = try Bench(transport, store: HalfDiscardingStore())
+        bench.track(3)
+        await bench.pipeline.flush()
+        await #expect(throws: SluiceError.self) { try await bench.pipeline.discardDeadLetters { _ in true } }
+        #expect(bench.ledger.deadLetters == 1)
+        #expect(bench.ledger.droppedDeadLetters == [.deleted: 1])
+        await bench.pipeline.shutdown()
+    }
+
     // MARK: Closing a store
 
     /// A route without a pipeline, and a store that runs code of the test during a call.
