@@ -438,7 +438,7 @@ struct AnsweredEventTests {
         track([1], pipeline)
         pipeline.resumeDelivery()
         for _ in 0..<120 { await pipeline.flush() }
-        let reason = "inputOutput: connection reset (host:443)"
+        let reason = "connection reset (host:443)"
         func count(_ failures: Int) -> String {
             "\(reason) (\(failures) attempts failed since the receiver last accepted an event)"
         }

@@ -108,6 +108,7 @@ public final class PipelineMetrics: Service, CustomStringConvertible {
             self.count("dead_letters.dropped", count, dimensions, &instruments)
         }
         show("waiting", route.waiting, dimensions, &instruments)
+        show("unread_bytes", route.unreadBytes, dimensions, &instruments)
         show("held", route.held, dimensions, &instruments)
         show("dead_letters", route.deadLetters, dimensions, &instruments)
     }

@@ -137,26 +137,30 @@ extension Ledger: CustomStringConvertible {
     /// // main: 118 delivered, 2 waiting
     /// ```
     public var description: String {
-        (["\(tracked) tracked" + text(dropped, "dropped") + text(held, "held")] + routes.map(\.description))
-            .joined(separator: "\n")
+        let counts = text(dropped, "dropped") + text(held, "held") + text(sanitized, "sanitized")
+        return (["\(tracked) tracked\(counts)"] + routes.map(\.description)).joined(separator: "\n")
     }
 }
 
 extension RouteLedger: CustomStringConvertible {
-    /// The name and the counts that aren't zero, in one line.
+    /// The name, ``delivered``, ``waiting``, and the other counts of events that aren't zero, in one line.
     public var description: String {
-        "\(name): \(delivered) delivered, \(waiting) waiting" + text(rejected, "rejected") + text(held, "held")
-            + text(dropped, "dropped") + text(recovered, "recovered") + text(replayed, "replayed")
+        "\(name): \(delivered) delivered, \(waiting) waiting"
+            + text(unreadBytes, "bytes unread") + text(rejected, "rejected")
+            + text(held, "held") + text(dropped, "dropped") + text(recovered, "recovered") + text(inserted, "inserted")
+            + text(duplicates, "duplicates") + text(replayed, "replayed")
             + text(deadLetters, deadLetters == 1 ? "dead letter" : "dead letters")
+            + text(droppedDeadLetters, "dead letters dropped")
             + (attempts.lastFailure.map { "; the last attempt failed: \($0)" } ?? "")
     }
 }
 
 private func text(_ count: Int, _ name: String) -> String { count == 0 ? "" : ", \(count) \(name)" }
 
-private func text(_ counts: [DropReason: Int], _ name: String) -> String {
-    let reasons = counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key): \($0.value)" }
-    return counts.total == 0 ? "" : ", \(counts.total) \(name) (\(reasons.joined(separator: ", ")))"
+private func text<Reason: RawRepresentable<String>>(_ counts: [Reason: Int], _ name: String) -> String {
+    let reasons = counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue): \($0.value)" }
+    let total = counts.values.reduce(0, +)
+    return total == 0 ? "" : ", \(total) \(name) (\(reasons.joined(separator: ", ")))"
 }
 
 extension [DropReason: Int] {

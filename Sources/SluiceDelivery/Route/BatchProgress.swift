@@ -72,7 +72,7 @@ struct BatchProgress: Sendable {
         case .all(let verdict): each = Array(repeating: verdict, count: count)
         case .each(let list) where list.count == count: (each, areNamed) = (list, true)
         case .each(let list):
-            let reason = "the transport returned \(list.count) verdicts for \(count) events"
+            let reason = "the transport returned another number of verdicts than of events: \(list.count) for \(count)"
             each = Array(repeating: .retry(after: nil, reason: reason), count: count)
         }
         var kept: [Int] = []

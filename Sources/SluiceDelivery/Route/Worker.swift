@@ -64,7 +64,7 @@ struct Worker {
         do {
             return try await CurrentSend.$route.withValue(route) { try await route.transport.send(part) }
         } catch let error as SluiceError {
-            return .all(.retry(after: nil, reason: error.description))
+            return .all(.retry(after: nil, reason: error.reason))
         } catch {
             // The text of a foreign error may contain data that must not be logged.
             return .all(.retry(after: nil, reason: "\(type(of: error)); its text is not logged"))

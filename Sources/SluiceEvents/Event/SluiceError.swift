@@ -71,10 +71,10 @@ public struct SluiceError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The code, the message and the cause.
-    public var description: String {
-        let suffix = cause.map { " (\($0))" } ?? ""
-        return "\(code.rawValue): \(message)\(suffix)"
-    }
+    public var description: String { "\(code.rawValue): \(reason)" }
+
+    /// The message and the cause.
+    package var reason: String { message + (cause.map { " (\($0))" } ?? "") }
 }
 
 extension SluiceError {

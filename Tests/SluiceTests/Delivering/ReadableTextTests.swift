@@ -4,6 +4,8 @@ import SluiceSystem
 import SluiceTesting
 import Testing
 
+@testable import SluiceDelivery
+
 @Suite("Ledgers, reports and messages are plain sentences")
 struct ReadableTextTests {
     private let messages = Locked<[String]>([])
@@ -28,6 +30,19 @@ struct ReadableTextTests {
         #expect("\(report)" == "0 delivered, \(count) rejected, 0 waiting")
         let letters = count == 1 ? "1 dead letter" : "2 dead letters"
         #expect("\(pipeline.ledger)" == "\(count) tracked\nmain: 0 delivered, 0 waiting, \(count) rejected, \(letters)")
+    }
+
+    @Test("a ledger shows every count that isn't zero")
+    func ledgerShowsCounts() throws {
+        var ledger = Ledger()
+        ledger.tracked = 5
+        ledger.sanitized = [.truncatedString: 2]
+        var route = RouteLedger(name: "main")
+        (route.unreadBytes, route.inserted, route.duplicates) = (900, 1, 2)
+        route.droppedDeadLetters = [.evicted: 3]
+        ledger.routes = [route]
+        let counts = "900 bytes unread, 1 inserted, 2 duplicates, 3 dead letters dropped (evicted: 3)"
+        #expect("\(ledger)" == "5 tracked, 2 sanitized (truncatedString: 2)\nmain: 0 delivered, 0 waiting, \(counts)")
     }
 
     @Test("a report of an erasure says how much is erased")
