@@ -49,8 +49,10 @@ public struct _PipelinePlan {
         return Chain(processors, to: next, in: path)
     }
 
-    /// Nil for a value: only objects have an identity.
+    /// The identity of an object, or of the context that a value stores. Nil for any other value.
     static func object(_ stage: Any) -> ObjectIdentifier? {
-        Swift.type(of: stage) is AnyObject.Type ? ObjectIdentifier(stage as AnyObject) : nil
+        if Swift.type(of: stage) is AnyObject.Type { return ObjectIdentifier(stage as AnyObject) }
+        let contexts = (0..<2).compactMap { _ in (stage as? any Processor)?.context as? PluginContext }
+        return contexts.count == 2 && contexts[0] === contexts[1] ? ObjectIdentifier(contexts[0]) : nil
     }
 }

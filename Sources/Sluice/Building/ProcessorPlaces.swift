@@ -1,5 +1,5 @@
-/// The places of a pipeline's processor objects. An object stands in one place of one living pipeline, because its
-/// state and its ``PluginContext`` belong to one chain.
+/// The places of a pipeline's processors. An object, or a value with a ``PluginContext``, stands in one place of one living
+/// pipeline, because its state and its context belong to one chain.
 final class ProcessorPlaces: Sendable {
     /// The objects in all living pipelines.
     private static let occupied = Locked<Set<ObjectIdentifier>>([])

@@ -53,6 +53,36 @@ import Testing
         }
     }
 
+    /// Such as `Limits`: its copies share a context.
+    private struct Value: Processor {
+        let context = PluginContext()
+        var text = ""
+
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    @Test("a value with a context is refused at a second place, also a changed copy")
+    func valueTwiceIsRefused() throws {
+        let value = Value()
+        var copy = value
+        copy.text = "changed"
+        for places in [[[value], [copy]], [[value, value]]] {
+            #expect(refusal { try build([], routes: places) }.hasPrefix("one Value is listed twice"))
+        }
+        _ = try build([value, Value()])
+    }
+
+    private struct NewContexts: Processor {
+        var context: PluginContext { PluginContext() }
+
+        func process(_ event: inout Event) -> Disposition { .keep }
+    }
+
+    @Test("a value without a stored context may have several places")
+    func valueWithoutContextMayHaveSeveralPlaces() throws {
+        _ = try build([NewContexts(), NewContexts()], routes: [[Keep()], [Keep()]])
+    }
+
     @Test("an object in another living pipeline is refused, and stays where it is")
     func objectInTwoPipelinesIsRefused() throws {
         let plugin = Plugin()
