@@ -246,9 +246,7 @@ final class Chain: Sendable {
     func enter(_ event: Event) { _ = track("", [:], event.priority, id: event.id) { $0 = event } }
 
     /// Reports a message of a plugin.
-    func report(_ message: String) {
-        path.report(.plugin, message, route: route)
-    }
+    func report(_ message: String) { path.report(.plugin, message, route: route) }
 
     private func name(of index: Int) -> String { "\(type(of: processors[index]))" }
 }

@@ -3,7 +3,8 @@
 final class EventGroup: @unchecked Sendable {
     /// The lines for one route, one after the other.
     private struct Lines {
-        let route: RouteRuntime
+        /// Nil in a group that waits for its next thread.
+        var route: RouteRuntime?
         var bytes: [UInt8] = []
         var ends: [(index: Int, priority: Event.Priority)] = []
 
@@ -39,8 +40,9 @@ final class EventGroup: @unchecked Sendable {
     /// - Returns: false if the caller must store the line itself.
     func take(_ line: EventLine, for route: RouteRuntime) -> Bool {
         guard suspensions == 0 else { return false }
-        let index = routes.firstIndex { $0.route === route } ?? routes.endIndex
-        if index == routes.endIndex { routes.append(Lines(route: route)) }
+        let index = routes.firstIndex { $0.route === route || $0.route == nil } ?? routes.endIndex
+        if index == routes.endIndex { routes.append(Lines()) }
+        routes[index].route = route
         // Copied, so that the next event can be encoded in the same buffer.
         routes[index].bytes.append(contentsOf: line.bytes)
         routes[index].ends.append((routes[index].bytes.count, line.priority))
@@ -56,12 +58,18 @@ final class EventGroup: @unchecked Sendable {
         for index in routes.indices where !routes[index].ends.isEmpty {
             var full = Lines(route: routes[index].route)
             swap(&full, &routes[index])
-            full.route.append(contentsOf: full.all)
+            full.route?.append(contentsOf: full.all)
             // A new buffer of this size would cost more than a tenth of an event.
             guard routes[index].ends.isEmpty else { continue }
             full.bytes.removeAll(keepingCapacity: true)
             full.ends.removeAll(keepingCapacity: true)
             routes[index] = full
         }
+    }
+
+    /// Stores the events. Then the group keeps its buffers for another thread, but not its routes, which keep their path.
+    func finish() {
+        store()
+        for index in routes.indices { routes[index].route = nil }
     }
 }

@@ -22,6 +22,8 @@ final class EventPath: Sendable {
         var encodingErrors: Set<String> = []
         /// The threads that store events together.
         var groups: [UInt: EventGroup] = [:]
+        /// The last group, reused for the next one.
+        var spareGroup: EventGroup?
 
         /// The group of the current thread.
         var group: EventGroup? {
@@ -59,9 +61,7 @@ final class EventPath: Sendable {
     /// False in the child of a `fork` too.
     var isOpen: Bool { !isInherited && state.withLock(\.isOpen) }
 
-    func close() {
-        state.withLock { $0.isOpen = false }
-    }
+    func close() { state.withLock { $0.isOpen = false } }
 
     // MARK: Counting
 
@@ -89,9 +89,7 @@ final class EventPath: Sendable {
     }
 
     /// Changes the counts of a chain.
-    func update(_ chain: Int, _ body: (inout Counts) -> Void) {
-        state.withLock { body(&$0.counts[chain]) }
-    }
+    func update(_ chain: Int, _ body: (inout Counts) -> Void) { state.withLock { body(&$0.counts[chain]) } }
 
     /// Counts that a held event continues or ends.
     ///
@@ -206,13 +204,18 @@ final class EventPath: Sendable {
     ) throws(Failure) -> Result {
         // A trace names the route that has stored the event.
         guard !isInherited, onTrace == nil, state.withLock(\.group) == nil else { return try body() }
-        let (group, thread) = (EventGroup(), currentThread)
-        state.withLock { $0.groups[thread] = group }
+        let thread = currentThread
+        let group = state.withLock { state in
+            let group = state.spareGroup.take() ?? EventGroup()
+            state.groups[thread] = group
+            return group
+        }
         defer {
             // If `body` has forked, the parent stores the group.
             if !isInherited {
                 state.withLock { $0.groups[thread] = nil }
-                group.store()
+                group.finish()
+                state.withLock { $0.spareGroup = group }
             }
         }
         return try body()

@@ -26,7 +26,5 @@ public struct Filter: Processor {
     }
 
     /// Drops the event, or leaves it as it is.
-    public func process(_ event: inout Event) -> Disposition {
-        isKept(event) ? .keep : .drop(reason)
-    }
+    public func process(_ event: inout Event) -> Disposition { isKept(event) ? .keep : .drop(reason) }
 }

@@ -242,9 +242,7 @@ public final class PluginContext: Sendable {
     /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
     @discardableResult
-    public func forward(_ event: Event) -> Bool {
-        atPlace { chain, index in chain.forward(event, below: index) }
-    }
+    public func forward(_ event: Event) -> Bool { atPlace { chain, index in chain.forward(event, below: index) } }
 
     /// Ends an event that your processor has held back with ``hold(_:)``.
     ///

@@ -24,7 +24,5 @@ final class Stage: Sendable {
     }
 
     /// Returns the stage below the one at an index; nil below the last one.
-    func below(_ index: Int) -> Stage? {
-        index == 0 ? next : next?.below(index - 1)
-    }
+    func below(_ index: Int) -> Stage? { index == 0 ? next : next?.below(index - 1) }
 }

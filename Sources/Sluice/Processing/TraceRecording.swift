@@ -23,9 +23,7 @@ final class TraceRecording {
         last = event
     }
 
-    func report(to onTrace: (EventTrace) -> Void) {
-        TraceRecording.$isReporting.withValue(true) { onTrace(trace) }
-    }
+    func report(to onTrace: (EventTrace) -> Void) { TraceRecording.$isReporting.withValue(true) { onTrace(trace) } }
 
     // MARK: Stages
 
