@@ -54,17 +54,22 @@ struct DeadLetterAccess: Sendable {
     }
 
     func discard(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
+        let count = try remove(try letters(ids))
+        guard access.read({ !$0.stored.hasRemovedLetters }) else {
+            throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
+        }
+        return count
+    }
+
+    /// Removes letters, and then the lines of all removed ones, whose files may have failed before.
+    func remove(_ groups: [Group]) throws(SluiceError) -> Int {
         var count = 0
-        let groups = try letters(ids)
         try synchronizeRemovals()
-        for group in groups {
+        for group in groups where !group.letters.isEmpty {
             let ids = Set(group.letters.map(\.id))
             count += try access.perform { $0.stored.removeLetters(ids, from: group.segment) }
         }
         finish()
-        guard access.read({ !$0.stored.hasRemovedLetters }) else {
-            throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
-        }
         return count
     }
 
@@ -116,10 +121,21 @@ struct DeadLetterAccess: Sendable {
         }
     }
 
-    /// Reads dead letters, by file. The last group is not in a file yet.
-    func letters(_ ids: Set<DeadLetter.ID>?) throws(SluiceError) -> [(segment: Segment?, letters: [DeadLetter])] {
+    /// The letters of a file, or the ones that are not in a file yet.
+    typealias Group = (segment: Segment?, letters: [DeadLetter])
+
+    /// Reads dead letters, by file.
+    func letters(_ ids: Set<DeadLetter.ID>?) throws(SluiceError) -> [Group] {
+        let (groups, failure) = try read(ids)
+        if let failure { throw failure }
+        return groups
+    }
+
+    /// Reads dead letters, by file, and returns the first failure too.
+    func read(_ ids: Set<DeadLetter.ID>?) throws(SluiceError) -> (groups: [Group], failure: SluiceError?) {
         let files = try access.perform { state in state.letterFiles() }
-        var groups: [(segment: Segment?, letters: [DeadLetter])] = []
+        var groups: [Group] = []
+        var failure: SluiceError?
         for (segment, path, bytes) in files {
             do throws(SegmentReader.Failure) {
                 let contents = try access.reader.readLetters(path, limit: bytes)
@@ -129,14 +145,15 @@ struct DeadLetterAccess: Sendable {
                 if !letters.isEmpty { groups.append((segment, letters)) }
             } catch {
                 access.use { $0.stored.couldNotReadLetters(of: segment, at: path, error) }
-                if case .file(let cause) = error, cause != .noSuchFile {
-                    throw SluiceError(.inputOutput, "a file of dead letters could not be read: \(path)", cause: cause)
+                if case .file(let cause) = error, cause != .noSuchFile, failure == nil {
+                    failure = SluiceError(
+                        .inputOutput, "a file of dead letters could not be read: \(path)", cause: cause)
                 }
             }
         }
         let pending = access.read { $0.stored.deadLetters.pending }.map(\.letter).filter {
             ids?.contains($0.id) ?? true
         }
-        return pending.isEmpty ? groups : groups + [(nil, pending)]
+        return (pending.isEmpty ? groups : groups + [(nil, pending)], failure)
     }
 }

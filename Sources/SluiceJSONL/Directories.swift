@@ -22,11 +22,14 @@ struct Directories {
     private var nextSequence: UInt64 = 0
     /// Erasures that wait for the end of the process that uses a directory. They come before its adoption.
     private(set) var lateErasures: [String: [@Sendable (EventLine) -> Bool]] = [:]
-    private var failedErasures: Set<String> = []
+    /// When they failed last.
+    private var failedErasures: [String: Duration] = [:]
     var synchronization = PendingSynchronization()
 
     /// Each adopted directory keeps two files open.
     private static let mostAdopted = 3
+    /// An erasure reads all files of a directory.
+    private static let failedErasureInterval = Duration.seconds(60)
 
     init(_ configuration: Configuration, files: any FileSystem, in environment: PipelineEnvironment) {
         self.configuration = configuration
@@ -40,6 +43,8 @@ struct Directories {
     var continuousTime: Duration { environment.time.continuousTime() }
 
     // MARK: Recovery
+
+    var rootPath: String { root.path }
 
     mutating func prepareRoot() throws(SluiceError) { try root.prepare() }
 
@@ -94,7 +99,7 @@ struct Directories {
                 let listing = try directory.listing(largest: configuration.largestSegment)
                 guard listing.bytes <= room else { continue }
                 otherDirectories.removeAll { $0 == path }
-                foreign += listing.foreign.map { "\(path)/\($0)" }
+                foreign += (listing.foreign + listing.unknown).map { "\(path)/\($0)" }
                 continueSequence(after: listing)
                 claimed[path] = directory
                 if ownDirectory == nil { makeOwn(directory) }  // mutant: trust-adopted-entry
@@ -114,7 +119,7 @@ struct Directories {
     /// Returns the directories of this route that this store doesn't use.
     func unclaimed() throws(FileError) -> [String] { try root.list().instances.filter { claimed[$0] == nil } }
 
-    /// Remembers an erasure until the process that uses a directory has ended.
+    /// Remembers an erasure in a directory until the process that uses it has ended, or its files can be read.
     ///
     /// - Returns: false if this store uses the directory.
     mutating func eraseLater(in path: String, where isMatch: @escaping @Sendable (EventLine) -> Bool) -> Bool {
@@ -123,12 +128,19 @@ struct Directories {
         return true
     }
 
+    /// The erasures to try now.
+    var dueErasures: [String: [@Sendable (EventLine) -> Bool]] {
+        lateErasures.filter { path, _ in
+            failedErasures[path].map { continuousTime - $0 >= Directories.failedErasureInterval } ?? true
+        }
+    }
+
     /// Forgets the first erasures of a directory if they are complete.
     ///
     /// - Returns: whether to report that they aren't: once for each directory.
     mutating func erasedLate(_ count: Int, in path: String, isComplete: Bool) -> Bool {
-        guard isComplete else { return failedErasures.insert(path).inserted }
-        failedErasures.remove(path)
+        guard isComplete else { return failedErasures.updateValue(continuousTime, forKey: path) == nil }
+        failedErasures[path] = nil
         lateErasures[path]?.removeFirst(count)
         if lateErasures[path]?.isEmpty == true { lateErasures[path] = nil }
         return false
@@ -138,7 +150,7 @@ struct Directories {
     mutating func takeForeignNote() -> String? {
         guard let first = foreign.first else { return nil }
         defer { foreign = [] }
-        return "\(foreign.count) files that this store can't use are left alone, such as \(first)"
+        return "files that this store can't use are left alone: \(foreign.count), such as \(first)"
     }
 
     /// New files must come after all known ones.

@@ -20,13 +20,15 @@ struct ErasureAccess: Sendable {
         try turn.take { () throws(SluiceError) in
             // First, because the store can adopt a directory in the meantime. Its segments follow then.
             var report = try eraseElsewhere(isMatch)
+            let directories = access.read(\.stored.directories.claimedPaths)
             deadLetters.readEarlier()
             report = report + eraseLetters(isMatch)
             let (segments, failure) = try access.perform { state in state.segmentsToErase() }
             if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
             report = report + erase(in: segments, isMatch)
-            // Files of dead letters and of batches whose events were all erased are gone too.
-            for directory in access.read(\.stored.directories.claimedPaths) { synchronize(directory, &report) }
+            // Files of dead letters and of batches whose events were all erased are gone too, and directories without files.
+            let all = Set(directories).union(access.read(\.stored.directories.claimedPaths)).sorted()
+            for directory in all + [access.read(\.stored.directories.rootPath)] { synchronize(directory, &report) }
             return report
         }
     }
@@ -34,9 +36,12 @@ struct ErasureAccess: Sendable {
     private func eraseLetters(_ isMatch: @Sendable (EventLine) -> Bool) -> ErasureReport {
         var report = ErasureReport()
         do throws(SluiceError) {
-            let letters = try deadLetters.letters(nil).flatMap(\.letters)
-            let ids = Set(letters.filter { isMatch($0.line) }.map(\.id))
-            if !ids.isEmpty { report.deadLetters = try deadLetters.discard(ids) }
+            let (groups, failure) = try deadLetters.read(nil)
+            if let failure { report.left.append("\(failure)") }
+            // Without one to erase too: the lines of letters that are gone may still be in a file.
+            report.deadLetters = try deadLetters.remove(
+                groups.map { ($0.segment, $0.letters.filter { isMatch($0.line) }) })
+            if access.read(\.stored.hasRemovedLetters) { report.left.append("dead letters could not be deleted") }
         } catch {
             report.left.append("\(error)")
         }
@@ -93,6 +98,7 @@ struct ErasureAccess: Sendable {
             for path in try directories.unclaimed() {
                 if let erased = erase(in: path, isMatch) {
                     report = report + erased.report
+                    if !erased.isSafe { _ = access.use { $0.stored.directories.eraseLater(in: path, where: isMatch) } }
                 } else if access.use({ $0.stored.directories.eraseLater(in: path, where: isMatch) }) {
                     report.left.append("\(path): a running process uses it: erase there, or when it has ended")
                 }
@@ -111,9 +117,12 @@ struct ErasureAccess: Sendable {
     ) -> (report: ErasureReport, isSafe: Bool)? {
         do throws(FileError) {
             guard let directory = try InstanceDirectory.claim(path, files: access.files) else { return nil }
-            let erased = eraser(isMatch).run(in: directory, largest: access.configuration.largestSegment)
-            access.read(\.stored.observer).recovered(erased.report.events)
-            return erased
+            let (report, damaged, isSafe) = eraser(isMatch).run(
+                in: directory, largest: access.configuration.largestSegment)
+            let observer = access.read(\.stored.observer)
+            observer.recovered(report.events + damaged)
+            if damaged > 0 { observer.dropped(damaged, .corrupt) }
+            return (report, isSafe)
         } catch {
             // Its process has removed it.
             return error == .noSuchFile ? (ErasureReport(), true) : (ErasureReport(left: ["\(path): \(error)"]), false)
@@ -125,7 +134,7 @@ struct ErasureAccess: Sendable {
     /// - Returns: whether all events were erased in one of them. It can be adopted now.
     func eraseLate() -> Bool {
         var hasErased = false
-        for (path, erasures) in access.read(\.stored.directories.lateErasures) {
+        for (path, erasures) in access.read(\.stored.directories.dueErasures) {
             let isMatch = { line in erasures.contains { $0(line) } }
             guard let (report, isSafe) = erase(in: path, isMatch) else { continue }
             // Otherwise the directory isn't adopted, and the erasure is tried again.

@@ -142,6 +142,8 @@ final class InstanceDirectory {
         var segments: [(name: SegmentName, bytes: Int)] = []
         /// Names that this version of the store hasn't written.
         var foreign: [String] = []
+        /// Segments whose status can't be read.
+        var unknown: [String] = []
 
         /// The size of the segments with events.
         var bytes: Int { segments.reduce(0) { $0 + ($1.name.lane.holdsEvents ? $1.bytes : 0) } }
@@ -173,7 +175,7 @@ final class InstanceDirectory {
                     try files.removeFile(path(of: name))
                 }
             } catch {
-                if error != .noSuchFile { listing.foreign.append(text) }
+                if error != .noSuchFile { listing.unknown.append(text) }
             }
         }
         return listing

@@ -82,16 +82,26 @@ extension JSONLStore {
         var left: [String] = []
         for path in folder.instances {
             do throws(FileError) {
-                for name in try folder.segments(in: path) {
-                    do throws(SegmentReader.Failure) {
-                        for line in try folder.events(of: name, in: path)
-                        where isMatch(line) && line.id.map({ ids.insert($0).inserted }) ?? true {
-                            events.append(line)
+                // Its host may move an event to another file in the meantime.
+                var isChanged = true
+                for _ in 0..<People.mostReadings where isChanged {
+                    isChanged = false
+                    for name in try folder.segments(in: path) {
+                        do throws(SegmentReader.Failure) {
+                            for line in try folder.events(of: name, in: path)
+                            where isMatch(line) && line.id.map({ ids.insert($0).inserted }) ?? true {
+                                events.append(line)
+                            }
+                        } catch {
+                            if case .file(.noSuchFile) = error {
+                                isChanged = true
+                            } else {
+                                problems.add(error, in: path)
+                            }
                         }
-                    } catch {
-                        problems.add(error, in: path)
                     }
                 }
+                if isChanged { left.append("\(path): its host moves events all the time: repeat the export") }
             } catch {
                 if error != .noSuchFile { left.append("\(path): \(error)") }
             }
@@ -107,6 +117,8 @@ private struct People {
 
     /// See ``Configuration/largestSegment``: the events of any host are shorter.
     static let largestSegment = 1 << 30
+    /// Of a directory whose files are removed while they are read.
+    static let mostReadings = 10
 
     init(_ directory: String, _ encryption: LineEncryption?) throws(SluiceError) {
         let files = SystemFileSystem()

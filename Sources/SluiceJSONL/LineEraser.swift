@@ -51,14 +51,18 @@ struct LineEraser {
 
     /// Erases in the files of a directory whose process has ended, and whose events no store has counted.
     ///
-    /// - Returns: the report, and whether nothing to erase is left in files that a store would deliver.
-    func run(in directory: InstanceDirectory, largest: Int) -> (report: ErasureReport, isSafe: Bool) {
+    /// - Returns: the report, the damaged lines of events that were removed, and whether nothing to erase is left in files that
+    ///   a store would deliver.
+    func run(in directory: InstanceDirectory, largest: Int) -> (report: ErasureReport, damaged: Int, isSafe: Bool) {
         var report = ErasureReport()
         var problems = EraserProblems()
+        var damaged = 0
         var isSafe = true
         do throws(FileError) {
             let listing = try directory.listing(largest: largest)
             for name in listing.foreign { report.left.append("\(directory.path)/\(name): not a file of this store") }
+            for name in listing.unknown { report.left.append("\(directory.path)/\(name): can't be read") }
+            isSafe = listing.unknown.isEmpty
             var letters: Set<DeadLetter.ID> = []
             // Dead letters first: the event of a dead letter can also be in a segment that was not settled.
             for (name, bytes) in listing.segments.sorted(by: { $0.name.lane < $1.name.lane }) {
@@ -73,6 +77,7 @@ struct LineEraser {
                         report.deadLetters += found.erased.count
                     } else {
                         report.events += count(found, in: name, except: letters)
+                        damaged += found.contents.damaged
                     }
                 } catch {
                     problems.add(error, in: directory.path)
@@ -85,7 +90,7 @@ struct LineEraser {
         }
         report.left += problems.texts
         directory.removeIfEmpty()
-        return (report, isSafe && problems.texts.isEmpty)
+        return (report, damaged, isSafe && !problems.areDeliverable)
     }
 
     private func erase(_ found: Finding, _ path: String, limit: Int) throws(SegmentReader.Failure) {
@@ -112,13 +117,17 @@ struct LineEraser {
 struct EraserProblems {
     private var first: [String: String] = [:]
     private var counts: [String: Int] = [:]
+    /// Whether a store would deliver from one of the files.
+    private(set) var areDeliverable = false
 
     mutating func add(_ failure: SegmentReader.Failure, in directory: String) {
         let reason: String
         switch failure {
         // Its events were delivered in the meantime.
         case .file(.noSuchFile), .file(.notADirectory): return
-        case .file(let error): reason = "\(error)"
+        case .file(let error):
+            reason = "\(error)"
+            areDeliverable = true
         case .encrypted(let error): reason = "can't be decrypted: \(error)"
         case .foreign: reason = "not a file of this user"
         }

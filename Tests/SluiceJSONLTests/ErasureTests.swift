@@ -105,12 +105,15 @@ struct ErasureTests {
         for number in 0..<8 { try other.append(Self.line(number)) }
         // No store delivers from a file of somebody else's.
         for folder in directory.names { try directory.write([1], to: "\(folder)/notes.txt") }
-        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        let time = VirtualTime()
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files), in: time.environment)
         #expect(try store.erase(where: Self.isErased).left.count == 1)
         other.store.close()
         files.fail(.read, with: .inputOutput, times: 1)
-        #expect(try store.nextBatch() == nil)
+        // The directory is tried again after a minute.
+        for _ in 0..<2 { #expect(try store.nextBatch() == nil) }
         #expect(try isOnDisk())
+        time.advance(by: .seconds(60))
         #expect(try drain(store) == [0, 2, 3, 4, 6, 7])
         #expect(store.dropped == [.deleted: 2])
         #expect(store.notes.count { $0.contains("could not be erased") } == 1)
@@ -170,6 +173,61 @@ struct ErasureTests {
             #expect(try directory.files().allSatisfy { !$0.hasSuffix(".new") })
         }
         #expect(try store.erase(where: Self.isErased).events == 1)
+    }
+
+    @Test("a dead letter whose file can't be rewritten is named by each erasure until it is gone")
+    func namesUnwrittenDeadLetters() throws {
+        let files = FaultyFileSystem()
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        for number in 0..<4 { try store.append(Self.line(number)) }
+        let batch = try #require(try store.nextBatch())
+        store.store.reject(batch.events.map { DeadLetter(line: $0, reason: "no", date: .sample) }, in: batch.id)
+        try store.settle(batch)
+        files.fail(.rename, with: .noSpace)
+        for deadLetters in [1, 0] {
+            let report = try store.erase(where: Self.isErased)
+            #expect(report.deadLetters == deadLetters)
+            #expect(!report.isComplete)
+            #expect(try isOnDisk())
+        }
+        files.heal()
+        #expect(try store.erase(where: Self.isErased) == ErasureReport())
+        #expect(try !isOnDisk())
+        #expect(try store.store.deadLetters().count == 3)
+    }
+
+    @Test("a directory that passing failures protect from an erasure is erased before it is taken over")
+    func erasesAfterPassingFailure() throws {
+        let files = FaultyFileSystem()
+        let others = try (0..<6).map { _ in try opened() }
+        for (index, store) in others.enumerated() {
+            for number in index * 8..<index * 8 + 8 { try store.append(Self.line(number)) }
+        }
+        for store in others { store.store.close() }
+        let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files))
+        files.fail(.read, with: .inputOutput, times: 1)
+        let report = try store.erase(where: Self.isErased)
+        #expect(report.events == 10)
+        #expect(report.left.count == 1)
+        #expect(try drain(store).sorted() == (0..<48).filter { $0 % 4 != 1 })
+        #expect(store.dropped == [.deleted: 2])
+        store.expectConservation()
+        #expect(try !isOnDisk())
+    }
+
+    @Test("damaged lines in the directory of an ended process are removed and counted")
+    func countsDamagedLinesElsewhere() throws {
+        let others = try (0..<6).map { _ in try opened() }
+        for (index, store) in others.enumerated() { try store.append(Self.line(index * 4)) }
+        for store in others { store.store.close() }
+        for name in try directory.segments() {
+            try directory.write(Array(try directory.read(name).dropLast(3)), to: name)
+        }
+        let store = try opened()
+        #expect(try store.erase(where: Self.isErased) == ErasureReport())
+        #expect(try drain(store).isEmpty)
+        #expect(store.dropped == [.corrupt: 6])
+        store.expectConservation()
     }
 
     @Test("an encrypted store is erased with its key; without it, the reason is named")

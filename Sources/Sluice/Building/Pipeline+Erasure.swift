@@ -43,14 +43,14 @@ extension Pipeline {
     /// for problem in report.left { log("call it later, too: \(problem)") }
     /// ```
     ///
-    /// When this method returns, no erased event is sent any more, not even by a later process. Batches in flight are awaited
-    /// first, and may be delivered. Delivery pauses during the call; tracking doesn't. Events that are tracked during the call,
-    /// and events that a processor holds, can be missed. So stop tracking events of this person before the call.
+    /// When this method returns, no erased event is sent any more, not even by a later process, except from the places in
+    /// ``ErasureReport/left``. Batches in flight are awaited first, and may be delivered. Delivery pauses during the call;
+    /// tracking doesn't. Events that are tracked during the call can be missed: stop tracking this person's events before it.
     ///
     /// - Parameter isMatch: Selects events. It is called on other threads, without a lock.
-    /// - Returns: The counts of erased events and dead letters, and the places where events are left. The folder of another
-    ///   running process is left to that process. When that process has ended, this pipeline erases in the folder before it
-    ///   delivers from it.
+    /// - Returns: The counts, and the places where events are left. The folder of another running process is left to that
+    ///   process. When it has ended, this pipeline erases in the folder before it delivers from it. The same holds for a folder
+    ///   that can't be read at present.
     public func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
         await routes.erase(where: isMatch)
     }

@@ -57,7 +57,7 @@ struct Routes: Sendable {
     /// Erases the selected events of all routes.
     func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) async -> ErasureReport {
         let left = path.isInherited ? ["the events belong to the parent of this process: erase there"] : []
-        return await combine(ErasureReport(left: left), +) { await $0.erase(where: isMatch) }
+        return await combine(ErasureReport(left: left), +) { await $0.erase(where: isMatch) }.noting(ledger())
     }
 
     /// The counts of the routes. If it asks the stores for theirs too, it can wait for a disk.

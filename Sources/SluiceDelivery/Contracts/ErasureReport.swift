@@ -59,6 +59,16 @@ public struct ErasureReport: Sendable, Hashable {
             events: first.events + second.events, deadLetters: first.deadLetters + second.deadLetters,
             left: first.left + second.left)
     }
+
+    /// Names the events that processors hold, which the erasure can't see.
+    package func noting(_ ledger: Ledger) -> ErasureReport {
+        let held = ledger.routes.reduce(ledger.held) { $0 + $1.held }
+        if held == 0 { return self }
+        let events = held == 1 ? "a processor holds 1 event" : "processors hold \(held) events"
+        var report = self
+        report.left.append("\(events), of anyone: erase again when they have continued")
+        return report
+    }
 }
 
 extension ErasureReport: CustomStringConvertible {

@@ -76,7 +76,10 @@ struct RouteState: Sendable {
 
     /// Ends a flush, and returns its result.
     mutating func endFlush(_ number: Int) -> FlushReport {
-        batches.flushes.end(number, unreadBytes: journal.ledger.unreadBytes)
+        var report = batches.flushes.end(number, unreadBytes: journal.ledger.unreadBytes)
+        // Erased events can be older or newer than the flush.
+        report.waiting = min(report.waiting, journal.ledger.waiting)
+        return report
     }
 
     /// Begins a wait; see ``Waiters/wait(_:inputs:_:)``.

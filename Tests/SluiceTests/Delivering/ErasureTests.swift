@@ -135,6 +135,34 @@ import Testing
         #expect(bench.pipeline.ledger.isBalanced)
     }
 
+    @Test("a flush whose critical events are erased has nothing left to wait for")
+    func flushForgetsErasedCriticalEvents() async throws {
+        let bench = try Bench(ScriptedTransport([.hang]))
+        bench.pipeline.pauseDelivery()
+        track(bench, 0..<10)
+        bench.pipeline.resumeDelivery()
+        await bench.transport.waitForSends(1)
+        for number in 0..<3 { bench.pipeline.track("\(number)", priority: .critical) { $0.distinctID = "42" } }
+        let flush = Task { await bench.pipeline.flush() }
+        let erasure = Task { await bench.pipeline.erase(where: Self.isErased) }
+        bench.transport.release(.all(.accepted))
+        #expect(await erasure.value.isComplete)
+        #expect(await flush.value.waiting == 0)
+        #expect(bench.pipeline.ledger.isBalanced)
+    }
+
+    @Test("events that a processor holds are named")
+    func namesHeldEvents() async throws {
+        let holder = PluginContextTests.Holder()
+        let bench = try Bench(processor: holder)
+        track(bench, 0..<1)
+        let report = await bench.pipeline.erase(where: Self.isErased)
+        #expect(report.left == ["a processor holds 1 event, of anyone: erase again when they have continued"])
+        holder.release()
+        #expect(await bench.pipeline.erase(where: Self.isErased).isComplete)
+        await bench.pipeline.shutdown()
+    }
+
     /// A store that can't erase single events.
     private final class PlainStore: Store {
         private let base = MemoryStore()
