@@ -13,8 +13,8 @@ public import Sluice
 ///
 /// A pseudonym is the HMAC-SHA-256 of a value, as 64 hexadecimal digits (RFC 2104). It is the same on every device and server
 /// that has the key, so receivers can still count users and join their events. The stage replaces the distinct id, the
-/// anonymous id, the login id, the property `$original_id` of `$SignUp`, and the properties with your names at every depth of
-/// objects and arrays. It hashes the UTF-8 of strings, and the JSON of other values. A null stays.
+/// anonymous id, the login id, the ids in `$original_id`, `$alias`, `$id_value` and `$identities`, which `Identity` adds, and the
+/// properties with your names. Properties are replaced at every depth of objects and arrays. The stage hashes the UTF-8 of strings, and the JSON of other values. A null stays.
 ///
 /// List it below `Identity` and all stages that read ids, such as `Sampling`. Stages below it see pseudonyms only. Ids that are
 /// added below it stay as they are.
@@ -54,16 +54,18 @@ public struct Pseudonyms: Processor {
     private let names: Set<String>
     private let rotation: Rotation
     private static let shortestKey = 16
+    /// The ids that are bound to a user, by kind.
+    private static let identities = "$identities"
 
     /// Creates a stage.
     ///
     /// - Parameters:
     ///   - key: The secret: at least 16 random bytes, better 32.
-    ///   - properties: The names of the properties to replace, besides `$original_id`. They are compared by characters.
+    ///   - properties: The names of the properties to replace, besides those of `Identity`. They are compared by characters.
     ///   - rotation: How long a pseudonym is the same. As long as the key by default.
     public init(key: [UInt8], properties: [String] = [], rotation: Rotation = .never) {
         self.key = key
-        names = Set(properties).union(["$original_id"])
+        names = Set(properties).union(["$original_id", "$alias", "$id_value"])
         self.rotation = rotation
     }
 
@@ -82,15 +84,13 @@ public struct Pseudonyms: Processor {
         let salt = salt(at: event.time)
         let (distinctID, anonymousID, loginID) = (event.distinctID, event.anonymousID, event.loginID)
         // The distinct id is usually one of the others.
-        event.anonymousID = anonymousID.map { hash($0, salt) }
-        event.loginID = loginID.map { $0 == anonymousID ? event.anonymousID ?? "" : hash($0, salt) }
-        if let distinctID {
-            switch distinctID {
-            case loginID: event.distinctID = event.loginID
-            case anonymousID: event.distinctID = event.anonymousID
-            default: event.distinctID = hash(distinctID, salt)
-            }
+        let anonymous = anonymousID.map { hash($0, salt) }
+        let login = loginID.flatMap { $0.hasBytes(of: anonymousID) ? anonymous : hash($0, salt) }
+        event.distinctID = distinctID.flatMap { id in
+            if id.hasBytes(of: loginID) { return login }
+            return id.hasBytes(of: anonymousID) ? anonymous : hash(id, salt)
         }
+        (event.anonymousID, event.loginID) = (anonymous, login)
         if let properties = event.properties.replacing({ replaced($0, salt) }) { event.properties = properties }
         return .keep
     }
@@ -120,6 +120,10 @@ public struct Pseudonyms: Processor {
     }
 
     private func replaced(_ property: Property, _ salt: [UInt8]) -> Property? {
+        if property.name == Pseudonyms.identities, case .object(let ids) = property.value {
+            return ids.replacing { id in hashed(id.value, salt).map { Property(id.name, $0) } }
+                .map { Property(property.name, .object($0)) }
+        }
         let isChosen = names.contains(property.name)
         let value = isChosen ? hashed(property.value, salt) : replaced(property.value, salt)
         return value.map { Property(property.name, $0) }
@@ -141,4 +145,9 @@ public struct Pseudonyms: Processor {
             return .string(hmacSHA256(writer.bytes, key: salt).hexadecimal)
         }
     }
+}
+
+extension String {
+    /// Strings that look equal can have other bytes, and so another hash.
+    fileprivate func hasBytes(of other: String?) -> Bool { other.map { utf8.elementsEqual($0.utf8) } ?? false }
 }

@@ -50,6 +50,31 @@ struct PseudonymsTests {
         #expect(processed(pseudonyms) { _ in }.distinctID == nil)
     }
 
+    @Test("ids are equal if their bytes are")
+    func comparesBytes() {
+        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+        let event = processed(pseudonyms) {
+            ($0.distinctID, $0.loginID, $0.anonymousID) = (decomposed, composed, decomposed)
+        }
+        #expect(event.distinctID == pseudonyms.pseudonym(of: decomposed))
+        #expect(event.anonymousID == event.distinctID)
+        #expect(event.loginID == pseudonyms.pseudonym(of: composed))
+    }
+
+    @Test("the ids that Identity adds as properties are replaced")
+    func replacesIDsInProperties() {
+        let event = processed(pseudonyms) {
+            $0.properties = [
+                "$alias": "42", "$id_kind": "phone", "$id_value": "42", "$identities": ["phone": "42", "card": nil],
+            ]
+        }
+        let own = PropertyValue.string(Self.fortyTwo)
+        #expect(
+            event.properties == [
+                "$alias": own, "$id_kind": "phone", "$id_value": own, "$identities": ["phone": own, "card": nil],
+            ])
+    }
+
     @Test("chosen properties and the id of a sign-up are replaced at every depth, others stay")
     func replacesProperties() {
         let event = processed(pseudonyms) {
