@@ -81,8 +81,7 @@ struct SwiftFile {
             addMembers(
                 of: rule, "object", "var propertyValue: PropertyValue { .object(", ") }", indent: indent + "    ")
         } else {
-            let raw = rule.choices.first?.string == nil ? "Int" : "String"
-            text += "\(indent)\(access)enum \(name): \(raw), PropertyConvertible\(conformances) {\n"
+            text += "\(indent)\(access)enum \(name): \(rule.rawType), PropertyConvertible\(conformances) {\n"
             var names = Names()
             for choice in rule.choices { text += "\(indent)    case \(caseText(choice, &names))\n" }
         }
@@ -223,9 +222,16 @@ extension ValueRule {
     fileprivate var suffix: String {
         switch kind {
         case .string, .integer, .number, .boolean, .date: ""
-        case .choice: ".rawValue"
+        // EventValues has no method for an Int64, which few enums need.
+        case .choice: rawType == "Int64" ? ".propertyValue" : ".rawValue"
         case .object, .array: ".propertyValue"
         }
+    }
+
+    /// The type of an enum's raw values. `Int` has 32 bits on some platforms.
+    fileprivate var rawType: String {
+        if choices.first?.string != nil { return "String" }
+        return choices.contains { $0.int.map { Int32(exactly: $0) == nil } ?? true } ? "Int64" : "Int"
     }
 
     /// The contents of the Swift type. Equal contents under an equal name are one type.

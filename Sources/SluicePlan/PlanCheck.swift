@@ -25,8 +25,8 @@ public import SluicePlanModel
 ///
 /// ## Setting aside
 ///
-/// With ``Action/reject``, an event that differs is stored with the reasons in the property `$plan_violation`. List a
-/// ``PlanGate`` as the transport: it turns these events into dead letters.
+/// With ``Action/reject``, an event that differs is stored with the plan's version and the reasons in the property
+/// `$plan_violation`. List a ``PlanGate`` as the transport: it turns these events into dead letters.
 ///
 /// ## Personal data
 ///
@@ -53,8 +53,13 @@ public struct PlanCheck: Processor {
     private let reported = Locked<Set<String>>([])
 
     private static let maximumReports = 100
+    private static let maximumReasons = 10
     /// The property that says why an event is set aside.
     static let violationName = "$plan_violation"
+    /// The beginning of this property's value. The gate checks the event of another plan once more.
+    static func mark(of plan: TrackingPlan) -> String { "version \(plan.version) (" }
+    /// The end of this property's value. Without it, reasons are missing: there were too many, or a stage has cut the value.
+    static let end = ")"
 
     /// Creates a stage.
     ///
@@ -105,8 +110,9 @@ public struct PlanCheck: Processor {
         for violation in found { event.report(.plan(violation.place)) }
         let rejecting = found.filter { ($0.isUnknown ? unknown : violations) == .reject }
         if !rejecting.isEmpty {
-            let reasons = rejecting.prefix(10).map(\.description).joined(separator: "; ")
-            event.properties[PlanCheck.violationName] = .string(reasons)
+            let reasons = rejecting.prefix(PlanCheck.maximumReasons).map(\.description).joined(separator: "; ")
+            let end = rejecting.count > PlanCheck.maximumReasons ? "; …" : PlanCheck.end
+            event.properties[PlanCheck.violationName] = .string(PlanCheck.mark(of: plan) + reasons + end)
         }
         return .keep
     }

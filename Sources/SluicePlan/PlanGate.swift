@@ -14,8 +14,12 @@ public import SluicePlanModel
 /// ```
 ///
 /// `Pipeline.deadLetters()` lists these dead letters with the reasons, such as `Purchase.amount is less than 0`. They don't
-/// count as refusals of the receiver. When a later version of the plan allows them, replay them: the gate checks the rules
-/// that the event has broken once more, and sends it without the property `$plan_violation`.
+/// count as refusals of the receiver. When a plan with a later `version` allows them, replay them: the gate checks the
+/// properties that differed once more, and sends the event without the property `$plan_violation`. The length of a hashed
+/// string, and a property that the plan drops, can't be checked any more. Their rules count as kept.
+///
+/// Differences of other properties don't count, because stages below ``PlanCheck`` can add properties. If an event had more
+/// than ten differences, or a stage has shortened the list of them, all of its properties are checked.
 public struct PlanGate<Base: Transport>: Transport {
     private let plan: TrackingPlan
     private let base: Base
@@ -65,12 +69,31 @@ public struct PlanGate<Base: Transport>: Transport {
             var event = try line.event()
             // Only a property of an object has the name.
             guard let reason = event.properties[PlanCheck.violationName]?.string else { return line }
+            let own = PlanCheck.mark(of: plan).utf8
+            let isComplete = reason.hasSuffix(PlanCheck.end)
+            if reason.utf8.starts(with: own) {
+                let list = reason.utf8.dropFirst(own.count).dropLast(isComplete ? 1 : 0)
+                throw SluiceError(.invalidPlan, String(decoding: list, as: UTF8.self))
+            }
             event.properties[PlanCheck.violationName] = nil
-            // Others are not new: stages below the check have added properties, or replaced personal data.
-            let left = plan.violations(of: event).map(\.description).filter { reason.utf8.contains($0.utf8) }
-            guard left.isEmpty else { throw SluiceError(.invalidPlan, left.joined(separator: "; ")) }
+            // The check has not seen the other violations: stages below it have added or changed properties.
+            let left = plan.violations(ofStored: event).filter { !isComplete || $0.isListed(in: reason) }
+            guard left.isEmpty else {
+                throw SluiceError(.invalidPlan, left.map(\.description).joined(separator: "; "))
+            }
             return try EventLine(event)
         }
+    }
+}
+
+extension PlanViolation {
+    /// Whether reasons that an earlier plan gave are about the same property, or about a value inside it.
+    fileprivate func isListed(in reasons: String) -> Bool {
+        if isUnknown { return reasons.utf8.contains(description.utf8) }
+        let name = property.utf8.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
+        let place = "\(event).\(Substring(name))"
+        // The reason follows the name of the property, or the path to the value.
+        return [" ", ".", "["].contains { reasons.utf8.contains((place + $0).utf8) }
     }
 }
 
@@ -83,7 +106,7 @@ extension EventLine {
     fileprivate func contains(_ mark: [UInt8]) -> Bool {
         var rest = bytes
         while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
-            if rest[(dollar - 1)...].starts(with: mark) { return true }
+            if dollar > bytes.startIndex, bytes[(dollar - 1)...].starts(with: mark) { return true }
             rest = rest[(dollar + 1)...]
         }
         return false

@@ -89,7 +89,7 @@ struct PlanReader {
     }
 
     /// Up to this value, a double can represent each integer.
-    static let largestExact = 9_007_199_254_740_992
+    static let largestExact: Int64 = 9_007_199_254_740_992
 
     let value: PropertyValue
     let path: [String]

@@ -27,20 +27,35 @@ extension TrackingPlan {
         var changes: [PlanChange] = []
         for old in earlier.events {
             if let new = event(named: old.name) {
-                new.rule.addChanges(since: old.rule, old.name, &changes)
+                new.rule.addChanges(since: old.rule, old.name, isEvent: true, &changes)
             } else {
-                changes.append(PlanChange(place: old.name, text: "is removed", isBreaking: true))
+                changes.append(.removal(of: old.name, at: old.name, old.rule))
             }
         }
         for new in events where earlier.event(named: new.name) == nil {
-            changes.append(PlanChange(place: new.name, text: "is new", isBreaking: false))
+            changes.append(PlanChange(place: new.name, text: "is new", isBreaking: new.name.isOfPlugins))
         }
         return changes
     }
 }
 
+extension PlanChange {
+    /// A name of plugins is never unknown, so its removal breaks nothing. But personal data would be stored unchanged.
+    fileprivate static func removal(of name: String, at place: String, _ rule: ValueRule) -> PlanChange {
+        PlanChange(place: place, text: "is removed", isBreaking: !name.isOfPlugins || rule.changesValues)
+    }
+}
+
+extension String {
+    /// Whether an event or a property with this name is never unknown. If a plan begins to list it, events that conformed
+    /// with any values can break its rules.
+    fileprivate var isOfPlugins: Bool { utf8.first == UInt8(ascii: "$") }
+}
+
 extension ValueRule {
-    fileprivate func addChanges(since old: ValueRule, _ place: String, _ changes: inout [PlanChange]) {
+    fileprivate func addChanges(
+        since old: ValueRule, _ place: String, isEvent: Bool = false, _ changes: inout [PlanChange]
+    ) {
         func add(_ text: String, isBreaking: Bool) {
             changes.append(PlanChange(place: place, text: text, isBreaking: isBreaking))
         }
@@ -56,7 +71,7 @@ extension ValueRule {
         if !removed.isEmpty { add("lost values: \(removed.text)", isBreaking: true) }
         if !added.isEmpty { add("has new values: \(added.text)", isBreaking: false) }
         if let items, let oldItems = old.items { items.addChanges(since: oldItems, place + "[]", &changes) }
-        addProperties(since: old, place, &changes)
+        addProperties(since: old, place, isEvent, &changes)
     }
 
     private func addLimits(since old: ValueRule, _ add: (String, _ isBreaking: Bool) -> Void) {
@@ -75,13 +90,13 @@ extension ValueRule {
         }
     }
 
-    private func addProperties(since old: ValueRule, _ place: String, _ changes: inout [PlanChange]) {
-        // An object without rules takes any properties.
-        let wasOpen = kind == .object && old.properties.isEmpty && !properties.isEmpty
+    private func addProperties(since old: ValueRule, _ place: String, _ isEvent: Bool, _ changes: inout [PlanChange]) {
+        // An object without rules takes any properties, and an event takes none.
+        let wasOpen = !isEvent && kind == .object && old.properties.isEmpty && !properties.isEmpty
         for earlier in old.properties {
             let name = "\(place).\(earlier.name)"
             guard let own = property(named: earlier.name) else {
-                changes.append(PlanChange(place: name, text: "is removed", isBreaking: true))
+                changes.append(.removal(of: earlier.name, at: name, earlier.rule))
                 continue
             }
             if own.isRequired != earlier.isRequired {
@@ -92,12 +107,12 @@ extension ValueRule {
         }
         for own in properties where old.property(named: own.name) == nil {
             let text = own.isRequired ? "is new and required" : "is new"
-            changes.append(
-                PlanChange(place: "\(place).\(own.name)", text: text, isBreaking: own.isRequired || wasOpen))
+            let isBreaking = own.isRequired || wasOpen || own.name.isOfPlugins
+            changes.append(PlanChange(place: "\(place).\(own.name)", text: text, isBreaking: isBreaking))
         }
     }
 
-    private func isNoChoice(_ value: PropertyValue) -> Bool { !choices.contains(value) }
+    private func isNoChoice(_ value: PropertyValue) -> Bool { !isChoice(value) }
 
     /// Whether each value that conforms to the old rule, which has another type, also conforms to this one.
     private func isWider(than old: ValueRule) -> Bool {

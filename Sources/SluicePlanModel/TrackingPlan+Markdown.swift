@@ -43,9 +43,12 @@ extension EventPlan {
     fileprivate var personalRows: [String] {
         var rows: [String] = []
         rule.forEachProperty { path, property in
-            guard let personal = property.rule.personal ?? property.rule.items?.personal else { return }
-            let cells = [name, path, owner ?? "", personal.rawValue, property.rule.description ?? ""]
-            rows.append("| \(cells.map(\.markdown).joined(separator: " | ")) |")
+            for (path, rule) in property.rule.levels(at: path) {
+                guard let personal = rule.personal else { continue }
+                let description = rule.description ?? property.rule.description ?? ""
+                let cells = [name, path, owner ?? "", personal.rawValue, description]
+                rows.append("| \(cells.map(\.markdown).joined(separator: " | ")) |")
+            }
         }
         return rows
     }
@@ -57,9 +60,13 @@ extension ValueRule {
         for property in properties {
             let place = path + property.name
             body(place, property)
-            property.rule.forEachProperty(below: place + ".", body)
-            property.rule.items?.forEachProperty(below: place + "[].", body)
+            for (path, rule) in property.rule.levels(at: place) { rule.forEachProperty(below: path + ".", body) }
         }
+    }
+
+    /// The rule itself, and for an array the rules of its elements, with their paths.
+    fileprivate func levels(at path: String) -> [(path: String, rule: ValueRule)] {
+        [(path: path, rule: self)] + (items?.levels(at: path + "[]") ?? [])
     }
 
     fileprivate func forEachProperty(_ body: (String, PropertyRule) -> Void) { forEachProperty(below: "", body) }

@@ -55,12 +55,30 @@ public struct TrackingPlan: Sendable {
     /// - Parameter event: The event. Its name and its properties are checked.
     /// - Returns: The violations in the order of the properties, and then the missing properties in the order of the plan.
     ///   Empty if the event conforms.
-    public func violations(of event: Event) -> [PlanViolation] {
+    public func violations(of event: Event) -> [PlanViolation] { violations(of: event, isStored: false) }
+
+    /// Returns the differences between the plan and an event of a store, in which personal data can be hashed or missing.
+    ///
+    /// Use this for events that a `PlanCheck` may have changed. Where the plan says `"personal": "hash"`, a string can have any
+    /// length, because it can be a hash. A required property with `"personal": "drop"` can be missing. All other rules are those
+    /// of ``violations(of:)``.
+    ///
+    /// ```swift
+    /// let stored = Event(name: "Purchase", properties: ["amount": -1])
+    /// for violation in plan.violations(ofStored: stored) { print(violation) }
+    /// ```
+    ///
+    /// - Parameter event: The event, with or without changes of its personal data.
+    /// - Returns: The violations, in the same order.
+    public func violations(ofStored event: Event) -> [PlanViolation] { violations(of: event, isStored: true) }
+
+    private func violations(of event: Event, isStored: Bool) -> [PlanViolation] {
         guard let plan = self.event(named: event.name) else {
             if event.name.utf8.first == UInt8(ascii: "$") { return [] }
             return [PlanViolation(event: event.name, property: "", reason: "isn't in the plan", isUnknown: true)]
         }
-        return plan.findings(in: event.properties).map { PlanViolation(event: event.name, $0) }
+        let findings = plan.findings(in: event.properties, isStored: isStored)
+        return findings.map { PlanViolation(event: event.name, $0) }
     }
 }
 
@@ -85,10 +103,10 @@ package final class EventPlan: Sendable {
         quick = QuickCheck(rule.properties)
     }
 
-    package func findings(in properties: Properties) -> [Finding] {
+    package func findings(in properties: Properties, isStored: Bool = false) -> [Finding] {
         if quick.proves(properties) { return [] }
         var findings: [Finding] = []
-        rule.check(properties, &findings)
+        rule.check(properties, isStored: isStored, &findings)
         return findings
     }
 }

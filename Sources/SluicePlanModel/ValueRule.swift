@@ -68,8 +68,9 @@ package struct PropertyRule: Sendable {
 // MARK: - Checking
 
 extension ValueRule {
-    /// Adds the differences between the properties of an object and its rules.
-    package func check(_ values: Properties, _ findings: inout [Finding]) {
+    /// Adds the differences between the properties of an object and its rules. In a stored event, personal data can be hashed
+    /// or missing.
+    package func check(_ values: Properties, isStored: Bool, _ findings: inout [Finding]) {
         var missing = properties.count { $0.isRequired }
         for property in values {
             guard let own = self.property(named: property.name) else {
@@ -79,16 +80,19 @@ extension ValueRule {
                 continue
             }
             if own.isRequired { missing -= 1 }
-            own.rule.check(property.value, at: property.name, &findings)
+            own.rule.check(property.value, at: property.name, isStored, &findings)
         }
         if missing == 0 { return }
         for property in properties where property.isRequired && values[property.name] == nil {
+            if isStored, property.rule.personal == .drop { continue }
             findings.append(Finding(path: property.name, reason: "is missing", isUnknown: false))
         }
     }
 
     /// Adds the differences between a value and its rule.
-    private func check(_ value: PropertyValue, at path: String, _ findings: inout [Finding]) {
+    private func check(_ value: PropertyValue, at path: String, _ isStored: Bool, _ findings: inout [Finding]) {
+        // A string in place of a hashed one can be its hash, which has another length.
+        if isStored, personal == .hash, case .string = value { return }
         if let problem = problem(of: value) {
             findings.append(Finding(path: path, reason: problem, isUnknown: false))
         }
@@ -97,10 +101,10 @@ extension ValueRule {
         let first = findings.count
         var separator = "."
         if kind == .object, case .object(let object) = value {
-            check(object, &findings)
+            check(object, isStored: isStored, &findings)
         } else if let items, case .array(let array) = value {
             separator = ""
-            for element in array { items.check(element, at: "[]", &findings) }
+            for element in array { items.check(element, at: "[]", isStored, &findings) }
         }
         for index in first..<findings.count { findings[index].path = "\(path)\(separator)\(findings[index].path)" }
     }
@@ -140,7 +144,7 @@ extension ValueRule {
         return double > limits.maximum ? "is more than \(limits.maximum.text)" : nil
     }
 
-    private func isChoice(_ value: PropertyValue) -> Bool {
+    func isChoice(_ value: PropertyValue) -> Bool {
         choices.contains { choice in
             switch (choice, value) {
             // By bytes, as every reader of JSON Schema compares them.
@@ -172,9 +176,9 @@ extension Double {
 }
 
 extension String {
-    /// Whether it is a date with a time and a zone (RFC 3339).
+    /// Whether it is a date with a time and a zone (RFC 3339, whose letters may be in lowercase). A leap second isn't one.
     fileprivate var isDateTime: Bool {
-        let bytes = Array(utf8)
+        let bytes = utf8.map { $0 == UInt8(ascii: "t") || $0 == UInt8(ascii: "z") ? $0 & 0xDF : $0 }
         // The date and the time of a timestamp without a fraction: 2026-11-21T05:55:16
         guard bytes.count > 19, bytes.allSatisfy({ $0 < 0x80 }) else { return false }
         guard Timestamp(String(decoding: bytes[..<19], as: UTF8.self) + ".000Z") != nil else { return false }

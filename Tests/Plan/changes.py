@@ -1,4 +1,4 @@
-"""Twenty breaking changes of a plan, each of which `sluice plan diff` must find, beside changes that break nothing."""
+"""Breaking changes of a plan, each of which `sluice plan diff` must find, beside changes that break nothing."""
 import copy
 import json
 import subprocess
@@ -40,11 +40,17 @@ BREAKING = {
     "a property of an object is removed": lambda plan: (
         search(plan)["properties"]["range"]["properties"].pop("to"), search(plan)["properties"]["range"]["required"].pop()),
     "personal data is no longer hashed": lambda plan: purchase(plan)["properties"]["email"].pop("personal"),
+    "a property of a plugin is listed": lambda plan: purchase(plan)["properties"].update({"$screen": {"type": "string"}}),
+    "an event of a plugin is listed": lambda plan: plan["events"].update({"$AppStart": {"description": "The app was started."}}),
+    "an object gets its first rule": lambda plan: search(plan)["properties"]["extra"].update(
+        {"properties": {"from": {"type": "string"}}}),
 }
 HARMLESS = {
     "nothing": lambda plan: None,
     "a new event": lambda plan: plan["events"].update({"Closed": {"description": "The app was closed."}}),
     "a new optional property": lambda plan: purchase(plan)["properties"].update({"currency": {"type": "string"}}),
+    "an event gets its first property": lambda plan: plan["events"]["Opened"].update(
+        {"properties": {"from": {"type": "string"}}}),
     "a property isn't required any more": lambda plan: purchase(plan)["required"].remove("amount"),
     "an integer becomes a number": lambda plan: rule(purchase(plan), "quantity", type="number"),
     "a date becomes a string": lambda plan: purchase(plan)["properties"]["paid_at"].pop("format"),

@@ -22,6 +22,11 @@ struct ChangeTests {
                 #"{"enum": ["a", "b"]}"#, #"{"enum": ["b", "c"]}"#,
                 ["Purchase.p lost values: a!", "Purchase.p has new values: c"]
             ),
+            // Another spelling of the same characters is another value.
+            (
+                #"{"enum": ["é"]}"#, #"{"enum": ["e\u0301"]}"#,
+                ["Purchase.p lost values: é!", "Purchase.p has new values: é"]
+            ),
             (#"{"type": "string"}"#, #"{"type": "string", "maxLength": 9}"#, ["Purchase.p has at most 9 characters!"]),
             (#"{"type": "string", "maxLength": 9}"#, #"{"type": "string"}"#, ["Purchase.p has any length"]),
             (
@@ -42,6 +47,10 @@ struct ChangeTests {
                 #"{"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}"#,
                 ["Purchase.p[].a is removed!", "Purchase.p[].b is new"]
             ),
+            (
+                #"{"type": "object"}"#, #"{"type": "object", "properties": {"a": {"type": "string"}}}"#,
+                ["Purchase.p.a is new!"]
+            ),
         ])
     func rulesThatExcludeValuesBreak(old: String, new: String, expected: [String]) throws {
         #expect(try changes(old, new) == expected)
@@ -60,6 +69,44 @@ struct ChangeTests {
         let empty = try TrackingPlan(json: Array(#"{"plan": "a", "version": 1, "events": {}}"#.utf8))
         #expect(empty.changes(since: old).map(\.isBreaking) == [true])
         #expect(old.changes(since: empty).map(\.isBreaking) == [false])
+    }
+
+    @Test("the first optional property of an event breaks nothing, because the event had no other properties before")
+    func firstPropertyBreaksNothing() throws {
+        let changes = try shop(#""a": {"type": "string"}"#).changes(since: shop(""))
+        #expect(changes.map { "\($0) \($0.isBreaking)" } == ["Purchase.a is new false"])
+    }
+
+    @Test("a name of plugins is free unless the plan lists it")
+    func pluginNamesAreFree() throws {
+        let rules = ["", #""$screen": {"type": "string"}"#, #""$screen": {"type": "string", "personal": "hash"}"#]
+        let plans = try rules.map { try shop($0) }
+        #expect(plans[1].changes(since: plans[0]).map(\.isBreaking) == [true])
+        #expect(plans[0].changes(since: plans[1]).map(\.isBreaking) == [false])
+        // Personal data would no longer be hashed.
+        #expect(plans[0].changes(since: plans[2]).map(\.isBreaking) == [true])
+        let events = try ["{}", #"{"$AppStart": {"description": "The app was started."}}"#].map {
+            try TrackingPlan(json: Array(#"{"plan": "a", "version": 1, "events": \#($0)}"#.utf8))
+        }
+        #expect(events[1].changes(since: events[0]).map(\.isBreaking) == [true])
+        #expect(events[0].changes(since: events[1]).map(\.isBreaking) == [false])
+    }
+
+    @Test("the page lists personal data at each depth of arrays")
+    func pageListsNestedPersonalData() throws {
+        let plan = try shop(
+            #"""
+            "a": {"type": "array", "items": {"type": "array", "items": {"type": "string", "personal": "hash"}}},
+            "b": {"type": "array", "items": {"type": "array", "items":
+                {"type": "object", "properties": {"mail": {"type": "string", "personal": "drop"}}}}},
+            "c": {"type": "array", "personal": "keep", "items": {"type": "string", "personal": "hash"}}
+            """#)
+        let rows = plan.markdown.split(separator: "\n").filter { $0.hasPrefix("| Purchase |") }
+        #expect(
+            rows == [
+                #"| Purchase | a\[\]\[\] |  | hash |  |"#, #"| Purchase | b\[\]\[\].mail |  | drop |  |"#,
+                "| Purchase | c |  | keep |  |", #"| Purchase | c\[\] |  | hash |  |"#,
+            ])
     }
 
     @Test("the page lists events, rules and personal data, and nothing in it is markup")

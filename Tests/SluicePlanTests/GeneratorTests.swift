@@ -100,6 +100,19 @@ struct GeneratorTests {
         #expect(source.split(separator: "\n").filter { $0.hasPrefix("    enum Plan") }.count == 1)
     }
 
+    @Test("an enum of integers has raw values of 64 bits if one of them needs more than 32")
+    func largeIntegersAreInt64() throws {
+        let text = try source(
+            #""size": {"enum": [0, 2147483648]}, "least": {"enum": [-2147483649]}, "level": {"enum": [-2147483648, 2147483647]}"#,
+            required: #"["size"]"#)
+        #expect(text.contains("    enum Size: Int64, PropertyConvertible {\n        case value0 = 0\n"))
+        #expect(text.contains("    enum Least: Int64, PropertyConvertible {\n"))
+        #expect(text.contains("    enum Level: Int, PropertyConvertible {\n"))
+        #expect(text.contains(#"values.add("size", size.propertyValue)"#))
+        #expect(text.contains(#"values.add("least", least?.propertyValue)"#))
+        #expect(text.contains(#"values.add("level", level?.rawValue)"#))
+    }
+
     @Test("literals have no character that could end them or change the line")
     func literalsAreEscaped() {
         #expect("a\"\\\n\u{202E}é".literal == #""a\"\\\u{a}\u{202e}é""#)

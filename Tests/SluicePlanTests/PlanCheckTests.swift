@@ -104,25 +104,97 @@ struct PlanCheckTests {
         #expect(ledger.isBalanced && ledger.routes[0].deadLetters == 3)
     }
 
+    /// Returns the dead letter of a purchase that breaks the plan. A stage below the check adds the property `screen`.
+    private func rejected(_ plan: TrackingPlan, _ properties: Properties) async throws -> EventLine {
+        let pipeline = try Pipeline {
+            PlanCheck(plan, unknown: .reject, violations: .reject)
+            Transform { $0.properties["screen"] = "cart" }
+            MemoryStore()
+            PlanGate(plan, NullTransport())
+        }
+        pipeline.track("Purchase", properties)
+        await pipeline.flush()
+        let letter = try #require(try await pipeline.deadLetters().first)
+        _ = await pipeline.shutdown()
+        return letter.line
+    }
+
+    /// Sends a dead letter through the gate of a plan.
+    private func replay(_ line: EventLine, _ plan: TrackingPlan) async throws -> Verdicts {
+        try await PlanGate(plan, NullTransport()).send(Batch(id: 1, events: [line]))
+    }
+
     @Test("a dead letter is sent when a later plan allows it")
     func replayedLettersAreChecked() async throws {
-        let store = MemoryStore()
-        let first = try Pipeline {
-            PlanCheck(try plan(), violations: .reject)
-            Transform { $0.properties["screen"] = "cart" }
-            store
-            PlanGate(try plan(), NullTransport())
-        }
-        first.track("Purchase", ["amount": -1])
-        await first.flush()
-        let letter = try #require(try await first.deadLetters().first)
-        _ = await first.shutdown()
+        let line = try await rejected(try plan(), ["amount": -1])
         let transport = ScriptedTransport()
-        let later = PlanGate(try shop(#""amount": {"type": "number"}"#), transport)
-        let verdicts = try await later.send(Batch(id: 1, events: [letter.line]))
+        let later = PlanGate(try shop(#""amount": {"type": "number"}"#, version: 4), transport)
+        let verdicts = try await later.send(Batch(id: 1, events: [line]))
         #expect(verdicts == .all(.accepted))
         // The check has not seen the property of the stage below it.
         #expect(try transport.accepted().map(\.properties) == [["amount": -1, "screen": "cart"]])
+    }
+
+    @Test(
+        "a dead letter is set aside again if the property that differed breaks another rule of the later plan",
+        arguments: [
+            (
+                #""p": {"type": "integer", "minimum": 10}"#, #""p": {"type": "integer", "minimum": 7}"#, 5,
+                "Purchase.p is less than 7"
+            ),
+            (#""q": {"type": "string"}"#, #""p": {"type": "string"}"#, 5, "Purchase.p isn't a string"),
+            (
+                #""p": {"type": "string"}"#, #""p": {"type": "object", "properties": {"a": {"type": "string"}}}"#,
+                ["a": 5], "Purchase.p.a isn't a string"
+            ),
+            (
+                #""p": {"type": "array", "items": {"type": "string"}}"#, #""p": {"type": "string"}"#, [5],
+                "Purchase.p isn't a string"
+            ),
+            (#""q": {"type": "string"}"#, #""r": {"type": "string"}"#, 5, "Purchase.p isn't in the plan"),
+        ] as [(String, String, PropertyValue, String)])
+    func otherRulesAreChecked(first: String, later: String, value: PropertyValue, reason: String) async throws {
+        let line = try await rejected(try shop(first), ["p": value])
+        #expect(try await replay(line, try shop(later, version: 4)) == .each([.unsendable(reason: reason)]))
+    }
+
+    @Test("if an event has more than ten differences, or a stage has cut their list, all of its properties are checked")
+    func incompleteListsAreNotTrusted() async throws {
+        func plan(_ narrow: ClosedRange<Int>, version: Int) throws -> TrackingPlan {
+            let rules = (1...11).map { #""p\#($0)": {"type": "integer", "minimum": \#(narrow.contains($0) ? 10 : 0)}"# }
+            return try shop(rules.joined(separator: ", "), version: version)
+        }
+        var properties: Properties = [:]
+        for number in 1...11 { properties["p\(number)"] = 5 }
+        let line = try await rejected(try plan(1...11, version: 3), properties)
+        let reason = "Purchase.p11 is less than 10; Purchase.screen isn't in the plan"
+        #expect(try await replay(line, try plan(11...11, version: 4)) == .each([.unsendable(reason: reason)]))
+        let cut = Event(name: "Purchase", properties: ["p1": 5, "$plan_violation": "version 2 (Purch"])
+        #expect(
+            try await replay(try EventLine(cut), try plan(1...1, version: 4))
+                == .each([.unsendable(reason: "Purchase.p1 is less than 10")]))
+    }
+
+    @Test(
+        "an event whose only difference is in a removed or hashed value is rejected, and sent with a later plan",
+        arguments: ["drop", "hash"])
+    func removedDifferenceIsRejected(personal: String) async throws {
+        let text = #""email": {"type": "string", "personal": "\#(personal)", "maxLength": 3}"#
+        let transport = ScriptedTransport()
+        let pipeline = try Pipeline {
+            PlanCheck(try shop(text), violations: .reject)
+            MemoryStore()
+            PlanGate(try shop(text), transport)
+        }
+        pipeline.track("Purchase", ["email": "jo@example.com"])
+        await pipeline.flush()
+        let letter = try #require(try await pipeline.deadLetters().first)
+        #expect(letter.reason == "Purchase.email has more than 3 characters")
+        _ = await pipeline.shutdown()
+        let later = PlanGate(try shop(text, version: 4), transport)
+        #expect(try await later.send(Batch(id: 1, events: [letter.line])) == .all(.accepted))
+        let lengths = try transport.accepted().map { $0.properties["email"]?.string?.utf8.count }
+        #expect(lengths == [personal == "hash" ? 64 : nil])
     }
 
     @Test("the gate passes on a string that looks like its mark")
@@ -133,6 +205,19 @@ struct PlanCheckTests {
         let verdicts = try await PlanGate(try plan(), transport).send(Batch(id: 1, events: [line]))
         #expect(verdicts == .all(.accepted))
         #expect(transport.batches.first?.events == [line])
+    }
+
+    @Test("the gate passes on lines with dollar signs in a row and at the beginning")
+    func gatePassesOnDollarSigns() async throws {
+        let transport = ScriptedTransport()
+        let bytes = Array("$$a$".utf8)
+        let lines = [
+            try EventLine(Event(name: "$$", properties: ["$$": "US$$", "price": "$"])),
+            EventLine(bytes: bytes[...], priority: .normal), EventLine(bytes: bytes[1...], priority: .normal),
+        ]
+        let verdicts = try await PlanGate(try plan(), transport).send(Batch(id: 1, events: lines))
+        #expect(verdicts == .all(.accepted))
+        #expect(transport.batches.first?.events == lines)
     }
 
     @Test(

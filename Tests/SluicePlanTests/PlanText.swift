@@ -2,9 +2,10 @@ import SluicePlan
 import SluicePlanModel
 
 /// Reads a plan with one event, `Purchase`, that has these properties.
-func shop(_ properties: String, required: String = "[]") throws -> TrackingPlan {
+func shop(_ properties: String, required: String = "[]", version: Int = 3) throws -> TrackingPlan {
     let event = #"{"description": "Paid.", "properties": {\#(properties)}, "required": \#(required)}"#
-    return try TrackingPlan(json: Array(#"{"plan": "shop", "version": 3, "events": {"Purchase": \#(event)}}"#.utf8))
+    let json = #"{"plan": "shop", "version": \#(version), "events": {"Purchase": \#(event)}}"#
+    return try TrackingPlan(json: Array(json.utf8))
 }
 
 /// The violations of a purchase with these properties.

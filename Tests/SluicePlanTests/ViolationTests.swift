@@ -50,6 +50,7 @@ struct ViolationTests {
             (#"{"type": "string", "minLength": 24, "maxLength": 24}"#, .date(Timestamp(milliseconds: 0))),
             (#"{"type": "string", "format": "date-time"}"#, .date(Timestamp(milliseconds: 0))),
             (#"{"type": "string", "format": "date-time"}"#, "2026-11-21T05:55:16+02:00"),
+            (#"{"type": "string", "format": "date-time"}"#, "2026-11-21t05:55:16.5z"),
             (#"{"type": "string", "maxLength": 2}"#, "🎉🎉"), (#"{"type": "object"}"#, ["any": ["x": 1]]),
         ] as [(String, PropertyValue)])
     func acceptedValuesConform(rule: String, value: PropertyValue) throws {
@@ -76,6 +77,42 @@ struct ViolationTests {
         let event = try #require(plan.violations(of: Event(name: "Purchased")).first)
         #expect(event.isUnknown && event.description == "Purchased isn't in the plan")
         #expect(violations(plan, ["a": 1, "$b": 1]) == ["Purchase.a isn't in the plan"])
+    }
+
+    @Test("stored events conform with hashed, removed and unchanged personal data")
+    func storedPersonalDataConforms() throws {
+        let plan = try shop(
+            #"""
+            "email": {"type": "string", "maxLength": 40, "personal": "hash"},
+            "phone": {"type": "string", "personal": "drop"},
+            "cards": {"type": "array", "items": {"type": "string", "maxLength": 4, "personal": "hash"}}
+            """#, required: #"["email", "phone"]"#)
+        let values: Properties = ["email": "jo@example.com", "phone": "1", "cards": ["1234"]]
+        let (checked, unchecked) = (RecordingStore(), RecordingStore())
+        let first = try Pipeline {
+            PlanCheck(plan)
+            checked
+            NullTransport()
+        }
+        first.track("Purchase", values)
+        let second = try Pipeline {
+            unchecked
+            NullTransport()
+        }
+        second.track("Purchase", values)
+        try expect(checked, conformsTo: plan)
+        try expect(unchecked, conformsTo: plan)
+        #expect(
+            violations(plan, checked.events.first?.properties ?? [:]) == [
+                "Purchase.email has more than 40 characters", "Purchase.cards[] has more than 4 characters",
+                "Purchase.phone is missing",
+            ])
+        let wrong = Event(name: "Purchase", properties: ["phone": 1, "cards": [.null], "other": 1])
+        #expect(
+            plan.violations(ofStored: wrong).map(\.description) == [
+                "Purchase.phone isn't a string", "Purchase.cards[] isn't a string", "Purchase.other isn't in the plan",
+                "Purchase.email is missing",
+            ])
     }
 
     @Test("a test expects that all recorded events conform")

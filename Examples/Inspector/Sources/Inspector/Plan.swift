@@ -44,7 +44,7 @@ struct PlanDiff: AsyncParsableCommand {
             Terminal.write("\(change.isBreaking ? "breaking" : "        ") \(Terminal.printable(change.description))\n")
         }
         let breaking = changes.count { $0.isBreaking }
-        Terminal.write("\(changes.count) changes, \(breaking) of them breaking\n")
+        Terminal.write("\(Terminal.counted(changes.count, "change")), \(breaking) of them breaking\n")
         if breaking > 0 { throw ExitCode.failure }
     }
 }
@@ -79,7 +79,7 @@ struct PlanCheckCommand: AsyncParsableCommand {
         var counts: [String: Int] = [:]
         var (events, wrong) = (0, 0)
         let list = try EventList(of: store.folder()) { event in
-            let violations = Set(plan.violations(of: event).map(\.description))
+            let violations = Set(plan.violations(ofStored: event).map(\.description))
             events += 1
             wrong += violations.isEmpty ? 0 : 1
             for violation in violations {
@@ -90,10 +90,12 @@ struct PlanCheckCommand: AsyncParsableCommand {
         for (violation, count) in counts.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             Terminal.write("\(count) \(Terminal.printable(violation))\n")
         }
-        Terminal.write("\(events) events, \(wrong) of them differ from the plan\n")
+        Terminal.write("\(Terminal.counted(events, "event")), different from the plan: \(wrong)\n")
         for problem in list.problems { Terminal.note("\(problem)") }
-        if list.damaged > 0 { Terminal.note("\(list.damaged) damaged lines: see sluice verify") }
-        if list.encrypted > 0 { Terminal.note("\(list.encrypted) encrypted events: only the host can read them") }
+        if list.damaged > 0 { Terminal.note("\(Terminal.counted(list.damaged, "damaged line")): see sluice verify") }
+        if list.encrypted > 0 {
+            Terminal.note("\(Terminal.counted(list.encrypted, "encrypted event")): only the host can read them")
+        }
         guard wrong == 0, list.problems.isEmpty, list.damaged == 0, list.encrypted == 0 else { throw ExitCode.failure }
     }
 }
