@@ -61,16 +61,16 @@ struct StoreCheck {
         var dropped = 0
     }
 
-    private static let date = Timestamp(milliseconds: 1_767_225_600_000)
+    static let date = Timestamp(milliseconds: 1_767_225_600_000)
 
-    private let store: any Store
+    let store: any Store
     private let reports = Locked(Reports())
 
     init(_ store: any Store) {
         self.store = store
     }
 
-    private func open() throws {
+    func open() throws {
         try store.open(
             StoreObserver(
                 onRecovered: { [reports] count in reports.withLock { $0.recovered += count } },
@@ -78,15 +78,15 @@ struct StoreCheck {
                 onNote: { _ in }), in: PipelineEnvironment())
     }
 
-    private func requireBacklog(_ events: Int, _ moment: String) throws {
+    func requireBacklog(_ events: Int, _ moment: String) throws {
         let backlog = store.backlog
         try require(
             backlog.events == events && (backlog.bytes > 0) == (events > 0),
-            "\(moment) the backlog is \(backlog) instead of \(events) events")
+            "\(moment) the backlog is \(backlog) instead of \(events)")
     }
 
     /// Returns all batches that the store can return.
-    private func takeAll(_ size: BatchSize, settling: Bool) throws -> [Batch] {
+    func takeAll(_ size: BatchSize, settling: Bool) throws -> [Batch] {
         var batches: [Batch] = []
         while let batch = try store.nextBatch(size) {
             try require(!batch.events.isEmpty, "an empty batch was returned: return nil if no event waits")
@@ -213,75 +213,6 @@ struct StoreCheck {
         store.close()
     }
 
-    /// Erases each third sample. Returns nil if the store can't erase single events.
-    private func erase(_ remainder: UInt64 = 0) throws(SluiceError) -> ErasureReport? {
-        do throws(SluiceError) {
-            return try store.erase { StoreCheck.isErased($0, remainder) }
-        } catch {
-            if error.code == .unsupported { return nil }
-            throw error
-        }
-    }
-
-    private static func isErased(_ line: EventLine, _ remainder: UInt64 = 0) -> Bool {
-        line.id.map { ($0.low & 0xFFFF) % 3 == remainder } ?? false
-    }
-
-    func erasesEvents() throws {
-        try open()
-        let lines = try (0..<60).map { try Samples.line($0, priority: $0.isMultiple(of: 7) ? .critical : .normal) }
-        for line in lines { try store.append(line) }
-        let size = BatchSize(events: 5, bytes: .max)
-        guard let batch = try store.nextBatch(size) else {
-            throw SluiceError(.brokenContract, "60 events were stored, and no batch was returned")
-        }
-        // The samples 0 and 7. Only the first is erased.
-        store.reject(
-            batch.events.prefix(2).map { DeadLetter(line: $0, reason: "a sample", date: StoreCheck.date) },
-            in: batch.id)
-        let letters = store.backlog.deadLetters
-        guard let report = try erase() else { return store.close() }
-        let others = lines.filter { !batch.events.contains($0) }
-        let expected = others.count(where: { StoreCheck.isErased($0) })
-        try require(
-            report.events == expected && report.left.isEmpty,
-            "\(expected) events in the store had to be erased, without the ones of the batch in flight: \(report)")
-        try require(
-            report.deadLetters == letters / 2 && store.backlog.deadLetters == letters - letters / 2,
-            "one of \(letters) dead letters had to be erased: \(report)")
-        try requireBacklog(60 - expected, "after \(expected) events were erased and with a batch in flight,")
-        let second = try erase()
-        try require(second?.events == 0 && second?.deadLetters == 0, "events were erased twice")
-        let kept = others.filter { !StoreCheck.isErased($0) }
-        let events = try takeAll(size, settling: true).flatMap(\.events)
-        let order = kept.filter { $0.priority == .critical } + kept.filter { $0.priority == .normal }
-        try require(events == order, "the other events must be returned, in their order, and no erased ones")
-        try store.settle(batch.id)
-        try requireBacklog(0, "after all batches were settled,")
-        store.close()
-    }
-
-    /// Erases events that wait and events of a batch that no later process must return.
-    func leavesErased() throws -> Remains {
-        try open()
-        var remains = Remains()
-        let lines = try appendSome(0..<60)
-        _ = try store.nextBatch(BatchSize(events: 15, bytes: .max))
-        remains.add(lines)
-        if try erase() != nil { remains.erase { StoreCheck.isErased($0) } }
-        store.close()
-        return remains
-    }
-
-    /// Erases events that an earlier process has left.
-    func erases(from earlier: Remains) throws -> Remains {
-        try open()
-        var remains = earlier
-        if try erase(1) != nil { remains.erase { StoreCheck.isErased($0, 1) } }
-        store.close()
-        return remains
-    }
-
     func accountsForEveryEvent() async throws {
         try open()
         let refused = Locked(0)
@@ -336,7 +267,7 @@ struct StoreCheck {
 
     // MARK: Stores that outlive their process
 
-    private func appendSome(_ numbers: Range<Int>) throws -> [EventLine] {
+    func appendSome(_ numbers: Range<Int>) throws -> [EventLine] {
         let lines = try numbers.map { try Samples.line($0, priority: $0.isMultiple(of: 3) ? .critical : .normal) }
         for line in lines { try store.append(line) }
         return lines
