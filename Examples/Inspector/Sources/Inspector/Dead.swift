@@ -26,7 +26,7 @@ struct Dead: AsyncParsableCommand {
             Terminal.write(parts.joined(separator: " ") + "\n")
         }
         for problem in list.problems { Terminal.note("\(problem)") }
-        if list.damaged > 0 { Terminal.note("\(list.damaged) damaged lines: see sluice verify") }
+        if list.damaged > 0 { Terminal.note("\(Terminal.counted(list.damaged, "damaged line")): see sluice verify") }
         guard list.problems.isEmpty else { throw ExitCode.failure }
     }
 }

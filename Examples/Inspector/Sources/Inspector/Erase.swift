@@ -29,7 +29,8 @@ struct Erase: AsyncParsableCommand {
         let user = person.user
         let report = try JSONLStore.erase(at: store.folder().path) { $0.belongs(to: user) }
         for problem in report.left { Terminal.note(Terminal.printable(problem)) }
-        Terminal.write("\(report.events) events and \(report.deadLetters) dead letters are erased\n")
+        let letters = Terminal.counted(report.deadLetters, "dead letter")
+        Terminal.write("erased \(Terminal.counted(report.events, "event")) and \(letters)\n")
         guard report.isComplete else { throw ExitCode.failure }
     }
 }

@@ -113,7 +113,8 @@ struct Replayer: Sendable {
         let report = report
         try store.open(
             StoreObserver(
-                route: route, onRecovered: { _ in }, onDropped: { report("\($0) events are lost: \($1.rawValue)") },
+                route: route, onRecovered: { _ in },
+                onDropped: { report("lost \(Terminal.counted($0, "event")): \($1.rawValue)") },
                 onNote: { report($0) }), in: PipelineEnvironment())
         defer { store.close() }
         let selected = try store.deadLetters().filter { isMatch($0.reason, $0.line.id, $0.date) }

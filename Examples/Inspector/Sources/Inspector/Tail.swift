@@ -36,7 +36,9 @@ struct Tail: AsyncParsableCommand {
             }
             if !text.isEmpty { Terminal.write(text) }
             for note in news { Terminal.note(note) }
-            if hidden > 0 { Terminal.note("\(hidden) encrypted events are not shown: only the host can read them") }
+            if hidden > 0 {
+                Terminal.note("not shown: \(Terminal.counted(hidden, "encrypted event")), which only the host can read")
+            }
         }
     }
 }
@@ -59,7 +61,7 @@ struct TailNotes {
         }
         var notes = problems.subtracting(before).map(\.description).sorted()
         if let damaged, follower.damaged > damaged {
-            notes.append("\(follower.damaged - damaged) damaged lines: see sluice verify")
+            notes.append("\(Terminal.counted(follower.damaged - damaged, "damaged line")): see sluice verify")
         }
         damaged = follower.damaged
         return notes

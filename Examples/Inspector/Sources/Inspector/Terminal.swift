@@ -18,6 +18,9 @@ enum Terminal {
         signal(SIGPIPE, SIG_IGN)
     }()
 
+    /// Returns a number with its noun: `1 event`, `2 events`.
+    static func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
     /// Writes to standard output. Ends the command if that fails.
     static func write(_ text: String) {
         do throws(WriteFailure) {

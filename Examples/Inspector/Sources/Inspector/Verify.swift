@@ -15,7 +15,8 @@ struct Verify: AsyncParsableCommand {
             Terminal.write(Terminal.printable("\($0)") + "\n")
         }
         for problem in result.problems { Terminal.note("\(problem)") }
-        Terminal.write("\(result.files) files, \(result.lines) good lines, \(result.damaged) damaged lines\n")
+        let counts = [(result.files, "file"), (result.lines, "good line"), (result.damaged, "damaged line")]
+        Terminal.write(counts.map { Terminal.counted($0, $1) }.joined(separator: ", ") + "\n")
         guard result.isClean else { throw ExitCode.failure }
     }
 }
