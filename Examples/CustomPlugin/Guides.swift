@@ -25,7 +25,7 @@ enum Guides {
     }
 
     static func sendPurchase() async throws {
-        let pipeline = try Pipeline {
+        let pipeline = try Pipeline(onDiagnostic: { print($0) }) {
             JSONLStore(at: "events")
             HTTPTransport(to: "https://collector.example/events", format: .ndjson)
         }
@@ -42,7 +42,7 @@ enum Guides {
                 }
             } catch {
                 print("events are kept in memory: \(error)")
-                return try Pipeline {
+                return try Pipeline(onDiagnostic: { print($0) }) {
                     MemoryStore()
                     HTTPTransport(to: "https://collector.example/events", format: .ndjson)
                 }
@@ -122,7 +122,7 @@ enum Guides {
         let pipeline = try Pipeline {
             AutoProperties()
             identity
-            Redaction(keys: ["password"])
+            Redaction()
             JSONLStore(at: folder + "/events")
             HTTPTransport(to: "https://collector.example/events", format: .ndjson)
         }
@@ -171,7 +171,7 @@ enum Guides {
     static func fragments(isDebug: Bool, folder: String) throws -> Pipeline {
         @PipelineBuilder func common() -> ProcessorFragment {
             AutoProperties()
-            Redaction(keys: ["password"])
+            Redaction()
         }
 
         @PipelineBuilder func delivery(to url: String) -> StoreAndTransportFragment {

@@ -28,7 +28,7 @@ struct Shop {
             timers
             LifecycleEvents()
             PassiveLaunchTagger()
-            Redaction(keys: ["password"])
+            Redaction()
             JSONLStore(at: folder + "/events")
             StdoutTransport()
         }
@@ -53,7 +53,8 @@ title("The app goes into the background; the network is down, and the system end
 shop.pipeline.pauseDelivery()
 shop.pipeline.signal(.willResignActive)
 shop.pipeline.signal(.didEnterBackground)
-print("(\(shop.pipeline.ledger.routes[0].waiting) event waits on disk)")
+let waiting = shop.pipeline.ledger.routes[0].waiting
+print("(\(waiting) \(waiting == 1 ? "event waits" : "events wait") on disk)")
 let first = await shop.pipeline.shutdown()
 
 title("A push message wakes the app: waiting events are delivered, and new ones are marked as passive")

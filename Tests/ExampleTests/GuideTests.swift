@@ -58,6 +58,11 @@ struct GuideTests {
         #expect(snippet.hasPrefix("swift\n") && snippet.components(separatedBy: "\nimport ").count <= 4)
     }
 
+    @Test("README.md has at most 700 words")
+    func readmeIsShort() throws {
+        #expect(try Repository.text("README.md").split(whereSeparator: \.isWhitespace).count <= 700)
+    }
+
     @Test("the simplest store has at most 40 lines")
     func simplestStoreIsShort() throws {
         #expect(try Repository.text("Examples/CustomPlugin/ArrayStore.swift").split(separator: "\n").count <= 40)
