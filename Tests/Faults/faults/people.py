@@ -18,7 +18,7 @@ def run(machine):
 
 def erase(machine):
     count = (1_000_000 if machine.is_full else 100_000) // PROCESSES
-    kills = machine.trials(full=50, default=8)
+    kills = machine.trials(full=60, default=8)
     random = machine.random("people", machine.seed)
     directory = machine.directory("people", on_disk=True)
     writers = []

@@ -34,19 +34,25 @@ enum SluicePipeline {
 
     /// Tracks the sample events, without delivery.
     ///
-    /// - Parameter areTogether: whether they are stored together.
+    /// - Parameter group: how many are stored together. Nil for none.
     /// - Returns: the nanoseconds of an event.
     @discardableResult
     static func track(
-        _ events: Int, into pipeline: Pipeline, areTogether: Bool = false,
+        _ events: Int, into pipeline: Pipeline, group: Int? = nil,
         properties: (Int) -> Properties = { Sample($0).properties }
     ) throws -> Double {
         pipeline.pauseDelivery()
         let time = CPUTime()
-        func trackAll() {
-            for index in 0..<events { pipeline.track(Sample.event, properties(index)) }
+        func track(_ range: Range<Int>) {
+            for index in range { pipeline.track(Sample.event, properties(index)) }
         }
-        if areTogether { pipeline.trackTogether(trackAll) } else { trackAll() }
+        if let group {
+            for first in stride(from: 0, to: events, by: group) {
+                pipeline.trackTogether { track(first..<first + min(group, events - first)) }
+            }
+        } else {
+            track(0..<events)
+        }
         let cost = time.nanoseconds(for: events)
         let ledger = pipeline.ledger
         try Failure.unless(ledger.routes[0].waiting, is: events, "waiting events")

@@ -12,16 +12,17 @@ struct SluiceTrack: Candidate {
     let rows: [Row]
     let place: Place
     let hasStages: Bool
-    let areTogether: Bool
+    /// How many events are stored together. Nil for none.
+    let group: Int?
 
     init(
         _ row: String, _ description: String, label: String? = nil, _ place: Place = .disk(.process),
-        hasStages: Bool = true, areTogether: Bool = false
+        hasStages: Bool = true, group: Int? = nil
     ) {
         rows = [Row(name: row, description: description, label: label)]
         self.place = place
         self.hasStages = hasStages
-        self.areTogether = areTogether
+        self.group = group
     }
 
     func measure(_ events: Int, in folder: String) async throws -> [Double] {
@@ -33,7 +34,7 @@ struct SluiceTrack: Candidate {
             }
             NullTransport()
         }
-        let cost = try SluicePipeline.track(events, into: pipeline, areTogether: areTogether)
+        let cost = try SluicePipeline.track(events, into: pipeline, group: group)
         switch place {
         case .disk(.buffered):
             // The shutdown writes the buffer. Delivery stays paused, so the lines stay.

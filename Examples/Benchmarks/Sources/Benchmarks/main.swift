@@ -43,9 +43,10 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                 SluiceTrack("buffered", "the same, buffered", label: "Sluice, buffered", .disk(.buffered)),
                 SluiceTrack(
                     "together", "the same, durable, all events by trackTogether", label: "Sluice, durable together",
-                    areTogether: true),
-                SluiceTrack(
-                    "together-no-stages", "the same through no stage", hasStages: false, areTogether: true),
+                    group: .max),
+                SluiceTrack("together-1000", "the same in groups of 1,000", group: 1_000),
+                SluiceTrack("together-20", "the same in groups of 20", group: 20),
+                SluiceTrack("together-no-stages", "all events, through no stage", hasStages: false, group: .max),
                 SluiceTrack("no-stages", "track through no stage into JSONLStore", hasStages: false),
                 SluiceTrack("memory-store", "track through six stages into MemoryStore", .memory),
                 SluiceEncoding(workload: workload),
