@@ -20,9 +20,9 @@ public import SluicePlanModel
 ///
 /// Differences of other properties don't count, because stages below ``PlanCheck`` can add properties. If an event had more
 /// than ten differences, or a stage has shortened the list of them, all of its properties are checked.
-public struct PlanGate<Base: Transport>: Transport {
+public struct PlanGate<Base: Transport>: Transport, TransportGate {
     private let plan: TrackingPlan
-    private let base: Base
+    package let base: Base
     private static var mark: [UInt8] { Array("\"\(PlanCheck.violationName)\":\"".utf8) }
 
     /// Creates a gate in front of a transport.
@@ -92,7 +92,7 @@ extension PlanViolation {
         if isUnknown { return reasons.utf8.contains(description.utf8) }
         let name = property.utf8.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
         let place = "\(event).\(Substring(name))"
-        // The reason follows the name of the property, or the path to the value.
+        // After the property's name comes the reason, or the rest of the path to a value inside it.
         return [" ", ".", "["].contains { reasons.utf8.contains((place + $0).utf8) }
     }
 }

@@ -17,8 +17,8 @@ public struct DeliveryPolicy: Sendable, Hashable {
     /// The batch size while more events than that wait: 500 events and 256 KiB if ``batch`` has its default, and ``batch``
     /// otherwise.
     ///
-    /// With a slow connection and one batch in flight, a backlog drains five times as fast with five times as many events
-    /// in a request. The order is the same, and a request needs no more memory, because the limit of bytes is the same.
+    /// With a slow connection and one batch in flight, a backlog drains up to five times as fast with five times as many
+    /// events in a request. The order is the same, and a request needs no more memory, because the limit of bytes is the same.
     ///
     /// ```swift
     /// var policy = DeliveryPolicy(batch: BatchSize(events: 20, bytes: 65_536))

@@ -12,7 +12,8 @@ public struct ErasureReport: Sendable, Hashable {
     /// The number of removed states of processors, such as the state of an `Identity`. A state that was in memory only
     /// doesn't count.
     public let states: Int
-    /// The places where `erase(where:)` could not erase now, each with the reason, such as a folder that a running process uses.
+    /// The places where `erase(where:)` could not erase now, each with the reason, such as a folder that a running process uses,
+    /// and the number of events that processors hold.
     /// `eraseEverything()` reports failures to the diagnostics instead.
     ///
     /// ```swift
@@ -66,7 +67,7 @@ public struct ErasureReport: Sendable, Hashable {
         if held == 0 { return self }
         let events = held == 1 ? "a processor holds 1 event" : "processors hold \(held) events"
         var report = self
-        report.left.append("\(events), of anyone: erase again when they have continued")
+        report.left.append("\(events), which may belong to any person: repeat the erasure when none is held")
         return report
     }
 }

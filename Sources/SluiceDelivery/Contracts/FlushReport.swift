@@ -1,8 +1,8 @@
 /// The result of a flush, of all routes together.
 ///
 /// It counts the events that waited when the flush began, and no later ones. Each of them is delivered, rejected, waiting, or
-/// was lost during the flush, which the ledger counts. If events were erased during the flush, it may count as many too few,
-/// because a store doesn't say whether the erased ones are older than the flush.
+/// was lost during the flush, which the ledger counts. If events are erased during the flush, its counts can be
+/// too low by up to their number, because a store doesn't say whether they are older than the flush.
 ///
 /// ```swift
 /// let result = await pipeline.flush()

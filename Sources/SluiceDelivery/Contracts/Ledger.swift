@@ -143,7 +143,7 @@ extension Ledger: CustomStringConvertible {
 }
 
 extension RouteLedger: CustomStringConvertible {
-    /// The name, ``delivered``, ``waiting``, and the other counts of events that aren't zero, in one line.
+    /// The name, ``delivered``, ``waiting``, all other counts that aren't zero, and the last failure, in one line.
     public var description: String {
         "\(name): \(delivered) delivered, \(waiting) waiting"
             + text(unreadBytes, "bytes unread") + text(rejected, "rejected")

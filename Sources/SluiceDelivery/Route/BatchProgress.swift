@@ -65,14 +65,15 @@ struct BatchProgress: Sendable {
         var result = SendResult()
         let each: [Verdict]
         var areNamed = false
-        result.status = verdicts.status
+        (result.offered, result.status) = (count, verdicts.status)
         switch verdicts.kind {
         // The usual answer: 2 % of the instructions of a delivery.
         case .all(.accepted): (each, result.acceptedPlaces) = ([], Array(unresolved.prefix(count)))
         case .all(let verdict): each = Array(repeating: verdict, count: count)
         case .each(let list) where list.count == count: (each, areNamed) = (list, true)
         case .each(let list):
-            let reason = "the transport returned another number of verdicts than of events: \(list.count) for \(count)"
+            let reason =
+                "the transport must return one verdict for each event; verdicts: \(list.count), events: \(count)"
             each = Array(repeating: .retry(after: nil, reason: reason), count: count)
         }
         var kept: [Int] = []

@@ -15,6 +15,8 @@ struct BatchTable: Sendable {
     private struct Entry: Sendable {
         /// ``BatchTable/taken`` before this batch.
         let start: Int
+        /// The size of its parts.
+        let size: BatchSize
         /// Events without a final verdict.
         var waiting: Int
         /// Events with a verdict, which the store still has.
@@ -43,13 +45,16 @@ struct BatchTable: Sendable {
     mutating func foundNothing() { isTaking = false }
 
     /// Adds the batch that a worker took, and is going to send.
-    mutating func took(_ batch: BatchProgress) {
+    mutating func took(_ batch: BatchProgress, size: BatchSize) {
         isTaking = false
-        batches[batch.id] = Entry(start: taken, waiting: batch.waiting)
+        batches[batch.id] = Entry(start: taken, size: size, waiting: batch.waiting)
         flushes.took(batch)
         taken += batch.waiting
         waiting += batch.waiting
     }
+
+    /// The size of the parts of a batch.
+    func size(of id: Batch.ID) -> BatchSize { batches[id]?.size ?? BatchSize(events: .max, bytes: .max) }
 
     mutating func send(_ id: Batch.ID) { batches[id]?.phase = .sending }
 

@@ -1,10 +1,19 @@
 /// The `send` of a transport in which the current task is.
+/// A transport whose `send` does nothing else while it waits for another transport's.
+package protocol TransportGate<Base>: Transport {
+    associatedtype Base: Transport
+    var base: Base { get }
+}
+
 package enum CurrentSend {
     @TaskLocal static var route: RouteRuntime?
 
     /// The transport that a worker has called, if the worker has a thread of its own: the transport may block that thread.
     package static var transport: (any Transport)? {
-        route.flatMap { $0.environment.hasThreads ? $0.transport : nil }
+        guard let route, route.environment.hasThreads else { return nil }
+        var transport = route.transport
+        while let gate = transport as? any TransportGate { transport = gate.base }
+        return transport
     }
 
     /// Whether waiting for the batches in flight of `route` would never end: the caller is the `send` of one. It is reported.

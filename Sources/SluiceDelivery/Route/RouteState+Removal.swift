@@ -17,7 +17,7 @@ extension RouteState {
     /// - Returns: whether the deletion goes on; false after the deadline of a shutdown.
     mutating func took(toDelete batch: Batch) -> Bool {
         batches.beginTake()
-        batches.took(BatchProgress(batch))
+        batches.took(BatchProgress(batch), size: BatchSize(events: .max, bytes: .max))
         return gate.isOpen
     }
 

@@ -9,7 +9,7 @@ struct RouteState: Sendable {
     var journal: RouteJournal
     var gate = StoreGate()
     var batches = BatchTable()
-    private let (smallBatch, largeBatch): (BatchSize, BatchSize)
+    private var sizes: BatchSizes
     private let maximumInFlight: Int
     /// Whether the deletion that goes on has removed everything so far.
     var isDeletionComplete = true
@@ -20,11 +20,7 @@ struct RouteState: Sendable {
         schedule = DeliverySchedule(policy: policy)
         journal = RouteJournal(name: name)
         maximumInFlight = policy.maximumBatchesInFlight
-        func size(_ size: BatchSize) -> BatchSize {
-            BatchSize(
-                events: min(size.events, maximum.events, Passes.unknown / 2), bytes: min(size.bytes, maximum.bytes))
-        }
-        (smallBatch, largeBatch) = (size(policy.batch), size(policy.backlogBatch))
+        sizes = BatchSizes(policy, maximum: maximum)
     }
 
     var hasActions: Bool { gate.mustClose || !waiters.ended.isEmpty || !journal.diagnostics.isEmpty }
@@ -87,10 +83,7 @@ struct RouteState: Sendable {
 
     /// The number of taken events that contains all events which wait now: a batch more than are counted, for events that
     /// are stored and not counted yet.
-    var flushTarget: Int { batches.taken + max(0, takeable) + batchSize.events }
-
-    /// The size of the next batch.
-    private var batchSize: BatchSize { takeable > largeBatch.events ? largeBatch : smallBatch }
+    var flushTarget: Int { batches.taken + max(0, takeable) + sizes.next(takeable: takeable).events }
 
     // MARK: Stopping
 
@@ -147,13 +140,15 @@ struct RouteState: Sendable {
         case .stop: return .stop
         case .send: break
         }
-        if let batch = batches.takeReady(at: now, schedule.stage, takeable) { return .resume(batch, permit) }
+        if let batch = batches.takeReady(at: now, schedule.stage, takeable) {
+            return .resume(batch, permit(for: batch.id))
+        }
         guard gate.enter() else {
             close()
             return .stop
         }
         batches.beginTake()
-        return .take(permit)
+        return .take(permit(sizes.next(takeable: takeable)))
     }
 
     /// Decides the next step of a worker with a batch.
@@ -161,7 +156,7 @@ struct RouteState: Sendable {
         if mustDelete { return .delete }
         if mustErase, let erasure = erasures.current {
             if batches.hasPassed(erasure.number, batch) { return .wait(inputs: waiters.inputs) }
-            var permit = permit
+            var permit = self.permit(for: batch)
             permit.erasure = erasure
             return .send(permit)
         }
@@ -170,12 +165,17 @@ struct RouteState: Sendable {
         case .stop: return .stop
         case .send:
             batches.send(batch)
-            return .send(permit)
+            return .send(permit(for: batch))
         }
     }
 
-    private var permit: Permit {
-        Permit(size: schedule.limit(batchSize), epoch: schedule.epoch, stage: schedule.stage, inputs: waiters.inputs)
+    /// The permit for the next part of a batch.
+    private func permit(for batch: Batch.ID) -> Permit { permit(sizes.part(of: batches.size(of: batch))) }
+
+    private func permit(_ size: BatchSize) -> Permit {
+        Permit(
+            size: schedule.limit(size), batchSize: size, epoch: schedule.epoch, stage: schedule.stage,
+            inputs: waiters.inputs)
     }
 
     private mutating func decision(
@@ -207,10 +207,10 @@ struct RouteState: Sendable {
     /// Counts the batch that a worker took at the gate.
     ///
     /// - Returns: whether to send it; false if delivery was stopped.
-    mutating func took(_ batch: Batch) -> Bool {
+    mutating func took(_ batch: Batch, _ permit: Permit) -> Bool {
         gate.leave()
         let progress = BatchProgress(batch)
-        batches.took(progress)
+        batches.took(progress, size: permit.batchSize)
         waiters.delayFlushes(by: progress.critical)
         schedule.took(progress.count, critical: progress.critical)
         waiters.noted()
@@ -243,7 +243,8 @@ struct RouteState: Sendable {
         return nil
     }
 
-    /// Compares the count with the store's backlog, which was read without the lock after ``foundNothing(_:hasFailed:at:random:)``.
+    /// Compares the count with the store's backlog, which was read without the lock after
+    /// ``foundNothing(_:hasFailed:at:random:)``.
     mutating func compare(_ backlog: Backlog, inputs seen: Int, at now: Duration, random: () -> UInt64) {
         batches.foundNothing()
         defer { waiters.changed() }
@@ -276,6 +277,7 @@ struct RouteState: Sendable {
         guard !isStopped else { return nil }
         var result = result
         let (stage, suspects) = (schedule.stage, batches.suspects(with: batch, takeable: takeable))
+        sizes.record(result)
         let recorded = schedule.record(&result, suspects, epoch: epoch, at: now, random: random)
         var work = StoreWork(result, recorded, mustSettle: batch.isResolved)
         work.deferral = schedule.deferral(batch, at: now, random: random)

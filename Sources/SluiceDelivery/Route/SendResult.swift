@@ -11,6 +11,8 @@ struct SendResult: Sendable {
         case hold
     }
 
+    /// The events of the request.
+    var offered = 0
     var effect = Effect.progress
     /// Why the effect isn't ``Effect/progress``; nil if it is.
     var reason: String?

@@ -137,7 +137,7 @@ struct Worker {
         var failure: SluiceError?
         do throws(SluiceError) {
             if let batch = try route.store.nextBatch(permit.size) {
-                return route.update { $0.took(batch) } ? batch : nil
+                return route.update { $0.took(batch, permit) } ? batch : nil
             }
         } catch {
             failure = error

@@ -1,6 +1,8 @@
 /// The permission to send one part of a batch.
 struct Permit: Sendable {
     let size: BatchSize
+    /// The size of the whole batch's parts: ``size`` without the limits of a probe.
+    let batchSize: BatchSize
     /// See ``BackOff/epoch``.
     let epoch: Int
     /// See ``Refusals/Stage``.

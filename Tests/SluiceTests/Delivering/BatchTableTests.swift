@@ -62,7 +62,7 @@ import Testing
             case .foundNothing: table.foundNothing()
             case .take(let id):
                 table.beginTake()
-                table.took(batch(id))
+                table.took(batch(id), size: BatchSize(events: 10, bytes: .max))
             case .hold(let id): table.hold(UInt64(id))
             case .send(let id): table.send(UInt64(id))
             case .settle(let id): table.settle(UInt64(id))

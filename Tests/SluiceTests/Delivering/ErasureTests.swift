@@ -157,7 +157,10 @@ import Testing
         let bench = try Bench(processor: holder)
         track(bench, 0..<1)
         let report = await bench.pipeline.erase(where: Self.isErased)
-        #expect(report.left == ["a processor holds 1 event, of anyone: erase again when they have continued"])
+        #expect(
+            report.left == [
+                "a processor holds 1 event, which may belong to any person: repeat the erasure when none is held"
+            ])
         holder.release()
         #expect(await bench.pipeline.erase(where: Self.isErased).isComplete)
         await bench.pipeline.shutdown()

@@ -10,7 +10,7 @@ struct FailureReasonTests {
         (.answer(.all(.retry(after: .seconds(1)))), .retrying, "the receiver asked for a retry"),
         (
             .answer(.each([.accepted])), .retrying,
-            "the transport returned another number of verdicts than of events: 1 for 2"
+            "the transport must return one verdict for each event; verdicts: 1, events: 2"
         ),
         (.failure(SluiceError(.inputOutput, "no connection")), .retrying, "no connection"),
         (.answer(.all(.hold(reason: "closed on Sundays"))), .held, "closed on Sundays"),

@@ -37,7 +37,7 @@ import Testing
             guard let batch = store.nextBatch(BatchSize(events: .random(in: 1...6), bytes: .max)) else { return }
             table.beginTake()
             batches.append(BatchProgress(batch))
-            table.took(BatchProgress(batch))
+            table.took(BatchProgress(batch), size: BatchSize(events: 10, bytes: .max))
         }
 
         /// Loses the oldest event if it is a normal one.

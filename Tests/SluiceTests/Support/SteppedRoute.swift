@@ -171,7 +171,7 @@ struct SteppedRoute {
         case .took(let batch, let permit):
             unnoted -= batch.events.count
             taken += batch.events.count
-            workers[index] = state.took(batch) ? .sending(BatchProgress(batch), permit) : .stopped
+            workers[index] = state.took(batch, permit) ? .sending(BatchProgress(batch), permit) : .stopped
         case .tookNothing(let permit):
             let inputs = state.foundNothing(permit, hasFailed: false, at: now) { [random] in random }
             workers[index] = inputs.map { .readingBacklog(inputs: $0) } ?? .free
