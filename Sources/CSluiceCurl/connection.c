@@ -59,12 +59,14 @@ static void note_arrival(sluice_curl_connection *connection) {
 
 static size_t receive_head(const char *bytes, size_t size, size_t count, void *context) {
     sluice_curl_connection *connection = context;
+    if (connection->request == NULL) return 0;
     note_arrival(connection);
     return connection->request->receive_head(connection->request->context, bytes, size * count) ? size * count : 0;
 }
 
 static size_t receive_body(const char *bytes, size_t size, size_t count, void *context) {
     sluice_curl_connection *connection = context;
+    if (connection->request == NULL) return 0;
     note_arrival(connection);
     return connection->request->receive_body(connection->request->context, bytes, size * count) ? size * count : 0;
 }
@@ -202,9 +204,7 @@ static const char *run(sluice_curl_connection *connection, uint64_t number) {
         if (has_ended(connection, &code)) {
             int found = sluice_curl.easy_getinfo(connection->easy, CURL_INFO_ACTIVE_SOCKET, &connection->socket);
             if (found != CURL_OK) connection->socket = -1;
-            const char *failure = failure_of(connection, code);
-            sluice_curl.multi_remove_handle(connection->multi, connection->easy);
-            return failure;
+            return failure_of(connection, code);
         }
         sluice_exit_gate_leave();
         // libcurl returns earlier for its own timeouts.
@@ -269,6 +269,8 @@ sluice_curl_result sluice_curl_send(sluice_curl_connection *connection, const sl
                       sluice_curl.multi_add_handle(connection->multi, connection->easy) == CURL_OK;
     connection->result.failure =
         is_started ? run(connection, connection->last_number) : "libcurl refused the request";
+    // After a cancellation too: the body and the response end with this call.
+    sluice_curl.multi_remove_handle(connection->multi, connection->easy);
     unblock_pipe_signal(&signals);
     sluice_exit_gate_leave();
     connection->request = NULL;

@@ -71,8 +71,8 @@
 
         private func send(_ request: HTTPRequest, over connection: CurlConnection) throws -> HTTPResponse {
             let response = try connection.send(request, timeouts)
-            // A route has at most three requests in flight: there is no use for more connections.
-            if connection.isClean { kept.withLock { if $0.count < 4 { $0.append(connection) } } }
+            // A route has at most three requests in flight: there is no use for more connections, nor for closed ones.
+            if connection.isKept { kept.withLock { if $0.count < 4 { $0.append(connection) } } }
             return response
         }
     }

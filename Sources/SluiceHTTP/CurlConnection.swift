@@ -39,7 +39,8 @@
             if result.is_cancelled { throw CancellationError() }
             let failure = failure(result, response)
             // A server that refuses a body without reading all of it may reset the connection after its response.
-            if let failure, !response.isCut, !response.isHeadComplete || response.status < 300 {
+            let isRefusal = response.isHeadComplete && response.status >= 300
+            if let failure, !isRefusal, !response.isCut || !result.is_confirmed {
                 throw SluiceError(.inputOutput, "the HTTP request failed: \(failure)")
             }
             let isComplete = failure == nil
@@ -53,10 +54,10 @@
 
         private func failure(_ result: sluice_curl_result, _ response: ReceivedResponse) -> String? {
             if let refusal = response.refusal { return refusal }
-            if let failure = result.failure { return String(cString: failure) }
+            let isEarly = response.isHeadComplete && response.status < 300 && !result.is_confirmed
+            if let failure = result.failure, !isEarly || !response.isCut { return String(cString: failure) }
             if !response.isHeadComplete { return "the response has no complete head" }
-            if response.status >= 300 || result.is_confirmed { return nil }
-            return "the server responded before it had received the whole request"
+            return isEarly ? "the server responded before it had received the whole request" : nil
         }
 
         private func perform(

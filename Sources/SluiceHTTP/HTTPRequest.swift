@@ -161,6 +161,9 @@ extension HTTPRequest {
         guard method.isHTTPToken else {
             throw SluiceError(.invalidArgument, "the HTTP method is invalid; use letters only")
         }
+        guard method != "HEAD" || body.isEmpty else {
+            throw SluiceError(.invalidArgument, "a HEAD request has no body; use another method")
+        }
         for (name, value) in headers {
             try HTTPRequest.checkHeader(name, value)
         }

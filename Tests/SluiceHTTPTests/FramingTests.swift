@@ -148,6 +148,8 @@ struct FramingTests {
         arguments: [
             "Content-Length: 2\r\n\r\n{}", "Content-Length: 0\r\n\r\n",
             "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            // Longer than the part of a body that is read.
+            "Content-Length: 100000\r\n\r\n" + String(repeating: "x", count: 100_000),
         ])
     func earlySuccessFails(rest: String) async throws {
         let server = try Server { connection in

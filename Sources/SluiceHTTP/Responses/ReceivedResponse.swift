@@ -129,7 +129,7 @@
         /// Takes a `Content-Length` (RFC 9110, 8.6). libcurl may read until the connection is closed for one that is no number,
         /// and takes the last one of several: a truncated body would look complete.
         ///
-        /// - Returns: whether it is a number, and the only one. It may be there several times.
+        /// - Returns: false if a value is no number, or differs from an earlier one. The same number may be repeated.
         private mutating func takeLength(_ line: UnsafeRawBufferPointer) -> Bool {
             guard var value = Self.value(of: "content-length", in: line) else { return true }
             while let last = value.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { value.removeLast() }
