@@ -49,7 +49,7 @@ struct PlanPlugin: BuildToolPlugin {
         return names.joined(separator: "+").replacingOccurrences(of: ".", with: "-") + "+Generated.swift"
     }
 
-    /// Reports each two plans with the same output. One of them would overwrite the types of the other.
+    /// Reports all plans that share an output. One of them would overwrite the types of the other.
     private func requireUnique(_ outputs: [String], of plans: [URL]) throws {
         var owners: [String: URL] = [:]
         var isUnique = true
@@ -62,7 +62,10 @@ struct PlanPlugin: BuildToolPlugin {
                 file: path, line: 1)
             isUnique = false
         }
-        if !isUnique { throw PlanPluginError(description: "each tracking plan needs an output with a name of its own") }
+        if !isUnique {
+            throw PlanPluginError(
+                description: "two tracking plans result in the same generated file: rename one of them")
+        }
     }
 }
 

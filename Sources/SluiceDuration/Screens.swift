@@ -23,7 +23,8 @@ public import Sluice
 /// the time of these screens restarts from zero, without a second view. A screen that you enter before the app is active,
 /// as during a launch, in a passive launch or before the pipeline is built, is viewed when it becomes active.
 ///
-/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. List `LifecycleEvents` above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
+/// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. List `LifecycleEvents`
+/// above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
 /// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
 /// oldest is left.

@@ -9,7 +9,8 @@ public import Sluice
 /// }
 /// ```
 ///
-/// A name that ends with `*` is a prefix. Names are compared by characters. All other events are dropped as ``Sluice/DropReason/filtered``.
+/// A name that ends with `*` is a prefix. Names are compared by characters. All other events are dropped as
+/// ``Sluice/DropReason/filtered``.
 public struct EventNames: Processor {
     private let isAllowList: Bool
     private let names: Set<String>

@@ -13,8 +13,9 @@ public import Sluice
 ///
 /// A pseudonym is the HMAC-SHA-256 of a value, as 64 hexadecimal digits (RFC 2104). It is the same on every device and server
 /// that has the key, so receivers can still count users and join their events. The stage replaces the distinct id, the
-/// anonymous id, the login id, the ids in `$original_id`, `$alias`, `$id_value` and `$identities`, which `Identity` adds, and the
-/// properties with your names. Properties are replaced at every depth of objects and arrays. The stage hashes the UTF-8 of strings, and the JSON of other values. A null stays.
+/// anonymous id, the login id, the ids in `$original_id`, `$alias`, `$id_value` and `$identities`, which `Identity` adds, and
+/// the properties that you name. Properties are replaced at every depth of objects and arrays. The stage hashes the UTF-8 of
+/// strings, and the JSON of other values. A null stays.
 ///
 /// List it below `Identity` and all stages that read ids, such as `Sampling`. Stages below it see pseudonyms only. Ids that are
 /// added below it stay as they are.
@@ -148,6 +149,6 @@ public struct Pseudonyms: Processor {
 }
 
 extension String {
-    /// Strings that look equal can have other bytes, and so another hash.
+    /// Strings that look equal can have different bytes, and so different hashes.
     fileprivate func hasBytes(of other: String?) -> Bool { other.map { utf8.elementsEqual($0.utf8) } ?? false }
 }

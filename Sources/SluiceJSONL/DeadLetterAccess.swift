@@ -61,7 +61,8 @@ struct DeadLetterAccess: Sendable {
         return count
     }
 
-    /// Removes letters, and then the lines of all removed ones, whose files may have failed before.
+    /// Removes letters. Then removes the lines of all removed letters from their files, including files where this failed
+    /// before.
     func remove(_ groups: [Group]) throws(SluiceError) -> Int {
         var count = 0
         try synchronizeRemovals()

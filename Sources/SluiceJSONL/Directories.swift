@@ -20,9 +20,10 @@ struct Directories {
     /// The paths of files that don't belong to this store, until they are reported.
     private var foreign: [String] = []
     private var nextSequence: UInt64 = 0
-    /// Erasures that wait for the end of the process that uses a directory. They come before its adoption.
+    /// Erasures that are not complete, by directory: a running process uses it, or a file could not be read. The store
+    /// adopts a directory only after they are complete.
     private(set) var lateErasures: [String: [@Sendable (EventLine) -> Bool]] = [:]
-    /// When they failed last.
+    /// The time of the last failed erasure, by directory.
     private var failedErasures: [String: Duration] = [:]
     var synchronization = PendingSynchronization()
 
@@ -119,7 +120,7 @@ struct Directories {
     /// Returns the directories of this route that this store doesn't use.
     func unclaimed() throws(FileError) -> [String] { try root.list().instances.filter { claimed[$0] == nil } }
 
-    /// Remembers an erasure in a directory until the process that uses it has ended, or its files can be read.
+    /// Remembers an erasure of a directory, to repeat it when its process has ended or its files can be read.
     ///
     /// - Returns: false if this store uses the directory.
     mutating func eraseLater(in path: String, where isMatch: @escaping @Sendable (EventLine) -> Bool) -> Bool {
@@ -150,7 +151,7 @@ struct Directories {
     mutating func takeForeignNote() -> String? {
         guard let first = foreign.first else { return nil }
         defer { foreign = [] }
-        return "files that this store can't use are left alone: \(foreign.count), such as \(first)"
+        return "this store leaves files alone that it can't use: \(foreign.count), such as \(first)"
     }
 
     /// New files must come after all known ones.

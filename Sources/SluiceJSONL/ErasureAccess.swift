@@ -38,10 +38,12 @@ struct ErasureAccess: Sendable {
         do throws(SluiceError) {
             let (groups, failure) = try deadLetters.read(nil)
             if let failure { report.left.append("\(failure)") }
-            // Without one to erase too: the lines of letters that are gone may still be in a file.
+            // Also if no letter matches, because the lines of removed letters may still be in a file.
             report.deadLetters = try deadLetters.remove(
                 groups.map { ($0.segment, $0.letters.filter { isMatch($0.line) }) })
-            if access.read(\.stored.hasRemovedLetters) { report.left.append("dead letters could not be deleted") }
+            if access.read(\.stored.hasRemovedLetters) {
+                report.left.append("lines of erased dead letters are still in a file: repeat the erasure")
+            }
         } catch {
             report.left.append("\(error)")
         }

@@ -149,8 +149,8 @@ final class InstanceDirectory {
         var bytes: Int { segments.reduce(0) { $0 + ($1.name.lane.holdsEvents ? $1.bytes : 0) } }
     }
 
-    /// Reads the directory and the sizes of its files. Removes the status, empty segments, and new versions of dead letters that were
-    /// never completed. Files above the largest size are foreign.
+    /// Reads the directory and the sizes of its files. Removes the status, empty segments, and new versions of dead letters
+    /// that were never completed. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
         for text in try files.list(path) where text != InstanceDirectory.lockName {

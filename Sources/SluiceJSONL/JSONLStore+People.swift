@@ -101,7 +101,7 @@ extension JSONLStore {
                         }
                     }
                 }
-                if isChanged { left.append("\(path): its host moves events all the time: repeat the export") }
+                if isChanged { left.append("\(path): its host moved events during the export: repeat it") }
             } catch {
                 if error != .noSuchFile { left.append("\(path): \(error)") }
             }
@@ -117,7 +117,7 @@ private struct People {
 
     /// See ``Configuration/largestSegment``: the events of any host are shorter.
     static let largestSegment = 1 << 30
-    /// Of a directory whose files are removed while they are read.
+    /// How often a directory is read if files disappear during the reading.
     static let mostReadings = 10
 
     init(_ directory: String, _ encryption: LineEncryption?) throws(SluiceError) {

@@ -51,7 +51,8 @@ struct LineEraser {
 
     /// Erases in the files of a directory whose process has ended, and whose events no store has counted.
     ///
-    /// - Returns: the report, the damaged lines of events that were removed, and whether nothing to erase is left in files that
+    /// - Returns: the report, the number of damaged lines that were removed from files of events, and whether nothing to erase
+    ///   is left in files that
     ///   a store would deliver.
     func run(in directory: InstanceDirectory, largest: Int) -> (report: ErasureReport, damaged: Int, isSafe: Bool) {
         var report = ErasureReport()

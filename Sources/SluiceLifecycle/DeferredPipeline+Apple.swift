@@ -27,8 +27,8 @@
     /// In most launches, the pipeline is built immediately, and this object only passes events to it. Before the first
     /// unlock it keeps the events with their ids and times. After the unlock it builds the pipeline and tracks them
     /// there, in their order. Plugins process them at that time, so a rate limit is that of the unlock, and events of
-    /// plugins, such as `$AppInstall`, can come first. They have no session, because none had begun. If the process ends before the unlock, the kept
-    /// events are lost, because nothing can be written.
+    /// plugins, such as `$AppInstall`, can come first. They have no session, because none had begun. If the process ends
+    /// before the unlock, the kept events are lost, because nothing can be written.
     @available(iOSApplicationExtension, unavailable)
     @available(tvOSApplicationExtension, unavailable)
     @available(visionOSApplicationExtension, unavailable)

@@ -16,8 +16,8 @@ public import Sluice
 /// ```
 ///
 /// A push message, a location or a fetch can launch an app, and the system can prewarm it. Reports about users must leave
-/// out the events of such a launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an earlier launch
-/// (`$recovered`) is not marked, because it says nothing about this one.
+/// out the events of such a launch. An event with an `$app_state` of its own keeps it. An event that is recovered from an
+/// earlier launch (`$recovered`) is not marked, because it says nothing about this one.
 ///
 /// An event can come before the first signal, such as one of a plugin that you use before the pipeline is built. Pass the
 /// way of the launch for that, on Apple's platforms `PassiveLaunchTagger(launch: AppSignals.launch)`.

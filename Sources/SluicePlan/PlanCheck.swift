@@ -56,7 +56,8 @@ public struct PlanCheck: Processor {
     private static let maximumReasons = 10
     /// The property that says why an event is set aside.
     static let violationName = "$plan_violation"
-    /// The beginning of this property's value. The gate checks the event of another plan once more.
+    /// The beginning of this property's value. If the version isn't the one of the gate's plan, the gate checks the event once
+    /// more.
     static func mark(of plan: TrackingPlan) -> String { "version \(plan.version) (" }
     /// The end of this property's value. Without it, reasons are missing: there were too many, or a stage has cut the value.
     static let end = ")"

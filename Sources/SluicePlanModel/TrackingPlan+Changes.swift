@@ -47,8 +47,8 @@ extension PlanChange {
 }
 
 extension String {
-    /// Whether an event or a property with this name is never unknown. If a plan begins to list it, events that conformed
-    /// with any values can break its rules.
+    /// Whether the name begins with `$`. Such an event or property is never unknown. If a plan begins to list it, events that
+    /// conformed with any values can break its rules.
     fileprivate var isOfPlugins: Bool { utf8.first == UInt8(ascii: "$") }
 }
 

@@ -176,7 +176,7 @@ extension Double {
 }
 
 extension String {
-    /// Whether it is a date with a time and a zone (RFC 3339, whose letters may be in lowercase). A leap second isn't one.
+    /// Whether it is a date with a time and a zone (RFC 3339). `t` and `z` may be lowercase. A leap second isn't accepted.
     fileprivate var isDateTime: Bool {
         let bytes = utf8.map { $0 == UInt8(ascii: "t") || $0 == UInt8(ascii: "z") ? $0 & 0xDF : $0 }
         // The date and the time of a timestamp without a fraction: 2026-11-21T05:55:16

@@ -196,7 +196,7 @@ struct ErasureTests {
         #expect(try store.store.deadLetters().count == 3)
     }
 
-    @Test("a directory that passing failures protect from an erasure is erased before it is taken over")
+    @Test("an erasure of a directory that failed for a moment is repeated before the directory is taken over")
     func erasesAfterPassingFailure() throws {
         let files = FaultyFileSystem()
         let others = try (0..<6).map { _ in try opened() }

@@ -49,7 +49,7 @@ public struct _PipelinePlan {
         return Chain(processors, to: next, in: path)
     }
 
-    /// The identity of an object, or of the context that a value stores. Nil for any other value.
+    /// The identity of an object, or of the context that a value stores: a computed one is another each time.
     static func object(_ stage: Any) -> ObjectIdentifier? {
         if Swift.type(of: stage) is AnyObject.Type { return ObjectIdentifier(stage as AnyObject) }
         let contexts = (0..<2).compactMap { _ in (stage as? any Processor)?.context as? PluginContext }

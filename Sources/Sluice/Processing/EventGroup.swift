@@ -67,7 +67,7 @@ final class EventGroup: @unchecked Sendable {
         }
     }
 
-    /// Stores the events. Then the group keeps its buffers for another thread, but not its routes, which keep their path.
+    /// Stores the events. Then the group keeps its buffers for another thread, but not its routes, which would keep it alive.
     func finish() {
         store()
         for index in routes.indices { routes[index].route = nil }

@@ -54,7 +54,7 @@ MOST_FILES = 17 + 3 + 8
 
 
 def slow_drive(machine):
-    """9,000 events each second in segments of 20 and 5 ms for each synchronization of a file, or 15,000, 50 and 10 ms."""
+    """9,000 events a second in segments of 20, with 5 ms for each synchronization. Every second trial: 15,000, 50 and 10 ms."""
     figures = Figures("interval")
     control = Control(machine)
     for trial, seed in enumerate(machine.seeds(machine.trials(full=10, default=2))):

@@ -34,7 +34,7 @@ enum SluicePipeline {
 
     /// Tracks the sample events, without delivery.
     ///
-    /// - Parameter group: how many are stored together. Nil for none.
+    /// - Parameter group: how many are stored together. Nil if each event is stored by itself.
     /// - Returns: the nanoseconds of an event.
     @discardableResult
     static func track(

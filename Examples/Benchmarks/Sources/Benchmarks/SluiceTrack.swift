@@ -12,7 +12,7 @@ struct SluiceTrack: Candidate {
     let rows: [Row]
     let place: Place
     let hasStages: Bool
-    /// How many events are stored together. Nil for none.
+    /// How many events are stored together. Nil if each event is stored by itself.
     let group: Int?
 
     init(

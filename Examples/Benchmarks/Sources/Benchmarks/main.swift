@@ -46,9 +46,12 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
                     group: .max),
                 SluiceTrack("together-1000", "the same in groups of 1,000", group: 1_000),
                 SluiceTrack("together-20", "the same in groups of 20", group: 20),
-                SluiceTrack("together-no-stages", "all events, through no stage", hasStages: false, group: .max),
+                SluiceTrack(
+                    "together-no-stages", "all events by trackTogether, through no stage", hasStages: false, group: .max
+                ),
                 SluiceTrack("no-stages", "track through no stage into JSONLStore", hasStages: false),
                 SluiceTrack("memory-store", "track through six stages into MemoryStore", .memory),
+                MappedRing(workload: workload),
                 SluiceEncoding(workload: workload),
                 SluiceStage(),
                 SluiceProperties(),
@@ -67,7 +70,7 @@ func phases(_ workload: Workload, _ options: Options, sink: String) throws -> [P
             try SluiceBacklog(segments: options.segments, folder: newFolder()),
         ]),
         Phase(candidates: [ToolLaunches(sink: sink)]),
-        Phase(isOneRound: true, candidates: [SluiceMemoryGrowth()]),
+        Phase(isOneRound: true, candidates: [SluiceMemoryGrowth(), SluiceRoundTrip()]),
     ]
 }
 

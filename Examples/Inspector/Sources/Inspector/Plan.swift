@@ -94,7 +94,7 @@ struct PlanCheckCommand: AsyncParsableCommand {
         for problem in list.problems { Terminal.note("\(problem)") }
         if list.damaged > 0 { Terminal.note("\(Terminal.counted(list.damaged, "damaged line")): see sluice verify") }
         if list.encrypted > 0 {
-            Terminal.note("\(Terminal.counted(list.encrypted, "encrypted event")): only the host can read them")
+            Terminal.note("\(Terminal.counted(list.encrypted, "encrypted event")), which only the host can read")
         }
         guard wrong == 0, list.problems.isEmpty, list.damaged == 0, list.encrypted == 0 else { throw ExitCode.failure }
     }
