@@ -166,7 +166,7 @@ let package = Package(
         .plugin(name: "SluicePlanPlugin", targets: ["SluicePlanPlugin"])
     ],
     targets: libraries + internals + generation + examples
-        + tests.filter { selection?.contains($0.name) ?? true }
+        + tests.filter { $0.type != .test || selection?.contains($0.name) ?? true }
 )
 
 for target in package.targets
