@@ -40,15 +40,20 @@ final class EventGroup: @unchecked Sendable {
     /// - Returns: false if the caller must store the line itself.
     func take(_ line: EventLine, for route: RouteRuntime) -> Bool {
         guard suspensions == 0 else { return false }
-        let index = routes.firstIndex { $0.route === route || $0.route == nil } ?? routes.endIndex
-        if index == routes.endIndex { routes.append(Lines()) }
-        routes[index].route = route
+        let index = routes.firstIndex { $0.route === route } ?? add(route)
         // Copied, so that the next event can be encoded in the same buffer.
         routes[index].bytes.append(contentsOf: line.bytes)
         routes[index].ends.append((routes[index].bytes.count, line.priority))
         bytes += line.bytes.count
         if bytes >= EventGroup.maximumBytes { store() }
         return true
+    }
+
+    private func add(_ route: RouteRuntime) -> Int {
+        let index = routes.firstIndex { $0.route == nil } ?? routes.endIndex
+        if index == routes.endIndex { routes.append(Lines()) }
+        routes[index].route = route
+        return index
     }
 
     /// Stores the events. They are counted by their routes.
