@@ -19,6 +19,7 @@ public struct DeliveryPolicy: Sendable, Hashable {
     ///
     /// With a slow connection and one batch in flight, a backlog drains up to five times as fast with five times as many
     /// events in a request. The order is the same, and a request needs no more memory, because the limit of bytes is the same.
+    /// If two such requests in a row have no response, or the receiver finds one too large, smaller ones follow for a while.
     ///
     /// ```swift
     /// var policy = DeliveryPolicy(batch: BatchSize(events: 20, bytes: 65_536))
