@@ -29,12 +29,14 @@ import Testing
 
     @Test("a repeated request has the same events, although more others wait now")
     func repetitionIsTheSameInABacklog() async throws {
-        let bench = try bench(300, [.failure(Self.lost), .hang])
-        let flush = Task { await bench.pipeline.flush() }
+        let bench = try bench(300, [.hang, .hang])
+        await bench.transport.waitForSends(1)
+        bench.transport.release(.all(.retry(after: nil, reason: "no response")))
+        await bench.time.waitForSleeper(within: .zero ... .seconds(2))
+        bench.time.advance(by: .seconds(2))
         await bench.transport.waitForSends(2)
         bench.track(700)
-        bench.transport.release(.all(.retry(after: .zero, reason: "again")))
-        _ = await flush.value
+        bench.transport.release(.all(.retry(after: nil, reason: "no response")))
         while bench.ledger.waiting > 0 {
             bench.time.advance(by: .seconds(400))
             await bench.pipeline.flush()
