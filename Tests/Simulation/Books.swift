@@ -32,12 +32,11 @@ final class Books: Sendable {
         var erasedBy: Set<Int> = []
         /// Why it may be missing without anybody's fault.
         var excuse: String?
+        /// Whether a line of it is damaged, and is no event any more. It may be missing for another reason too.
+        var isDamaged = false
 
         var isDone: Bool { isDelivered || isRejected }
     }
-
-    /// The excuse of an event whose line is damaged, and is no event any more.
-    static let damage = "bit flip"
 
     /// A batch that a store has handed out, and that isn't settled.
     struct HandedOut {
@@ -316,6 +315,14 @@ final class Books: Sendable {
             for (serial, record) in state.records where record.excuse == nil && !record.isDone {
                 state.records[serial]?.excuse = reason(serial, record)
             }
+        }
+    }
+
+    /// A bit of a line of these events has flipped.
+    func damaged(_ serials: Set<Int>) {
+        excuse { serial, _ in serials.contains(serial) ? "bit flip" : nil }
+        state.withLock { state in
+            for serial in serials { state.records[serial]?.isDamaged = true }
         }
     }
 

@@ -240,7 +240,7 @@ extension World {
         let good = {
             self.serialsOnDisk().filter { serial in
                 guard let record = self.books.record(serial) else { return false }
-                return !SimulatedServer.isBad(serial) && !record.isDone && record.excuse != Books.damage
+                return !SimulatedServer.isBad(serial) && !record.isDone && !record.isDamaged
             }
         }
         pass(minutes: 6_000, until: { good().isEmpty })

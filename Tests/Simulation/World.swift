@@ -218,6 +218,6 @@ final class World {
                 file.unsafeChanges = []
             }
         }
-        books.excuse { serial, _ in touched.contains(serial) ? Books.damage : nil }
+        books.damaged(touched)
     }
 }
