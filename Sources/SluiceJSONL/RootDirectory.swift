@@ -59,15 +59,20 @@ struct RootDirectory {
     /// That process may have ended before they were safe from a loss of power.
     var synchronizedDirectories: [String] {
         var directories = [path]
-        do throws(FileError) {
-            for parent in FilePath.ancestors(of: path) {
-                guard let last = directories.last, try files.status(of: last).owner == files.userID else { break }
-                directories.append(parent)
-            }
-        } catch {
-            // The rest is above a directory that this user may not even look at.
+        for parent in FilePath.ancestors(of: path) {
+            guard let last = directories.last, mayBeOwn(last) else { break }
+            directories.append(parent)
         }
         return directories
+    }
+
+    /// Whether a directory can belong to this user: also if its status can't be read at present.
+    private func mayBeOwn(_ directory: String) -> Bool {
+        do throws(FileError) {
+            return try files.status(of: directory).owner == files.userID
+        } catch {
+            return error != .accessDenied && error != .notPermitted
+        }
     }
 
     func unavailable(_ error: FileError) -> SluiceError {

@@ -81,6 +81,17 @@ struct DurabilityTests {
         #expect(files.calls(.synchronize) == 6 + directories)
     }
 
+    @Test("the parents of the root are synchronized, also if their owner can't be read at present")
+    func parentsAreSynchronized() {
+        let root = RootDirectory(directory.path, of: "main", files: files)
+        let all = [directory.path] + FilePath.ancestors(of: directory.path)
+        files.fail(.status, with: .inputOutput)
+        #expect(root.synchronizedDirectories == all)
+        files.heal()
+        files.fail(.status, with: .accessDenied)
+        #expect(root.synchronizedDirectories == [directory.path])
+    }
+
     @Test("with .full an event whose synchronization fails is refused, and its file is not used again")
     func fullRefusesUnsynchronizedEvent() throws {
         let store = try opened(.full)
