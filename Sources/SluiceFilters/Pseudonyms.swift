@@ -62,7 +62,7 @@ public struct Pseudonyms: Processor {
     ///
     /// - Parameters:
     ///   - key: The secret: at least 16 random bytes, better 32.
-    ///   - properties: The names of the properties to replace, besides those of `Identity`. They are compared by characters.
+    ///   - properties: The names of the properties to replace, besides those of `Identity`. Two names are equal if their characters are.
     ///   - rotation: How long a pseudonym is the same. As long as the key by default.
     public init(key: [UInt8], properties: [String] = [], rotation: Rotation = .never) {
         self.key = key

@@ -103,7 +103,7 @@ struct ErasureTests {
         let files = FaultyFileSystem()
         let other = try opened()
         for number in 0..<8 { try other.append(Self.line(number)) }
-        // No store delivers from a file of somebody else's.
+        // A store delivers nothing from a file that no store has written.
         for folder in directory.names { try directory.write([1], to: "\(folder)/notes.txt") }
         let time = VirtualTime()
         let store = try TestedStore.opened(JSONLStore(at: directory.path, files: files), in: time.environment)

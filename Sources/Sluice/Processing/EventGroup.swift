@@ -1,5 +1,5 @@
 /// The events that one thread stores together, on their way to the stores.
-// @unchecked: only its thread uses it.
+// @unchecked: one thread uses it at a time, and the lock of the path hands it to the next one.
 final class EventGroup: @unchecked Sendable {
     /// The lines for one route, one after the other.
     private struct Lines {
@@ -20,7 +20,7 @@ final class EventGroup: @unchecked Sendable {
     /// Bounds the memory, and how much a crash can lose.
     private static let maximumBytes = 262_144
 
-    // Unchecked, because only one thread uses the group, and the checks cost as much as the copy of a line.
+    // Unchecked, because one thread uses the group at a time, and the checks cost as much as the copy of a line.
     @exclusivity(unchecked) private var routes: [Lines] = []
     @exclusivity(unchecked) private var bytes = 0
     /// Above 0 while a plugin makes an event, which learns whether it is stored, or a signal is delivered.

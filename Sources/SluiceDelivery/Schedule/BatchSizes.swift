@@ -49,6 +49,8 @@ struct BatchSizes: Sendable {
     }
 
     private mutating func shrink() {
+        // Batches that were in flight together fail together.
+        guard pause == 0 else { return }
         (failures, pause) = (0, nextPause)
         nextPause = min(2 * nextPause, BatchSizes.longestPause)
     }

@@ -67,7 +67,8 @@ import Testing
             #expect(sizes.next(takeable: 501) == policy.backlogBatch)
             var refusal = SendResult()
             (refusal.offered, refusal.splitReason) = (500, "too large")
-            sizes.record(refusal)
+            // Three batches can be in flight.
+            for _ in 0..<3 { sizes.record(refusal) }
             var success = SendResult()
             (success.offered, success.acceptedPlaces) = (100, Array(0..<100))
             for _ in 0..<pause {

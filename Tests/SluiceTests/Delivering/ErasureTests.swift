@@ -117,13 +117,19 @@ import Testing
         #expect(await bench.pipeline.flush().delivered == 2)
     }
 
-    @Test("a flush that waits for erased events returns, and doesn't count them")
-    func flushIgnoresErasedEvents() async throws {
+    /// A route that waits for the response to its first ten events.
+    private func sending() async throws -> Bench {
         let bench = try Bench(ScriptedTransport([.hang]))
         bench.pipeline.pauseDelivery()
         track(bench, 0..<10)
         bench.pipeline.resumeDelivery()
         await bench.transport.waitForSends(1)
+        return bench
+    }
+
+    @Test("a flush that waits for erased events returns, and doesn't count them")
+    func flushIgnoresErasedEvents() async throws {
+        let bench = try await sending()
         let flush = Task { await bench.pipeline.flush() }
         let erasure = Task { await bench.pipeline.erase(where: Self.isErased) }
         bench.transport.release(.all(.retry(after: nil, reason: "again")))
@@ -137,11 +143,7 @@ import Testing
 
     @Test("a flush whose critical events are erased has nothing left to wait for")
     func flushForgetsErasedCriticalEvents() async throws {
-        let bench = try Bench(ScriptedTransport([.hang]))
-        bench.pipeline.pauseDelivery()
-        track(bench, 0..<10)
-        bench.pipeline.resumeDelivery()
-        await bench.transport.waitForSends(1)
+        let bench = try await sending()
         for number in 0..<3 { bench.pipeline.track("\(number)", priority: .critical) { $0.distinctID = "42" } }
         let flush = Task { await bench.pipeline.flush() }
         let erasure = Task { await bench.pipeline.erase(where: Self.isErased) }

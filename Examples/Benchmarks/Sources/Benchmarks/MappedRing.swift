@@ -35,7 +35,7 @@ private final class Ring: @unchecked Sendable {
     private let folder: String
     private let bytes: UnsafeMutableRawPointer
     private let changed = NSCondition()
-    /// All bytes that were appended, and those of them that are in files.
+    /// The number of bytes that were appended, and of those that are in files.
     private var (tail, drained) = (0, 0)
     private var isClosed = false
     private var hasEnded = false
@@ -45,7 +45,7 @@ private final class Ring: @unchecked Sendable {
         let descriptor = open(folder + "/ring", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure("the ring can't be created: \(String(cString: strerror(errno)))") }
         defer { Foundation.close(descriptor) }
-        // Written, and not only extended, so that a full disk is noticed here.
+        // The file is written and not only extended, so a full disk is noticed here.
         let blanks = [UInt8](repeating: UInt8(ascii: " "), count: Ring.size)
         guard write(descriptor, blanks, blanks.count) == blanks.count else {
             throw Failure("the ring can't be written")
