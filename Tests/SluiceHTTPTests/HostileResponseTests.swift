@@ -19,15 +19,9 @@ struct HostileResponseTests {
         let server = try Server { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\n" + (chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"))
-            let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
-            do {
-                while true {
-                    if chunked { try connection.write("10000\r\n") }
-                    try connection.write(piece + (chunked ? [13, 10] : []))
-                }
-            } catch {
-                closed.add(true)
-            }
+            let piece = String(repeating: "x", count: 65_536)
+            defer { closed.add(true) }
+            try connection.flood(Array((chunked ? "10000\r\n\(piece)\r\n" : piece).utf8))
         }
         let response = try await openClient().send(HTTPRequest(url: server.url, body: [1]))
         #expect(response.status == 200)

@@ -132,10 +132,12 @@ extension Attack {
     ]
 
     static let floods: [Attack] = [
-        Attack("responds with 200 and 2 GB that the format ignores", .delivered) { connection, _ in
+        Attack("responds with 200 and a length of 2 GB that the format ignores", .delivered) { connection, _ in
             try connection.flood()
         },
-        Attack("responds with 200 and 2 GB that the format must read", backOff, format: .segment(writeKey: "k")) {
+        Attack(
+            "responds with 200 and a length of 2 GB that the format must read", backOff, format: .segment(writeKey: "k")
+        ) {
             connection, _ in
             try connection.flood()
         },
@@ -231,10 +233,9 @@ extension Attack {
 }
 
 extension Connection {
-    /// Writes 2 GB, until the client closes.
+    /// Announces 2 GB, and writes until the client closes.
     fileprivate func flood() throws {
         try write("HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n")
-        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
-        for _ in 0..<32_768 { try write(piece) }
+        try flood([UInt8](repeating: UInt8(ascii: "x"), count: 65_536))
     }
 }

@@ -144,6 +144,14 @@ final class Connection: Sendable {
         try Socket.write(bytes, to: open())
     }
 
+    /// Writes 16 MiB of this piece, or until the client closes, for which it then waits. A client that doesn't stop reading gets
+    /// no end. More would prove no more, and URLSession of swift-corelibs-foundation takes in all that arrives before its
+    /// delegate runs: on a busy machine, gigabytes.
+    func flood(_ piece: [UInt8]) throws {
+        for _ in 0..<(16 << 20) / piece.count { try write(piece) }
+        try waitForClose()
+    }
+
     /// Whether the client closes within this time.
     func isClosedByClient(within milliseconds: Int32) throws -> Bool {
         guard try Socket.isReadable(open(), within: milliseconds) else { return false }
