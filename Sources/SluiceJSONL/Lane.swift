@@ -12,11 +12,6 @@ enum Lane: Int, CaseIterable, Comparable {
     }
 
     /// The first part of its files' names.
-    init?(word: Substring) {
-        guard let lane = Lane.allCases.first(where: { $0.word == word }) else { return nil }
-        self = lane
-    }
-
     var word: String {
         switch self {
         case .rejected: "rejected"

@@ -25,20 +25,51 @@ struct SegmentName: Hashable {
         self.created = Timestamp(milliseconds: min(max(0, created.milliseconds), SegmentName.maximumMilliseconds))
     }
 
+    /// Each name has one spelling: this version writes no signs, leading zeros or capitals.
     init?(_ text: String) {
-        guard text.hasSuffix(SegmentName.suffix) else { return nil }
-        let parts = text.dropLast(SegmentName.suffix.count).split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 3,
-            let lane = Lane(word: parts[0]), let sequence = UInt64(parts[1], radix: 16),
-            sequence <= SegmentName.maximumSequence,
-            let milliseconds = Int64(parts[2])
+        var rest = text.utf8[...]
+        guard let lane = Lane.allCases.first(where: { rest.starts(with: $0.word.utf8) }) else { return nil }
+        rest.removeFirst(lane.word.utf8.count)
+        guard rest.removeDash(), let sequence = rest.removeSequence(), sequence <= SegmentName.maximumSequence,
+            rest.removeDash(), let milliseconds = rest.removeDecimal(), milliseconds <= SegmentName.maximumMilliseconds,
+            rest.elementsEqual(SegmentName.suffix.utf8)
         else { return nil }
         self.init(lane, sequence: sequence, created: Timestamp(milliseconds: milliseconds))
-        // This version writes no signs, leading zeros or capitals.
-        guard self.text == text else { return nil }
     }
 
     var text: String { "\(lane.word)-\(sequence.digits)-\(created.milliseconds)\(SegmentName.suffix)" }
+}
+
+// A store is opened with perhaps 100,000 of them, so reading a name makes no strings.
+extension Substring.UTF8View {
+    fileprivate mutating func removeDash() -> Bool {
+        guard first == UInt8(ascii: "-") else { return false }
+        removeFirst()
+        return true
+    }
+
+    /// Sixteen hexadecimal digits in lower case.
+    fileprivate mutating func removeSequence() -> UInt64? {
+        var value: UInt64 = 0
+        for _ in 0..<16 {
+            guard let byte = first, byte > UInt8(ascii: "Z") || byte < UInt8(ascii: "A"),
+                let digit = hexadecimalDigit(byte)
+            else { return nil }
+            value = value << 4 | UInt64(digit)
+            removeFirst()
+        }
+        return value
+    }
+
+    /// Up to sixteen decimal digits without a leading zero.
+    fileprivate mutating func removeDecimal() -> Int64? {
+        let digits = prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+        guard let first = digits.first, digits.count <= 16, first != UInt8(ascii: "0") || digits.count == 1 else {
+            return nil
+        }
+        removeFirst(digits.count)
+        return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
 }
 
 extension SegmentName: Comparable {
@@ -50,7 +81,11 @@ extension SegmentName: Comparable {
 extension UInt64 {
     /// Sixteen hexadecimal digits.
     var digits: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        String(unsafeUninitializedCapacity: 16) { buffer in
+            let halves = (hexadecimalDigits(UInt32(self >> 32)), hexadecimalDigits(UInt32(truncatingIfNeeded: self)))
+            UnsafeMutableRawBufferPointer(buffer).storeBytes(of: halves.0.bigEndian, as: UInt64.self)
+            UnsafeMutableRawBufferPointer(buffer).storeBytes(of: halves.1.bigEndian, toByteOffset: 8, as: UInt64.self)
+            return 16
+        }
     }
 }
