@@ -248,8 +248,8 @@ struct Appenders {
         }
     }
 
-    /// Evicts segments, the lowest lane first and the oldest first, until at most `limit` bytes are left or nothing more may
-    /// be evicted for a line of this lane.
+    /// Evicts segments, until at most `limit` bytes are left or nothing more may be evicted for a line of this lane: the lowest
+    /// lane first, and within a lane the unreadable ones and then the oldest first.
     mutating func evict(downTo limit: Int, for incoming: Lane, _ stored: inout StoredFiles) {
         let lanes = Lane.allCases.filter { $0 <= incoming }  // mutant: evict-highest-first
         for lane in lanes {
@@ -269,7 +269,7 @@ struct Appenders {
     ) -> Bool {
         while bytes(stored) > limit {
             // mutant: evict-newest-first, evict-in-flight
-            if let segment = stored.index.firstWaiting(lane) {
+            if let segment = stored.index.firstEvictable(lane) {
                 guard stored.evict(segment) else { return false }
                 continue
             }

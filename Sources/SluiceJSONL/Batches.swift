@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// The batches that are handed out, and the segments that can't be read.
+/// The batches that are handed out, and the attempts to read segments.
 struct Batches {
     /// The next thing to do for a batch.
     enum Step {
@@ -14,8 +14,6 @@ struct Batches {
 
     private var handedOut: [Batch.ID: [BatchPart]] = [:]
     private var lastBatch: UInt64 = 0
-    /// They were given up, and are retried from time to time.
-    private(set) var unreadable: [Segment] = []
     private var lastUnreadableAttempt: Duration = .zero
 
     // MARK: Taking
@@ -28,6 +26,7 @@ struct Batches {
         draft.limit(to: appenders.segmentSize)
         appenders.closeOldDeadLetters(&stored)
         _ = stored.oldestWaiting(.rejected)
+        stored.expireUnreadable()
         var failure: FileError?
         repeat {
             for lane in Lane.allCases.reversed() where lane >= Lane(.normal) {
@@ -111,10 +110,11 @@ struct Batches {
         return retryUnreadable(in: &stored)
     }
 
-    /// The size that the events of another directory may have.
+    /// The size that the events of another directory may have: any size if nothing else can be delivered.
     private func room(_ appenders: Appenders, _ stored: StoredFiles) -> Int {
         let bytes = stored.index.events.fileBytes + appenders.usageOfEvents.fileBytes
-        return bytes == 0 ? .max : stored.configuration.capacity - bytes
+        let unreadable = stored.index.unreadable.reduce(0) { $0 + $1.fileBytes }
+        return bytes == unreadable ? .max : stored.configuration.capacity - bytes
     }
 
     // MARK: Reading
@@ -126,7 +126,6 @@ struct Batches {
         of segment: Segment, _ contents: SegmentReader.Contents, in stored: inout StoredFiles
     ) -> BatchPart? {
         segment.readFailures = 0
-        unreadable.removeAll { $0 === segment }
         var contents = contents
         stored.note(&contents, of: segment)
         guard !contents.lines.isEmpty else {
@@ -152,10 +151,10 @@ struct Batches {
         _ segment: Segment, _ failure: SegmentReader.Failure, in stored: inout StoredFiles
     ) throws(SluiceError) {
         stored.index.takeBack(segment)
+        let wasGivenUp = segment.readFailures >= Batches.readAttempts
         let cause: any Error
         switch failure {
         case .file(.noSuchFile), .file(.notADirectory):
-            unreadable.removeAll { $0 === segment }
             return stored.lost(segment)
         case .file(let error):
             cause = error
@@ -172,11 +171,8 @@ struct Batches {
                 .inputOutput, "a segment could not be read; this is tried again: \(segment.path)", cause: cause)
         }
         // One bad file must not block the events behind it.
-        stored.retire(segment)
-        stored.index.subtractFromUsage(segment)
-        stored.observer.dropped(segment.count ?? 0, .unreadable)
-        if !unreadable.contains(where: { $0 === segment }) {
-            unreadable.append(segment)
+        stored.giveUp(segment)
+        if !wasGivenUp {
             stored.notes.append("a segment that can't be read is left alone: \(segment.path) (\(cause))")
         }
         lastUnreadableAttempt = stored.directories.continuousTime
@@ -185,11 +181,11 @@ struct Batches {
     /// The device may have been unlocked, or the fault may have ended.
     private mutating func retryUnreadable(in stored: inout StoredFiles) -> Bool {
         let now = stored.directories.continuousTime
-        guard !unreadable.isEmpty, now - lastUnreadableAttempt >= Batches.unreadableInterval else { return false }
-        let segment = unreadable.removeFirst()
-        unreadable.append(segment)
+        guard let segment = stored.index.unreadable.first,
+            now - lastUnreadableAttempt >= Batches.unreadableInterval
+        else { return false }
         lastUnreadableAttempt = now
-        stored.index.insertUnread(segment)
+        stored.index.takeBackUnreadable(segment)
         return true
     }
 
@@ -197,12 +193,11 @@ struct Batches {
     ///
     /// - Returns: whether there was one.
     private mutating func leaveStuckDirectory(in stored: inout StoredFiles) -> Bool {
-        let stuck = (unreadable + stored.unremoved).filter(\.lane.holdsEvents).map(\.directory)
+        let stuck = (stored.index.unreadable + stored.unremoved).filter(\.lane.holdsEvents).map(\.directory)
         for path in Set(stuck).sorted() {
             guard let directory = stored.directories.adopted(path),
                 directory.segments == stuck.count(where: { $0 == path })
             else { continue }
-            unreadable.removeAll { $0.directory == path }
             stored.leave(directory)
             return true
         }

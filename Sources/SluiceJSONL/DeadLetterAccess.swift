@@ -4,6 +4,8 @@ internal import Sluice
 struct DeadLetterAccess: Sendable {
     private let access: StateAccess
     private let synchronizer: Synchronizer
+    /// Two erasures would write the same replacements.
+    let turn = Turn()
 
     init(_ access: StateAccess, _ synchronizer: Synchronizer) {
         self.access = access
@@ -24,6 +26,8 @@ struct DeadLetterAccess: Sendable {
     func replay(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         var replayed = 0
         let groups = try letters(ids)
+        // A later process would deliver the event and its copy. A letter that isn't in a file keeps its event until the copy is.
+        _ = try eraseEvents(of: groups.filter { $0.segment != nil })
         try synchronizeRemovals()
         for group in groups {
             let lines = try group.letters.map { letter throws(SluiceError) in
@@ -40,6 +44,7 @@ struct DeadLetterAccess: Sendable {
                 break
             }
             replayed += count
+            if group.segment == nil { _ = try eraseEvents(of: [group]) }
             // Events that would survive a loss of power as dead letters must survive it as waiting ones.
             if access.configuration.interval != nil {
                 do throws(SluiceError) {
@@ -54,11 +59,42 @@ struct DeadLetterAccess: Sendable {
     }
 
     func discard(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
-        let count = try remove(try letters(ids))
+        let groups = try letters(ids)
+        var problem = try eraseEvents(of: groups.filter { $0.segment != nil })
+        var count = 0
+        if problem == nil {
+            count = try remove(groups)
+            // A letter that isn't in a file has its event only there.
+            problem = try eraseEvents(of: groups.filter { $0.segment == nil })
+        }
+        if let problem {
+            throw SluiceError(.inputOutput, "a later process could deliver events of these dead letters: \(problem)")
+        }
         guard access.read({ !$0.stored.hasRemovedLetters }) else {
             throw SluiceError(.inputOutput, "dead letters could not be deleted; this is tried again")
         }
         return count
+    }
+
+    /// Removes the events of letters from segments that were not settled. A later process without the letters would deliver
+    /// them.
+    ///
+    /// - Returns: why some of them can still be in a file.
+    private func eraseEvents(of groups: [Group]) throws(SluiceError) -> String? {
+        let ids = Set(groups.flatMap(\.letters).map(\.id))
+        if ids.isEmpty { return nil }
+        return try turn.take { () throws(SluiceError) in
+            let segments = try access.perform { state in
+                state.stored.removeUnremoved()
+                return state.segmentsOfLetters
+            }
+            let eraser = LineEraser(reader: access.reader) { _ in false }
+            let (_, problems) = access.erase(in: segments, with: eraser) { segment throws(SegmentReader.Failure) in
+                try eraser.find(ids, in: segment, limit: segment.fileBytes)
+            }
+            // The events of a file that can't be decrypted have letters that can't be listed.
+            return problems.areDeliverable ? problems.texts.first : nil
+        }
     }
 
     /// Removes letters. Then removes the lines of all removed letters from their files, including files where this failed
@@ -114,10 +150,26 @@ struct DeadLetterAccess: Sendable {
     func read(_ files: StoredFiles.LetterFiles) {
         for (segment, path, bytes) in files {
             do throws(SegmentReader.Failure) {
-                let contents = try access.reader.readLetters(path, limit: bytes)
+                let contents = try contents(of: segment, at: path, bytes: bytes)
                 access.use { _ = $0.stored.note(contents, of: segment, bytes: bytes) }
             } catch {
-                access.use { $0.stored.couldNotReadLetters(of: segment, at: path, error) }
+                // It has been reported.
+            }
+        }
+    }
+
+    /// Reads a file of letters. It reads once more if the file was moved to the own directory in the meantime.
+    private func contents(
+        of segment: Segment, at path: String, bytes: Int
+    ) throws(SegmentReader.Failure) -> SegmentReader.Letters {
+        var path = path
+        while true {
+            do throws(SegmentReader.Failure) {
+                return try access.reader.readLetters(path, limit: bytes)
+            } catch {
+                let newPath = access.use { $0.stored.couldNotReadLetters(of: segment, at: path, error) }
+                guard case .file(.noSuchFile) = error, let newPath else { throw error }
+                path = newPath
             }
         }
     }
@@ -139,13 +191,12 @@ struct DeadLetterAccess: Sendable {
         var failure: SluiceError?
         for (segment, path, bytes) in files {
             do throws(SegmentReader.Failure) {
-                let contents = try access.reader.readLetters(path, limit: bytes)
+                let contents = try contents(of: segment, at: path, bytes: bytes)
                 let existing = access.use { $0.stored.note(contents, of: segment, bytes: bytes) }
                 let letters = contents.letters.map(\.letter)
                     .filter { existing.contains($0.id) && ids?.contains($0.id) ?? true }
                 if !letters.isEmpty { groups.append((segment, letters)) }
             } catch {
-                access.use { $0.stored.couldNotReadLetters(of: segment, at: path, error) }
                 if case .file(let cause) = error, cause != .noSuchFile, failure == nil {
                     failure = SluiceError(
                         .inputOutput, "a file of dead letters could not be read: \(path)", cause: cause)

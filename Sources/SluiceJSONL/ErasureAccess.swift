@@ -4,9 +4,6 @@ internal import Sluice
 struct ErasureAccess: Sendable {
     private let access: StateAccess
     private let deadLetters: DeadLetterAccess
-    /// Two erasures would write the same replacements.
-    private let turn = Turn()
-
     init(_ access: StateAccess, _ deadLetters: DeadLetterAccess) {
         self.access = access
         self.deadLetters = deadLetters
@@ -17,7 +14,7 @@ struct ErasureAccess: Sendable {
     }
 
     func erase(where isMatch: @escaping @Sendable (EventLine) -> Bool) throws(SluiceError) -> ErasureReport {
-        try turn.take { () throws(SluiceError) in
+        try deadLetters.turn.take { () throws(SluiceError) in
             // First, because the store can adopt a directory in the meantime. Its segments follow then.
             var report = try eraseElsewhere(isMatch)
             let directories = access.read(\.stored.directories.claimedPaths)
@@ -25,7 +22,11 @@ struct ErasureAccess: Sendable {
             report = report + eraseLetters(isMatch)
             let (segments, failure) = try access.perform { state in state.segmentsToErase() }
             if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
-            report = report + erase(in: segments, isMatch)
+            let eraser = eraser(isMatch)
+            let (events, problems) = access.erase(in: segments, with: eraser) { segment throws(SegmentReader.Failure) in
+                try eraser.find(in: segment.path, limit: segment.fileBytes, segment.lane)
+            }
+            report = report + ErasureReport(events: events, left: problems.texts)
             // Files of dead letters and of batches whose events were all erased are gone too, and directories without files.
             let all = Set(directories).union(access.read(\.stored.directories.claimedPaths)).sorted()
             for directory in all + [access.read(\.stored.directories.rootPath)] { synchronize(directory, &report) }
@@ -52,32 +53,6 @@ struct ErasureAccess: Sendable {
         return report
     }
 
-    private func erase(in segments: [Segment], _ isMatch: @escaping (EventLine) -> Bool) -> ErasureReport {
-        let eraser = eraser(isMatch)
-        var report = ErasureReport()
-        var problems = EraserProblems()
-        for segment in segments {
-            let replacement = segment.path + InstanceDirectory.incompleteSuffix
-            do throws(SegmentReader.Failure) {
-                let limit = segment.fileBytes
-                guard let found = try eraser.find(in: segment.path, limit: limit, segment.lane) else { continue }
-                try eraser.write(found, from: segment.path, limit: limit, to: replacement)
-                do throws(FileError) {
-                    report.events += try access.use { state throws(FileError) in
-                        try state.erase(found, in: segment, by: replacement)
-                    }
-                } catch {
-                    access.files.discardFile(replacement)
-                    throw .file(error)
-                }
-            } catch {
-                problems.add(error, in: segment.directory)
-            }
-        }
-        report.left += problems.texts
-        return report
-    }
-
     /// A loss of power must not bring the former file back.
     private func synchronize(_ directory: String, _ report: inout ErasureReport) {
         do throws(FileError) {
@@ -87,6 +62,70 @@ struct ErasureAccess: Sendable {
                 report.left.append("\(directory): may come back after a loss of power: \(error)")
             }
         }
+    }
+
+    // MARK: Deletion
+
+    /// Deletes all waiting events, and the events that could not be read, without reading them. Dead letters stay.
+    func deleteUnread() throws(SluiceError) -> ErasureReport {
+        try deadLetters.turn.take { () throws(SluiceError) in
+            var report = try deleteElsewhere()
+            let (segments, failure) = try access.perform { state in state.segmentsToErase() }
+            if let failure { report.left.append("events in the memory of the store can't be written: \(failure)") }
+            // One at a time: callers of append must not wait for all of them.
+            for segment in segments { report.events += try access.perform { $0.stored.delete(segment) } }
+            report.left += access.read(\.stored.unremoved).filter(\.lane.holdsEvents).map {
+                "\($0.path): can't be removed"
+            }
+            return report
+        }
+    }
+
+    /// Deletes the events in directories that this store doesn't use and whose processes have ended. It may have used one, and
+    /// left it to a later process because its events could not be read.
+    private func deleteElsewhere() throws(SluiceError) -> ErasureReport {
+        var report = ErasureReport()
+        let directories = try access.perform { $0.stored.directories }
+        do throws(FileError) {
+            for path in try directories.unclaimed() {
+                do throws(FileError) {
+                    guard let directory = try InstanceDirectory.claim(path, files: access.files) else { continue }
+                    report = report + (try deleteEvents(in: directory))
+                } catch {
+                    // Its process has removed it.
+                    if error != .noSuchFile { report.left.append("\(path): \(error)") }
+                }
+            }
+        } catch {
+            if error == .noSuchFile { return report }
+            report.left.append("the directories of other processes can't be listed: \(error)")
+        }
+        return report
+    }
+
+    /// The observer gets the events as recovered.
+    private func deleteEvents(in directory: InstanceDirectory) throws(FileError) -> ErasureReport {
+        let listing = try directory.listing(largest: access.configuration.largestSegment)
+        var report = ErasureReport(left: listing.unknown.map { "\(directory.path)/\($0): can't be read" })
+        for (name, bytes) in listing.segments where name.lane.holdsEvents {
+            let path = directory.path(of: name)
+            var count = 0
+            do throws(SegmentReader.Failure) {
+                count = try SegmentReader(files: access.files, encryption: nil).countLines(path, limit: bytes)
+            } catch {
+                // The file goes without a count.
+            }
+            do throws(FileError) {
+                try access.files.removeFile(path)
+                access.read(\.stored.observer).recovered(count)
+                report.events += count
+            } catch {
+                // The others go nevertheless, and are counted.
+                if error != .noSuchFile { report.left.append("\(path): \(error)") }
+            }
+        }
+        directory.removeIfEmpty()
+        return report
     }
 
     // MARK: Directories of other processes
@@ -152,5 +191,36 @@ struct ErasureAccess: Sendable {
             }
         }
         return hasErased
+    }
+}
+
+extension StateAccess {
+    /// Replaces the files of segments by versions without the lines that `find` finds.
+    ///
+    /// - Returns: the number of erased events, without the events of batches that are handed out.
+    func erase(
+        in segments: [Segment], with eraser: LineEraser,
+        _ find: (Segment) throws(SegmentReader.Failure) -> LineEraser.Finding?
+    ) -> (events: Int, problems: EraserProblems) {
+        var events = 0
+        var problems = EraserProblems()
+        for segment in segments {
+            let replacement = segment.path + InstanceDirectory.incompleteSuffix
+            do throws(SegmentReader.Failure) {
+                guard let found = try find(segment) else { continue }
+                try eraser.write(found, from: segment.path, limit: segment.fileBytes, to: replacement)
+                do throws(FileError) {
+                    events += try use { state throws(FileError) in
+                        try state.erase(found, in: segment, by: replacement)
+                    }
+                } catch {
+                    files.discardFile(replacement)
+                    throw .file(error)
+                }
+            } catch {
+                problems.add(error, in: segment.directory)
+            }
+        }
+        return (events, problems)
     }
 }

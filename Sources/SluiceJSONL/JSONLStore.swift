@@ -260,7 +260,8 @@ public final class JSONLStore: Store {
     /// - Throws: ``SluiceError/Code/inputOutput`` if a segment can't be read at present. After three attempts it is skipped,
     ///   because it must not block later events. Its events then count as ``DropReason/unreadable``. The next call
     ///   retries it when nothing else waits; delivery makes that call after the next event. If the retry succeeds, its
-    ///   events count as recovered and come after later ones.
+    ///   events count as recovered and come after later ones. Its file counts towards the capacity, is evicted before the
+    ///   other files of its priority, and expires.
     public func nextBatch(_ size: BatchSize) throws(SluiceError) -> Batch? {
         try batchAccess.next(size)
     }
@@ -350,8 +351,9 @@ public final class JSONLStore: Store {
     /// ```
     ///
     /// - Returns: the number of deleted dead letters. Unknown ids are ignored.
-    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be replaced. The store retries this. The dead letters
-    ///   are not listed any more, but a later process may find them.
+    /// - Throws: ``SluiceError/Code/inputOutput`` if a file can't be read or replaced. If it has dead letters, the store retries
+    ///   this: they are not listed any more, but a later process may find them. If it has waiting events, the dead letters stay:
+    ///   without them, a later process would deliver their events.
     public func discardDeadLetters(_ ids: Set<DeadLetter.ID>) throws(SluiceError) -> Int {
         try deadLetterAccess.discard(ids)
     }
@@ -359,7 +361,8 @@ public final class JSONLStore: Store {
 
 extension DropReason {
     /// The file of the event can't be read at present. If it can be read later, the event counts as
-    /// ``RouteLedger/recovered`` and is delivered. You find the count in the ledger:
+    /// ``RouteLedger/recovered`` and is delivered. If the file is evicted, expires or is deleted before, its events count as
+    /// recovered too, and then as lost for that reason. You find the count in the ledger:
     ///
     /// ```swift
     /// for route in pipeline.ledger.routes { print(route.dropped[.unreadable] ?? 0) }

@@ -28,6 +28,17 @@ struct LineEraser {
         return Finding(contents: contents, erased: Set(erased.map { contents.ranges[$0].lowerBound }))
     }
 
+    /// Reads a file of events. Returns nil if none of them is that of a dead letter with one of these ids.
+    func find(
+        _ ids: Set<DeadLetter.ID>, in segment: Segment, limit: Int
+    ) throws(SegmentReader.Failure) -> Finding? {
+        let contents = try reader.read(segment.path, limit: limit, segment.lane)
+        let erased = zip(contents.lines, contents.ranges.map(\.lowerBound)).filter { line, place in
+            ids.contains(DeadLetter.ID(line.bytes, at: place, in: segment.name))
+        }
+        return erased.isEmpty ? nil : Finding(contents: contents, erased: Set(erased.map { $1 }))
+    }
+
     /// Writes a copy of a file, without the lines that were found, to another path.
     func write(
         _ found: Finding, from path: String, limit: Int, to replacement: String

@@ -29,7 +29,8 @@ final class Segment {
     /// Whether the age limit applies: only if its age can be told from its name.
     var hasPlausibleAge: Bool
     var readFailures = 0
-    fileprivate(set) var condition = Condition.waiting
+    /// A segment waits as soon as it is in the index. One without lines never is.
+    fileprivate(set) var condition = Condition.retired
     /// The number of its events or dead letters. Nil until a segment of an earlier process is read.
     fileprivate(set) var count: Int?
     /// The length of the events' own lines, once they are counted.
@@ -80,7 +81,8 @@ struct SegmentIndex {
     private struct Queue {
         /// A slice, because removing its first element moves no others.
         var segments: ArraySlice<Segment> = []
-        var waitingBytes = 0
+        /// The size of the waiting segments and of the unreadable ones.
+        var evictableBytes = 0
     }
 
     /// By lane.
@@ -88,6 +90,9 @@ struct SegmentIndex {
     /// Of the waiting events.
     private(set) var events = Usage()
     private(set) var deadLetters = Usage()
+    /// The segments that were given up because they can't be read, in the order of the next attempts. Their files count, and
+    /// their events don't.
+    private(set) var unreadable: [Segment] = []
 
     /// The size of all files, including retired ones that still exist.
     var fileBytes: Int { events.fileBytes + deadLetters.fileBytes }
@@ -102,7 +107,7 @@ struct SegmentIndex {
     mutating func insertSorted(_ segment: Segment) {
         segment.condition = .waiting
         queues[segment.lane.rawValue].segments.insert(segment, at: position(of: segment))
-        queues[segment.lane.rawValue].waitingBytes += segment.fileBytes
+        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
         change(segment.lane) { usage in
             usage.fileBytes += segment.fileBytes
             usage.count += segment.count ?? 0
@@ -111,8 +116,19 @@ struct SegmentIndex {
         }
     }
 
-    /// Takes back a segment that was given up. Its events were reported as lost, so they are counted when it is read.
-    mutating func insertUnread(_ segment: Segment) {
+    /// Gives up a waiting segment that can't be read. Its file counts, and can be evicted.
+    mutating func giveUp(_ segment: Segment) {
+        retire(segment)
+        unreadable.append(segment)
+        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
+    }
+
+    /// Takes back a segment that was given up. Its events were reported as lost, so they are counted when it is read or
+    /// removed.
+    mutating func takeBackUnreadable(_ segment: Segment) {
+        unreadable.removeAll { $0 === segment }
+        queues[segment.lane.rawValue].evictableBytes -= segment.fileBytes
+        subtractFromUsage(segment)
         segment.count = nil
         segment.eventBytes = 0
         insertSorted(segment)
@@ -136,19 +152,26 @@ struct SegmentIndex {
         return range.lowerBound
     }
 
-    /// Returns the oldest segment of a lane that is not handed out: the next one to deliver or to evict.
+    /// Returns the oldest segment of a lane that is not handed out: the next one to deliver.
     func firstWaiting(_ lane: Lane) -> Segment? {
         queues[lane.rawValue].segments.first { $0.condition == .waiting }
     }
 
+    /// Returns the next segment of a lane to evict: one that can't be read, or the oldest one. It waits.
+    mutating func firstEvictable(_ lane: Lane) -> Segment? {
+        guard let segment = unreadable.first(where: { $0.lane == lane }) else { return firstWaiting(lane) }
+        takeBackUnreadable(segment)
+        return segment
+    }
+
     mutating func handOut(_ segment: Segment) {
-        queues[segment.lane.rawValue].waitingBytes -= segment.fileBytes
+        queues[segment.lane.rawValue].evictableBytes -= segment.fileBytes
         segment.condition = .handedOut
     }
 
     /// Returns a segment to the waiting ones, because it could not be read or doesn't fit into a batch.
     mutating func takeBack(_ segment: Segment) {
-        queues[segment.lane.rawValue].waitingBytes += segment.fileBytes
+        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
         segment.condition = .waiting
     }
 
@@ -176,7 +199,7 @@ struct SegmentIndex {
 
     private mutating func remove(_ segment: Segment) {
         let lane = segment.lane.rawValue
-        if segment.condition == .waiting { queues[lane].waitingBytes -= segment.fileBytes }
+        if segment.condition == .waiting { queues[lane].evictableBytes -= segment.fileBytes }
         let position = position(of: segment)
         if position == queues[lane].segments.startIndex {
             queues[lane].segments.removeFirst()
@@ -192,7 +215,7 @@ struct SegmentIndex {
     }
 
     /// The size of the segments of a lane that may be evicted.
-    func evictableBytes(_ lane: Lane) -> Int { queues[lane.rawValue].waitingBytes }
+    func evictableBytes(_ lane: Lane) -> Int { queues[lane.rawValue].evictableBytes }
 
     /// Excludes segments from the age limit whose names can't tell their age.
     ///
@@ -238,7 +261,7 @@ struct SegmentIndex {
             defer { end += letter.range.count }
             return Segment.Letter(id: letter.id, range: end..<end + letter.range.count)
         }
-        queues[segment.lane.rawValue].waitingBytes += end - segment.fileBytes
+        queues[segment.lane.rawValue].evictableBytes += end - segment.fileBytes
         change(segment.lane) { $0.fileBytes += end - segment.fileBytes }
         segment.fileBytes = end
         segment.hasRemovedLines = false
@@ -251,6 +274,6 @@ struct SegmentIndex {
         segment.path = directory.path(of: name)
         segment.name = name
         queues[segment.lane.rawValue].segments.insert(segment, at: position(of: segment))
-        queues[segment.lane.rawValue].waitingBytes += segment.fileBytes
+        queues[segment.lane.rawValue].evictableBytes += segment.fileBytes
     }
 }

@@ -172,7 +172,14 @@ struct StoreState {
         }
         stored.removeUnremoved()
         let segments = [Lane.critical, .normal].flatMap { stored.index.segments($0) }
-        return (segments + batches.unreadable + stored.unremoved.filter(\.lane.holdsEvents), failure)
+        return (segments + stored.index.unreadable + stored.unremoved.filter(\.lane.holdsEvents), failure)
+    }
+
+    /// The segments that can have events of dead letters: batches that are handed out, and files of earlier processes.
+    var segmentsOfLetters: [Segment] {
+        (stored.index.segments + stored.index.unreadable + stored.unremoved).filter {
+            $0.lane.holdsEvents && ($0.isEarlier || $0.condition != .waiting)
+        }
     }
 
     /// Replaces the file of a segment by a version without erased lines, unless the file was removed in the meantime.
@@ -181,7 +188,7 @@ struct StoreState {
     mutating func erase(
         _ found: LineEraser.Finding, in segment: Segment, by replacement: String
     ) throws(FileError) -> Int {
-        let others = batches.unreadable + stored.unremoved
+        let others = stored.index.unreadable + stored.unremoved
         guard segment.condition != .retired || others.contains(where: { $0 === segment }) else {
             files.discardFile(replacement)
             return 0
@@ -204,6 +211,8 @@ struct StoreState {
     /// Marks an item as safe, or as one that the drive has failed to keep.
     mutating func finish(_ item: PendingSynchronization.Item, hasFailed: Bool) {
         if appenders.finish(item, hasFailed: hasFailed, &stored) { return }
+        // An open segment that was closed in the meantime can have more lines. It is among the closed files.
+        if item.lane != nil, !hasFailed { return }
         stored.directories.synchronization.finish(item, hasFailed: hasFailed)
     }
 

@@ -37,13 +37,22 @@ extension StoredFiles {
     }
 
     /// Leaves a file alone that can't be read at present.
-    mutating func couldNotReadLetters(of segment: Segment, at path: String, _ failure: SegmentReader.Failure) {
-        guard segment.condition == .waiting, segment.path == path else { return }
-        if case .file(.noSuchFile) = failure { return lost(segment) }
+    ///
+    /// - Returns: its path if it was moved.
+    mutating func couldNotReadLetters(
+        of segment: Segment, at path: String, _ failure: SegmentReader.Failure
+    ) -> String? {
+        guard segment.condition == .waiting else { return nil }
+        guard segment.path == path else { return segment.path }
+        if case .file(.noSuchFile) = failure {
+            lost(segment)
+            return nil
+        }
         segment.readFailures += 1
         if segment.readFailures == 1 {
             notes.append("dead letters that can't be read are left alone: \(path) (\(failure))")
         }
+        return nil
     }
 
     /// The letters in a segment, or the letters that are not in a file yet.

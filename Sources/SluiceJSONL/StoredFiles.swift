@@ -79,11 +79,11 @@ struct StoredFiles {
 
     // MARK: Age
 
-    /// Whether the last line of a waiting segment may be older than the age limit.
+    /// Whether the last line of a segment may be older than the age limit, and its events are not being delivered.
     func isExpired(_ segment: Segment) -> Bool {
         let age = configuration.maximumAge + configuration.segmentAge
         let limit = directories.clock.now.milliseconds - age.wholeMilliseconds
-        return segment.created < limit && segment.condition == .waiting && segment.hasPlausibleAge
+        return segment.created < limit && segment.condition != .handedOut && segment.hasPlausibleAge
     }
 
     /// The next segment of a lane to deliver. Expires the segments before it.
@@ -93,6 +93,14 @@ struct StoredFiles {
             expire(segment)
         }
         return nil
+    }
+
+    /// Expires the segments that were given up.
+    mutating func expireUnreadable() {
+        for segment in index.unreadable where isExpired(segment) {
+            index.takeBackUnreadable(segment)
+            expire(segment)
+        }
     }
 
     mutating func expire(_ segment: Segment) {
@@ -162,6 +170,25 @@ struct StoredFiles {
         directories.synchronization.remove(segment.path)
     }
 
+    /// Stops reading a waiting segment. Its file stays, and is read later, evicted, or deleted with other events.
+    mutating func giveUp(_ segment: Segment) {
+        index.giveUp(segment)
+        directories.synchronization.remove(segment.path)
+        dropped(segment, .unreadable)
+    }
+
+    /// Deletes a segment without reading its events, unless it is handed out or gone. Its lines are counted if possible.
+    ///
+    /// - Returns: the number of its events.
+    mutating func delete(_ segment: Segment) -> Int {
+        if index.unreadable.contains(where: { $0 === segment }) { index.takeBackUnreadable(segment) }
+        guard segment.condition == .waiting else { return 0 }
+        count(segment, countUnread(segment))
+        retire(segment)
+        remove(segment)
+        return segment.count ?? 0
+    }
+
     /// Removes a retired segment's file now, or as soon as possible.
     mutating func remove(_ segment: Segment) {
         if deadLetters.isPending(segment) { return removeLater(segment) }
@@ -224,6 +251,11 @@ struct StoredFiles {
 
     /// Leaves an adopted directory to a later process, which may deliver the events a second time whose files can't be removed.
     mutating func leave(_ directory: InstanceDirectory) {
+        for segment in index.unreadable where segment.directory == directory.path {
+            index.takeBackUnreadable(segment)
+            index.retire(segment)
+            index.subtractFromUsage(segment)
+        }
         for segment in unremoved where segment.directory == directory.path { index.subtractFromUsage(segment) }
         unremoved.removeAll { $0.directory == directory.path }
         clearAway(directory)

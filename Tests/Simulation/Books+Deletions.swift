@@ -13,6 +13,15 @@ struct Deletion: Identifiable {
 }
 
 extension Books {
+    /// Notes that a store begins or ends to delete files without reading them.
+    func deletesUnread(_ isBegun: Bool, in life: Int) {
+        state.withLock { state in
+            if isBegun { state.livesThatDelete.insert(life) } else { state.livesThatDelete.remove(life) }
+        }
+    }
+
+    func deletesUnread(in life: Int) -> Bool { state.withLock { $0.livesThatDelete.contains(life) } }
+
     /// From now on, a deletion may be refused.
     func shutsDown(_ life: Int) { _ = state.withLock { $0.shutDownLives.insert(life) } }
 

@@ -53,6 +53,8 @@ final class Books: Sendable {
         /// Selections of the erasures that have ended. They may be repeated in folders whose processes end later.
         var erasures: [@Sendable (Int) -> Bool] = []
         var shutDownLives: Set<Int> = []
+        /// Lives whose stores delete events that they don't read.
+        var livesThatDelete: Set<Int> = []
         /// Lives in which dead letters wait again, beside their first batches until these are settled.
         var replayingLives: Set<Int> = []
         var lastDeletion = 0
@@ -221,6 +223,24 @@ final class Books: Sendable {
                     state.records[serial]?.acceptedIn = nil
                 }
                 state.records[serial]?.isSettled = false
+            }
+        }
+    }
+
+    /// Events of a batch are stored once more. As with replayed dead letters, their first copies wait until the batch is settled.
+    func givesBack(_ serials: [Int], in life: Int) {
+        mayHaveReplayed(serials)
+        state.withLock { state in
+            state.replayingLives.insert(life)
+            for serial in serials { state.records[serial]?.isReplayed = true }
+        }
+    }
+
+    /// The store has them, and their batch is about to be settled.
+    func gaveBack(_ serials: [Int], in life: Int) {
+        state.withLock { state in
+            for batch in state.handedOut[life, default: [:]].keys {
+                state.handedOut[life]?[batch]?.serials.removeAll(where: serials.contains)
             }
         }
     }

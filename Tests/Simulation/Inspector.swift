@@ -29,6 +29,9 @@ struct Inspector: Sendable {
             lost.removeAll { replayed.contains($0) }
         }
         guard !lost.isEmpty else { return }
+        if books.deletesUnread(in: life) {
+            return books.excuse { [lost] serial, _ in lost.contains(serial) ? "deleted" : nil }
+        }
         // What could not be taken back may lie in another file, too, which is the one in flight.
         let single = lost.filter { books.record($0)?.process.failedToTruncate != true }
         if books.isInFlight(single, in: life) { books.violated("\(path) is removed in flight by life \(life)") }

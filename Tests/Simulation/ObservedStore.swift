@@ -2,7 +2,7 @@ import Sluice
 import SluiceJSONL
 
 /// The real store, with its every move noted in the books.
-final class ObservedStore: Store {
+final class ObservedStore: Store, UnreadDeleting {
     private let base: JSONLStore
     private let life: Int
     private let durability: JSONLStore.Durability
@@ -44,6 +44,14 @@ final class ObservedStore: Store {
     func append(contentsOf lines: [EventLine]) -> [Int: SluiceError] {
         incoming.withLock { $0 = lines }
         defer { incoming.withLock { $0 = [] } }
+        let serials = lines.compactMap { Books.serial($0.bytes) }
+        if books.isInFlight(serials, in: life) {
+            // The route gives back what the receiver has deferred.
+            books.givesBack(serials, in: life)
+            let errors = process.use { base.append(contentsOf: lines) }
+            if errors.isEmpty, !process.isDead { books.gaveBack(serials, in: life) }
+            return errors
+        }
         // Before, because an event can be evicted for a later one of the same call.
         for line in lines { acknowledge(line) }
         let errors = process.use { base.append(contentsOf: lines) }
@@ -71,6 +79,12 @@ final class ObservedStore: Store {
         let batch = try process.use { () throws(SluiceError) in try base.nextBatch(size) }
         if let batch, !process.isDead { books.handedOut(batch, in: life) }
         return batch
+    }
+
+    func deleteUnread() throws(SluiceError) -> ErasureReport {
+        books.deletesUnread(true, in: life)
+        defer { books.deletesUnread(false, in: life) }
+        return try process.use { () throws(SluiceError) in try base.deleteUnread() }
     }
 
     func reject(_ letters: [DeadLetter], in batch: Batch.ID) {

@@ -303,6 +303,35 @@ struct DurabilityTests {
         #expect(store.store.backlog.events == 30_000)
     }
 
+    @Test("lines that are written during the synchronization of a segment, before it is closed, are synchronized later")
+    func changedFileIsSynchronizedAgain() throws {
+        let store = try opened(.interval(milliseconds: 10_000))
+        try store.append(EventLine(0))
+        // The number of the next change will be the size of the file with two lines.
+        let size = 2 * (EventLine(0).bytes.count + LineFormat.overhead)
+        store.store.access.use { state in
+            var last = 0
+            while last < size - 1 {
+                state.stored.directories.synchronization.addEntries(of: directory.path)
+                last = state.stored.directories.synchronization.work.last?.version ?? 0
+            }
+        }
+        try store.store.synchronize()
+        try store.append(EventLine(1))
+        files.duringNextSynchronization {
+            do {
+                try store.append(EventLine(2))
+                #expect(try store.nextBatch()?.texts == texts(0..<3))
+            } catch {
+                Issue.record(error)
+            }
+        }
+        try store.store.synchronize()
+        let before = files.calls(.synchronize)
+        try store.store.synchronize()
+        #expect(files.calls(.synchronize) == before + 1)
+    }
+
     @Test("with .interval, files that can't be synchronized now don't make each append wait")
     func stuckFilesDoNotStopAppends() throws {
         let store = try opened(.interval(milliseconds: 10_000))

@@ -56,6 +56,7 @@ final class FaultyFileSystem: FileSystem {
         var userID: UInt32?
         var beforeLock: (skip: Int, body: @Sendable () -> Void)?
         var duringSynchronization: (@Sendable () -> Void)?
+        var beforeOpening: (paths: [String], body: @Sendable () -> Void)?
         var openFiles = 0
         var mostOpenFiles = 0
     }
@@ -105,6 +106,11 @@ final class FaultyFileSystem: FileSystem {
         state.withLock { $0.duringSynchronization = body }
     }
 
+    /// Runs `body` once, just before one of these files is opened the next time.
+    func beforeNextOpening(of paths: [String], _ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeOpening = (paths, body) }
+    }
+
     /// Moves `time` forward in each synchronization.
     func becomeSlow(by duration: Duration, on time: VirtualTime) {
         state.withLock { $0.drive = SlowDrive(time: time, duration: duration) }
@@ -141,6 +147,12 @@ final class FaultyFileSystem: FileSystem {
     }
 
     func openFile(_ path: String, _ options: OpenOptions, mode: UInt32) throws(FileError) -> FileDescriptor {
+        let body = state.withLock { state -> (@Sendable () -> Void)? in
+            guard let next = state.beforeOpening, next.paths.contains(path) else { return nil }
+            state.beforeOpening = nil
+            return next.body
+        }
+        body?()
         try count(.open, path)
         if options.contains(.create), isMissing(path) { try count(.create, path) }
         let file = try base.openFile(path, options, mode: mode)

@@ -20,6 +20,7 @@ struct SegmentIndexTests {
         var handedOut: [Segment] = []
         /// Retired, with files that still exist.
         var retired: [Segment] = []
+        var unreadable: [Segment] = []
 
         func first(_ lane: Lane) -> Segment? {
             waiting.filter { $0.lane == lane }.min { $0.precedes($1) }
@@ -32,14 +33,14 @@ struct SegmentIndexTests {
                 usage.eventBytes += segment.eventBytes
                 if segment.count == nil { usage.unreadBytes += segment.fileBytes }
             }
-            for segment in waiting + handedOut + retired where segment.lane.holdsEvents == ofEvents {
+            for segment in waiting + handedOut + retired + unreadable where segment.lane.holdsEvents == ofEvents {
                 usage.fileBytes += segment.fileBytes
             }
             return usage
         }
 
         func evictableBytes(_ lane: Lane) -> Int {
-            waiting.filter { $0.lane == lane }.reduce(0) { $0 + $1.fileBytes }
+            (waiting + unreadable).filter { $0.lane == lane }.reduce(0) { $0 + $1.fileBytes }
         }
     }
 
@@ -49,14 +50,15 @@ struct SegmentIndexTests {
         var index = SegmentIndex()
         var model = Model()
         for _ in 0..<400 {
-            switch Int.random(in: 0..<8, using: &random) {
+            switch Int.random(in: 0..<10, using: &random) {
             case 0, 1, 2:
                 // Sequence numbers of processes side by side collide; the directory then decides.
                 let new = segment(
                     .random(in: 0..<60, using: &random), Lane.allCases.randomElement(using: &random) ?? .normal,
                     in: ["a", "b", "c"].randomElement(using: &random) ?? "a",
                     bytes: .random(in: 1..<1_000, using: &random))
-                guard !(model.waiting + model.handedOut).contains(where: { $0.path == new.path }) else { continue }
+                let known = model.waiting + model.handedOut + model.unreadable
+                guard !known.contains(where: { $0.path == new.path }) else { continue }
                 index.insertSorted(new)
                 model.waiting.append(new)
             case 3:
@@ -81,13 +83,23 @@ struct SegmentIndexTests {
                 model.waiting.removeAll { $0 === chosen }
                 model.handedOut.removeAll { $0 === chosen }
                 model.retired.append(chosen)
-            default:
+            case 7:
                 guard let chosen = model.retired.popLast() else { continue }
                 index.subtractFromUsage(chosen)
-                guard Bool.random(using: &random) else { continue }
-                index.insertUnread(chosen)
-                model.waiting.append(chosen)
+            case 8:
+                guard let chosen = model.waiting.randomElement(using: &random) else { continue }
+                index.giveUp(chosen)
+                model.waiting.removeAll { $0 === chosen }
+                model.unreadable.append(chosen)
+            default:
+                let lane = Lane.allCases.randomElement(using: &random) ?? .normal
+                let expected = model.unreadable.first { $0.lane == lane } ?? model.first(lane)
+                #expect(index.firstEvictable(lane) === expected)
+                guard let expected, model.unreadable.contains(where: { $0 === expected }) else { continue }
+                model.unreadable.removeAll { $0 === expected }
+                model.waiting.append(expected)
             }
+            #expect(index.unreadable.map(\.path) == model.unreadable.map(\.path))
             #expect(index.events == model.usage(ofEvents: true))
             #expect(index.deadLetters == model.usage(ofEvents: false))
             for lane in Lane.allCases {

@@ -12,9 +12,8 @@ public struct ErasureReport: Sendable, Hashable {
     /// The number of removed states of processors, such as the state of an `Identity`. A state that was in memory only
     /// doesn't count.
     public let states: Int
-    /// The places where `erase(where:)` could not erase now, each with the reason, such as a folder that a running process uses,
-    /// and the number of events that processors hold.
-    /// `eraseEverything()` reports failures to the diagnostics instead.
+    /// The number of events that processors hold, and the places where `erase(where:)` could not erase now, each with the
+    /// reason, such as a folder that a running process uses. `eraseEverything()` reports such places to the diagnostics instead.
     ///
     /// ```swift
     /// for problem in await pipeline.erase(where: { $0.distinctID == "42" }).left { log(problem) }

@@ -187,6 +187,18 @@ extension Store {
     public func synchronize() throws(SluiceError) { try synchronize { true } }
 }
 
+/// A store that can delete events that it can't read, for example because it has no key.
+package protocol UnreadDeleting: Store {
+    /// Deletes all waiting events without reading them, and everything that could not be read or removed before. Dead letters
+    /// stay. A route calls this at the end of a deletion, while it takes, sends and settles nothing.
+    ///
+    /// The store reports ``StoreObserver/recovered(_:)`` before it deletes events that it hasn't counted or has given up.
+    ///
+    /// - Returns: the number of deleted events, and the places with events left.
+    /// - Throws: an error if nothing could be deleted.
+    func deleteUnread() throws(SluiceError) -> ErasureReport
+}
+
 /// The number and size of the events in a store.
 public struct Backlog: Sendable, Hashable {
     /// Waiting events that this process has counted.

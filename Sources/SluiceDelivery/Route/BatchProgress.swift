@@ -70,7 +70,7 @@ struct BatchProgress: Sendable {
         // The usual answer: 2 % of the instructions of a delivery.
         case .all(.accepted): (each, result.acceptedPlaces) = ([], Array(unresolved.prefix(count)))
         case .all(let verdict): each = Array(repeating: verdict, count: count)
-        case .each(let list) where list.count == count: (each, areNamed) = (list, true)
+        case .each(let list) where list.count == count: (each, areNamed) = (list, !verdicts.areCommon)
         case .each(let list):
             let reason =
                 "the transport must return one verdict for each event; verdicts: \(list.count), events: \(count)"
@@ -173,6 +173,9 @@ struct BatchProgress: Sendable {
         deferred.removeAll(where: erased.contains)  // mutant: spare-deferred-on-erase
         return result
     }
+
+    /// Events without a final verdict, in their order.
+    var rest: [EventLine] { (unresolved + deferred).sorted().map { events[$0] } }
 
     /// Whether only deferred events are left.
     var isDeferred: Bool { unresolved.isEmpty && !deferred.isEmpty }

@@ -94,6 +94,27 @@ struct BatchTable: Sendable {
 
     // MARK: Deferred batches
 
+    /// How many batches with delivered events may wait for their deferred ones. All events use memory and room in the store.
+    private static let maximumDeferredBatches = 16
+    /// How many events a receiver may defer in whole batches, until it counts as one that takes nothing at present.
+    private static let maximumDeferredEvents = 1_000
+
+    /// Whether a batch that has deferred events only must give them back.
+    func mustGiveBack(_ batch: BatchProgress) -> Bool {
+        batch.resolved > 0 && !batch.isSuspected && deferred.count >= BatchTable.maximumDeferredBatches
+    }
+
+    /// Whether the receiver defers everything. Otherwise it would get the whole backlog, and the store could evict none of it.
+    var hasTooManyDeferred: Bool {
+        deferred.reduce(0) { $0 + $1.batch.waiting } >= BatchTable.maximumDeferredEvents
+    }
+
+    /// Removes a batch whose last events were stored once more, behind the others.
+    mutating func giveBack(_ id: Batch.ID) {
+        flushes.gaveBack(id)
+        remove(id)
+    }
+
     /// Takes a batch away from its worker, because the batch only has deferred events left.
     mutating func deferBatch(_ batch: BatchProgress, _ deferral: (notBefore: Duration, until: Duration)) {
         batches[batch.id]?.phase = .deferred(batch, until: deferral.until, notBefore: deferral.notBefore)
@@ -189,8 +210,10 @@ struct BatchTable: Sendable {
     /// All batches, and the one that a worker is taking.
     var count: Int { batches.count + taking }
 
-    /// ``count`` without batches that wait for the receiver to accept another event.
-    var expected: Int { count - deferred.count { $0.batch.isSuspected } }
+    /// ``count`` without batches that wait for the receiver to accept another event, or until `end` or later.
+    func expected(before end: Duration?) -> Int {
+        count - deferred.count { $0.batch.isSuspected || end.map { [until = $0.until] in until >= $0 } ?? false }
+    }
 
     /// Attempts that are going on, including the use of the store before and after them.
     var inFlight: Int {

@@ -1,10 +1,10 @@
-/// The `send` of a transport in which the current task is.
 /// A transport whose `send` does nothing else while it waits for another transport's.
 package protocol TransportGate<Base>: Transport {
     associatedtype Base: Transport
     var base: Base { get }
 }
 
+/// The `send` of a transport in which the current task is.
 package enum CurrentSend {
     @TaskLocal static var route: RouteRuntime?
 

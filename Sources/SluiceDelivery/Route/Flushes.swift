@@ -94,6 +94,11 @@ struct Flushes: Sendable {
         for number in covers.keys { covers[number]?.batches[id] = nil }
     }
 
+    /// The store has the events of a batch that have no verdict a second time, as its newest ones.
+    mutating func gaveBack(_ id: Batch.ID) {
+        for (number, cover) in covers { covers[number]?.untaken += cover.batches[id]?.waiting ?? 0 }
+    }
+
     /// Counts events that the store has found or, below zero, lost.
     mutating func changed(by events: Int) {
         for number in covers.keys { covers[number]?.changed(by: events) }

@@ -185,7 +185,8 @@ struct RouteState: Sendable {
         let inFlight = batches.inFlight
         let work = DeliverySchedule.Work(
             waiting: takeable, isHolding: isHolding || hasReady,
-            hasOther: batches.expected > (isHolding ? 1 : 0), othersAreInFlight: inFlight > 0)
+            hasOther: batches.expected(before: schedule.stopDeadline) > (isHolding ? 1 : 0),
+            othersAreInFlight: inFlight > 0)
         let decision = schedule.decision(at: now, work)
         if takeable > 0, schedule.takeNetworkNotice(isAwaited: decision == .stop || waiters.areFlushing, at: now) {
             journal.reportUnknownNetwork()
@@ -278,10 +279,14 @@ struct RouteState: Sendable {
         var result = result
         let (stage, suspects) = (schedule.stage, batches.suspects(with: batch, takeable: takeable))
         sizes.record(result)
+        if result.effect == .deferred, result.resolved == 0, batches.hasTooManyDeferred {
+            result.effect = .retry(after: nil)
+        }
         let recorded = schedule.record(&result, suspects, epoch: epoch, at: now, random: random)
         var work = StoreWork(result, recorded, mustSettle: batch.isResolved)
         work.deferral = schedule.deferral(batch, at: now, random: random)
         if result.accepted > 0, batches.release(stage, at: now), !batch.isResolved { work.deferral = (now, now) }
+        work.mustGiveBack = work.isDeferred && batches.mustGiveBack(batch)
         if work.isNeeded {
             _ = gate.enter()
             batches.settle(batch.id)  // mutant: remove-before-settling
@@ -299,6 +304,8 @@ struct RouteState: Sendable {
         batches.resolve(batch.id, work.result)
         if work.mustSettle {
             batches.remove(batch.id)
+        } else if work.hasGivenBack {
+            batches.giveBack(batch.id)
         } else if let deferral = work.deferral {
             // Now, because another worker can resume the batch, and the store must have its rejected events before.
             batches.deferBatch(batch, deferral)  // mutant: forget-deferred-batch

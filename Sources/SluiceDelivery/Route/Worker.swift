@@ -73,6 +73,7 @@ struct Worker {
 
     /// Uses the store at the gate: keeps rejected events, removes a resolved batch, and puts the dead letters of a hold back.
     private func settle(_ batch: BatchProgress, _ work: StoreWork) {
+        var work = work
         if !work.rejected.isEmpty {
             let date = route.environment.time.wallTime()
             let letters = work.rejected.map { event in
@@ -82,10 +83,29 @@ struct Worker {
             }
             route.store.reject(letters, in: batch.id)  // mutant: forget-dead-letters
         }
+        if work.mustGiveBack { work.hasGivenBack = giveBack(batch) }
         if work.mustSettle { _ = remove(batch.id) }
         if !work.rejected.isEmpty { DeadLetterAccess(route).noteCount() }
         if work.mustReplay { DeadLetterAccess(route).replayHeld() }
         route.update { $0.finish(batch, work) }
+    }
+
+    /// Stores the events that the receiver has deferred once more, and removes their batch. A crash in between repeats them.
+    ///
+    /// One event of a user over a quota may be in each batch: these batches would fill the memory and the store, although
+    /// nearly all of their events are delivered.
+    ///
+    /// - Returns: false if they can't all be stored.
+    private func giveBack(_ batch: BatchProgress) -> Bool {
+        let rest = batch.rest
+        let errors = route.store.append(contentsOf: rest)
+        guard errors.isEmpty else {
+            // Copies of events that the batch still has.
+            route.update { $0.reported { $0.recovered(rest.count - errors.count) } }
+            return false
+        }
+        _ = remove(batch.id)
+        return true
     }
 
     // MARK: Waiting
@@ -185,8 +205,9 @@ struct Worker {
             let isComplete = remove(batch.id)
             route.update { $0.deleted(batch.id, isComplete: isComplete) }
         }
-        var isComplete = true
+        var isComplete = false
         var isCut = false
+        var failure: SluiceError?
         var bytes = route.store.backlog.bytes
         // Some batches are not in the backlog, for example those of another process that has died. A limit, so that a host
         // that tracks faster than this deletes doesn't keep it busy without end.
@@ -204,9 +225,19 @@ struct Worker {
             // A store may hold events that it can't read at present.
             isComplete = !isCut && (bytes <= 0 || route.store.backlog.isEmpty)
         } catch {
-            isComplete = false
-            route.report("the waiting events could not all be read to be deleted: \(error)")
+            failure = error
         }
+        if !isCut, let store = route.store as? any UnreadDeleting {
+            do throws(SluiceError) {
+                let report = try store.deleteUnread()
+                route.update { $0.reported { $0.erased(report) } }
+                failure = report.left.first.map { SluiceError(.inputOutput, $0) }
+                isComplete = failure == nil
+            } catch {
+                (isComplete, failure) = (false, error)
+            }
+        }
+        if let failure { route.report("the waiting events could not all be deleted: \(failure)") }
         route.update { $0.deletedAll(isComplete: isComplete) }
     }
 }

@@ -27,7 +27,7 @@ struct DeliverySchedule: Sendable {
     private var backOff: BackOff
     private var refusals = Refusals()
     private var conditions: Conditions
-    private var stopDeadline: Duration?
+    private(set) var stopDeadline: Duration?
     /// Attempts without any response in a row, since a shutdown began.
     private var failuresAtStop = 0
     /// After so many of them, a shutdown doesn't wait for the next one: there is no network or no receiver.

@@ -45,6 +45,10 @@ struct StoreWork: Sendable {
     let mustReplay: Bool
     /// Whether the batch is resolved and must be removed.
     let mustSettle: Bool
+    /// Whether the rest of the batch goes back to the store, because too many batches wait for deferred events.
+    var mustGiveBack = false
+    /// Whether the store has it.
+    var hasGivenBack = false
     /// When the rest of the batch is sent, if the receiver has deferred all of it, or other events must be sent before.
     var deferral: (notBefore: Duration, until: Duration)?
 
@@ -57,7 +61,7 @@ struct StoreWork: Sendable {
 
     var isDeferred: Bool { deferral != nil }
     /// Whether the worker must use the store.
-    var isNeeded: Bool { !rejected.isEmpty || mustReplay || mustSettle }
+    var isNeeded: Bool { !rejected.isEmpty || mustReplay || mustSettle || mustGiveBack }
 }
 
 /// The actions that follow from a change of ``RouteState``. Run them without the lock.

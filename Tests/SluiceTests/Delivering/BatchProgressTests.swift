@@ -92,6 +92,20 @@ import Testing
         #expect(progress.unresolved == [0, 1, 2])
     }
 
+    @Test("the answer to a request is that to all of its events, also beside events that were not sent")
+    func unsendableEventsNameNoOther() {
+        let busy = Verdict.retry(after: .seconds(120), reason: "busy")
+        var progress = BatchProgressTests.progress(3)
+        let result = progress.apply(.each([busy, .unsendable(reason: "large"), busy]), toFirst: 3)
+        #expect(result.effect == .retry(after: .seconds(120)))
+        #expect(result.rejected.map(\.reason) == ["large"])
+        #expect(progress.unresolved == [0, 2] && progress.deferred == [])
+        // The receiver has named an event if it has answered others in another way.
+        var other = BatchProgressTests.progress(3)
+        _ = other.apply(.each([busy, .unsendable(reason: "large"), .accepted]), toFirst: 3)
+        #expect(other.deferred == [0])
+    }
+
     @Test("named retries beside an acceptance are deferred, and the other events go on")
     func namedRetriesAreDeferred() {
         var progress = BatchProgressTests.progress(5)
