@@ -28,7 +28,7 @@ public import Sluice
 ///
 /// You can call all methods from any thread. They affect events that are tracked later.
 public final class AutoProperties: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The automatic properties that are left out unless you ask for them: the names of the host and of its control
@@ -49,6 +49,9 @@ public final class AutoProperties: Processor {
 
     private struct Registered: PersistedValue {
         var properties: Properties = [:]
+        /// The names that were removed in this launch, which a stored value must not bring back.
+        private var removed: Set<String> = []
+        private var hasRemovedAll = false
 
         init() {}
 
@@ -56,7 +59,16 @@ public final class AutoProperties: Processor {
 
         var object: Properties { properties }
 
-        mutating func merge(stored: Registered) { properties.addDefaults(stored.properties) }
+        mutating func remove(_ name: String) { removed.insert(name) }
+
+        mutating func removeAll() { hasRemovedAll = true }
+
+        mutating func merge(stored: Registered) {
+            guard !hasRemovedAll else { return }
+            var stored = stored.properties
+            stored.removeAll { removed.contains($0.name) }
+            properties.addDefaults(stored)
+        }
     }
 
     /// True while dynamic properties are computed: a closure that tracks an event must not be called for that event.
@@ -155,20 +167,23 @@ public final class AutoProperties: Processor {
     ///
     /// - Parameter name: The property's name.
     public func unregister(_ name: String) {
-        change { $0.unregister(name) }
+        change({ $0.unregister(name) }, noting: { $0.remove(name) })
     }
 
     /// Removes all super properties.
     public func unregisterAll() {
-        change { $0.unregisterAll() }
+        change({ $0.unregisterAll() }, noting: { $0.removeAll() })
     }
 
     /// The static super properties.
     public var registered: Properties { kept.value.properties }
 
-    private func change(_ body: (inout SuperProperties) -> Void) {
+    private func change(
+        _ body: (inout SuperProperties) -> Void, noting: (inout Registered) -> Void = { _ in }
+    ) {
         adopt()
         kept.saveOrReport { kept in
+            noting(&kept)
             state.withLock { body(&$0) }
             kept.properties = state.withLock(\.registered)
         }
@@ -191,6 +206,7 @@ public final class AutoProperties: Processor {
                 .invalidArgument, "including: \(name) is no optional property, or is excluded: leave it out")
         }
         try kept.load()
+        StateGate.current?.add(self)
         adopt()
     }
 
@@ -226,4 +242,12 @@ public final class AutoProperties: Processor {
     public func forget() {
         kept.read { kept in state.withLock { $0.forgetRegistered(except: kept.properties) } }
     }
+}
+
+extension AutoProperties: KeptState {
+    /// Adds the super properties of earlier launches to later events.
+    package func keep() { adopt() }
+
+    /// The super properties are removed as a state of their own.
+    package func remove(forgetting: Bool) -> Int { 0 }
 }

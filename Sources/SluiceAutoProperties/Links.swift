@@ -45,7 +45,7 @@ public import Sluice
 ///
 /// You can call all methods from any thread. They affect events that are tracked later.
 public final class Links: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The words in the names of parameters that usually carry a secret: the default keys of `Redaction`, and words that
@@ -129,7 +129,7 @@ public final class Links: Processor {
     /// links.opened("https://shop.example/?utm_source=newsletter")    // the first campaign is the last one too
     /// ```
     public func reset() {
-        kept.saveOrReport { $0 = Campaigns() }
+        kept.saveOrReport { $0.reset() }
     }
 
     private func open(
@@ -199,6 +199,8 @@ private struct Campaigns: PersistedValue {
     /// Nil before the first opening. Empty if it is unknown, after damage.
     private var first: Properties?
     private var last: Properties?
+    /// The stored campaigns, if they are still unread, must not come back.
+    private var isReset = false
     /// The properties for later events, which are built when a campaign changes and not for each event.
     private(set) var properties: Properties = [:]
 
@@ -235,7 +237,13 @@ private struct Campaigns: PersistedValue {
         updateProperties()
     }
 
+    mutating func reset() {
+        self = Campaigns()
+        isReset = true
+    }
+
     mutating func merge(stored: Campaigns) {
+        guard !isReset else { return }
         first = stored.first ?? first
         last = last ?? stored.last
         updateProperties()

@@ -34,11 +34,14 @@ public import Sluice
 /// have paused stays paused. One that you start or resume in the background runs. After a passive launch, all timers wait
 /// until the app becomes active, also the ones that you start or resume before.
 ///
+/// `Identity.reset()` and `erase()` in the same chain, or in the chain above the routes, forget all timers, because their
+/// time is the former user's. If you end one later, its event has no duration.
+///
 /// You can start and end timers before the pipeline is built.
 ///
 /// You can call all methods from any thread.
 public final class DurationTimer: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The connection to the pipeline.
@@ -199,7 +202,11 @@ public final class DurationTimer: Processor {
         case .launched(let launch) where launch.isPassive: table.withLock { $0.launchInBackground() }
         case .didEnterBackground: table.withLock { $0.enterBackground(at: now) }
         case .didBecomeActive: table.withLock { $0.becomeActive(at: now) }
-        case .launched, .willResignActive, .willTerminate, .connectivity, .userWillChange: break
+        case .userWillChange: clear()
+        case .launched, .willResignActive, .willTerminate, .connectivity: break
         }
     }
+
+    /// Forgets all timers, whose time is the former user's.
+    public func forget() { clear() }
 }

@@ -63,6 +63,16 @@ struct ScreenTable {
         for index in screens.indices { see(index, at: now, &outputs) }
     }
 
+    /// Leaves the visible screens, and forgets the last one, because the user changes. A screen that is still entered when
+    /// the app becomes active the next time is viewed by the next user.
+    mutating func changeUser(at now: Duration, _ outputs: inout [Output]) {
+        for index in screens.indices.reversed() {
+            hide(index, [:], at: now, &outputs)
+            screens[index].wasSeen = false
+        }
+        lastName = nil
+    }
+
     /// Makes a screen visible. Returning to a screen isn't an entry.
     private mutating func see(_ index: Int, at now: Duration, _ outputs: inout [Output]) {
         screens[index].watch = Stopwatch(startedAt: now)

@@ -23,13 +23,17 @@ public import Sluice
 /// the time of these screens restarts from zero, without a second view. A screen that you enter before the app is active,
 /// as during a launch, in a passive launch or before the pipeline is built, is viewed when it becomes active.
 ///
+/// `Identity.reset()` and `erase()` leave the visible screens, with the ids of the former user. The next view has no
+/// `$referrer`. A screen that you don't leave is viewed by the next user when the app becomes active the next time; until
+/// then, it causes no events. The identity must stand in the same chain, or in the chain above the routes.
+///
 /// `AppSignals` of SluiceLifecycle reports the signals, or you call ``Sluice/Pipeline/signal(_:)``. List `LifecycleEvents`
 /// above it: then `$AppStart` comes before the first view, and `$AppPageLeave` before `$AppEnd`.
 ///
 /// You can call all methods from any thread. At most 100 screens are visible at a time. If you enter one more, the
 /// oldest is left.
 public final class Screens: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The connection to the pipeline.
@@ -145,10 +149,18 @@ public final class Screens: Processor {
         switch signal.kind {
         case .didEnterBackground, .willTerminate: update { $0.disappear(at: $1, &$2) }
         case .didBecomeActive: update { $0.appear(at: $1, &$2) }
-        case .launched, .willResignActive, .connectivity, .userWillChange: break
+        case .userWillChange: update { $0.changeUser(at: $1, &$2) }
+        case .launched, .willResignActive, .connectivity: break
         }
     }
 
     /// Tracks the ends of views.
     public func finish() async { update { $0.disappear(at: $1, &$2) } }
+
+    /// Forgets the screens that the user has seen, without events. The next view has no `$referrer`.
+    public func forget() {
+        let now = measure.now(context)
+        var outputs: [ScreenTable.Output] = []
+        table.withLock { $0.changeUser(at: now, &outputs) }
+    }
 }

@@ -39,7 +39,7 @@ public import Sluice
 /// It needs signals: from `AppSignals` on Apple's platforms, from ``ProcessSignals`` on servers, or from your own calls
 /// of `pipeline.signal`. List it above `Screens` and below ``Sessions``.
 public final class LifecycleEvents: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The connection to the pipeline.
@@ -48,7 +48,7 @@ public final class LifecycleEvents: Processor {
     private let heartbeat: Heartbeat
     private let kept: PersistedState<LifecycleFacts>
     private let version: AppVersion
-    private let machine = Locked<LifecycleMachine?>(nil)
+    private let machine: Locked<LifecycleMachine>
 
     /// Creates the processor.
     ///
@@ -92,9 +92,10 @@ public final class LifecycleEvents: Processor {
         known.update(to: version)
         self.version = known
         heartbeat = Heartbeat(every: interval)
+        let initial = isExistingUser ? LifecycleFacts.unknown : LifecycleFacts()
         kept = PersistedState(
-            "lifecycle", in: persistence, initial: isExistingUser ? .unknown : LifecycleFacts(), ifDamaged: .unknown,
-            report: context.report)
+            "lifecycle", in: persistence, initial: initial, ifDamaged: .unknown, report: context.report)
+        machine = Locked(LifecycleMachine(facts: kept.isPersistent ? initial : nil, version: known))
     }
 
     /// Reads the facts of earlier launches, and tracks the `$AppEnd` of a launch that has crashed.
@@ -109,15 +110,16 @@ public final class LifecycleEvents: Processor {
         }
         try kept.load()
         StateGate.current?.add(self)
-        let facts = kept.isPersistent ? kept.value : nil
-        let end = machine.withLock { machine in
-            guard machine == nil else { return nil as LifecycleMachine.Output? }
-            machine = LifecycleMachine(facts: facts, version: version)
-            return machine?.recover()
-        }
-        guard let end, let time = end.time else { return }
-        // It comes before the end of its session, because the context keeps it until all processors are prepared.
-        context.track(end.name, end.properties) { $0.time = time }
+        // The end comes before that of its session, because the context keeps it until all processors are prepared.
+        adopt()
+    }
+
+    /// Takes over the facts of earlier launches, and tracks the `$AppEnd` of a launch that has crashed. Without the user's
+    /// consent, this does nothing until the grant.
+    private func adopt() {
+        guard !machine.withLock(\.isLoaded) else { return }
+        let end = kept.readIfLoaded { stored in machine.withLock { $0.adopt(stored) } }
+        if case let end?? = end { track([end]) }
     }
 
     /// Keeps the event unchanged.
@@ -127,8 +129,9 @@ public final class LifecycleEvents: Processor {
     public func emit(for signal: Signal) {
         guard signal != .userWillChange else { return }
         let now = now
+        adopt()
         keepVersions(at: now)
-        let outputs = machine.withLock { $0?.receive(signal, at: now) ?? [] }
+        let outputs = machine.withLock { $0.receive(signal, at: now) }
         track(outputs)
         // After the events: a crash between the two repeats one, rather than losing it.
         switch signal.kind {
@@ -147,7 +150,8 @@ public final class LifecycleEvents: Processor {
     /// Forgets the first launch and the time in the foreground. The next `$AppStart` is the first one of a new user. There is
     /// no second `$AppInstall`.
     public func forget() {
-        machine.withLock { $0?.forgetUser() }
+        adopt()
+        machine.withLock { $0.forgetUser() }
         kept.update(note)
     }
 
@@ -155,7 +159,8 @@ public final class LifecycleEvents: Processor {
     public func finish() async {
         heartbeat.stop()
         let now = now
-        track(machine.withLock { $0?.end(at: now) ?? [] })
+        adopt()
+        track(machine.withLock { $0.end(at: now) })
         kept.update(note)
         await kept.finish()
     }
@@ -172,13 +177,13 @@ public final class LifecycleEvents: Processor {
 
     /// Writes the app's new version with the event that it causes, before the event is tracked.
     private func keepVersions(at now: LifecycleMachine.Moment) {
-        let former = machine.withLock { $0?.facts }
+        let former = machine.withLock(\.facts)
         let hasEvent = machine.withLock { machine in
-            machine?.compareVersions(at: now) { context.newEventID(at: now.wall) } ?? false
+            machine.compareVersions(at: now) { context.newEventID(at: now.wall) }
         }
         guard hasEvent, !kept.saveOrReport(note) else { return }
         // If the event were tracked now, every launch would track it.
-        machine.withLock { $0?.revertVersions(to: former) }
+        machine.withLock { $0.revertVersions(to: former) }
         kept.update(note)
     }
 
@@ -191,28 +196,31 @@ public final class LifecycleEvents: Processor {
     }
 
     private func startHeartbeat() {
-        guard kept.isPersistent, machine.withLock({ $0?.isActive == true }) else { return }
+        guard kept.isPersistent, machine.withLock(\.isActive) else { return }
         heartbeat.start(context.time) { [weak self] in
             guard let self else { return }
             let now = self.now
-            self.machine.withLock { $0?.beat(at: now) }
+            self.machine.withLock { $0.beat(at: now) }
             self.kept.update(self.note)
         }
     }
 
-    /// Copies the machine's facts into the state.
+    /// Copies the machine's facts into the state. Does nothing until the facts of earlier launches are loaded.
     private func note(_ facts: inout LifecycleFacts) {
-        if let known = machine.withLock({ $0?.facts }) { facts = known }
+        if let known = machine.withLock({ $0.isLoaded ? $0.facts : nil }) { facts = known }
     }
 }
 
 extension LifecycleEvents: KeptState {
-    /// Tracks an `$AppInstall` or an `$AppUpdate` that could not be kept without the user's consent.
+    /// Continues the facts of earlier launches, and tracks an `$AppInstall` or an `$AppUpdate` that could not be kept
+    /// without the user's consent.
     package func keep() {
-        guard machine.withLock({ $0?.owesVersions == true }) else { return }
-        keepVersions(at: now)
-        track(machine.withLock { $0?.takeVersionEvents() ?? [] })
-        kept.update(note)
+        adopt()
+        if machine.withLock(\.owesVersions) {
+            keepVersions(at: now)
+            track(machine.withLock { $0.takeVersionEvents() })
+        }
+        kept.saveOrReport(note)
     }
 
     /// The facts are removed as a state of their own.

@@ -56,6 +56,23 @@ struct LifecycleFacts: PersistedValue {
         }
     }
 
+    /// Adds the facts of earlier launches to those of this launch.
+    ///
+    /// - The first day is the stored one, because it is earlier. A day that is only unknown says nothing about this launch.
+    /// - The app has started and is installed if it was so earlier or is so now.
+    /// - The version is the stored one, because this launch has not been compared with it yet.
+    /// - The stored events come first.
+    /// - The span is the one of this launch, if there is one.
+    mutating func merge(stored: LifecycleFacts) {
+        let isUnknown = firstDay == LifecycleFacts.unknown.firstDay
+        hasStarted = stored.hasStarted || hasStarted && !isUnknown
+        firstDay = stored.firstDay ?? (isUnknown ? nil : firstDay)
+        span = span ?? stored.span
+        version = stored.version
+        isInstalled = stored.isInstalled || isInstalled
+        versionEvents = stored.versionEvents + versionEvents
+    }
+
     var object: Properties {
         var object: Properties = ["has_started": .bool(hasStarted), "is_installed": .bool(isInstalled)]
         object["app_version"] = version.number.map { .string($0) }

@@ -24,25 +24,45 @@ struct LifecycleMachine {
     private var activeSince: Duration?
     private var hasStarted = false
     private let version: AppVersion
+    /// The facts of earlier launches are among ``facts``.
+    private(set) var isLoaded = false
     private var hasComparedVersions = false
-    /// The comparison had an event, which could not be kept.
+    /// A signal has asked for the comparison, but the earlier facts were unknown, or its event could not be kept.
     private(set) var owesVersions = false
 
-    init(facts: LifecycleFacts?, version: AppVersion = AppVersion()) {
+    /// Creates a machine that doesn't know earlier launches yet.
+    init(facts: LifecycleFacts?, version: AppVersion) {
         self.facts = facts
         self.version = version
     }
 
     var isActive: Bool { activeSince != nil }
 
+    /// Takes over the facts of earlier launches, once.
+    ///
+    /// - Returns: The `$AppEnd` of an earlier launch that crashed, at its last known time.
+    mutating func adopt(_ stored: LifecycleFacts) -> Output? {
+        guard !isLoaded else { return nil }
+        isLoaded = true
+        guard let own = facts else { return nil }
+        facts?.merge(stored: stored)
+        facts?.span = own.span
+        return stored.span.map { span in
+            Output(
+                name: "$AppEnd", properties: ["$event_duration": .double(span.duration), "$recovered": true],
+                time: span.lastKnown)
+        }
+    }
+
     // MARK: Versions
 
-    /// Compares the app's version with that of the earlier launches, once.
+    /// Compares the app's version with that of the earlier launches, once they are known.
     ///
     /// - Returns: Whether there is an event, which ``receive(_:at:)`` returns. Its facts must be on disk before that.
     mutating func compareVersions(at now: Moment, makeID: () -> EventID) -> Bool {
         guard !hasComparedVersions, let former = facts else { return false }
-        (hasComparedVersions, owesVersions) = (true, false)
+        (hasComparedVersions, owesVersions) = (isLoaded, !isLoaded)
+        guard isLoaded else { return false }
         let isUpdate = former.isInstalled && version.differs(from: former.version)
         // Without a version there is no app to install: a server or a tool.
         let isInstallation = !former.isInstalled && version.isKnown
@@ -132,14 +152,5 @@ struct LifecycleMachine {
         let firstDay = facts?.firstDay ?? now.day
         facts?.firstDay = firstDay
         return ["$is_first_day": .bool(firstDay == now.day)]
-    }
-
-    /// Makes the `$AppEnd` of an earlier launch that crashed, at its last known time. Call this first.
-    mutating func recover() -> Output? {
-        guard let span = facts?.span else { return nil }
-        facts?.span = nil
-        return Output(
-            name: "$AppEnd", properties: ["$event_duration": .double(span.duration), "$recovered": true],
-            time: span.lastKnown)
     }
 }

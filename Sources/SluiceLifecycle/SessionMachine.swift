@@ -49,6 +49,8 @@ struct SessionMachine {
     private(set) var isPassive = false
     /// The process is about to end. Only ``start(at:)`` begins another session.
     private var isTerminated = false
+    /// The user is about to change. The last events of other plugins begin no session.
+    private var isUserLeaving = false
     /// The user has changed in a session, so the next event begins another one, also a manual one.
     private var isRenewing = false
 
@@ -58,7 +60,7 @@ struct SessionMachine {
         self.makeID = makeID
     }
 
-    /// Adds the facts of earlier launches. A session that has begun already stays.
+    /// Adds the facts of earlier launches. A session that has begun already stays, and is counted after the earlier ones.
     mutating func adopt(_ facts: SessionFacts) {
         recovered = facts.session
         isRecoveredPending = recovered != nil
@@ -76,6 +78,7 @@ struct SessionMachine {
     /// Forgets the session, because the user changes.
     mutating func renew() {
         let isRenewing = current != nil || self.isRenewing
+        isUserLeaving = false
         forget()
         self.isRenewing = isRenewing
     }
@@ -115,6 +118,7 @@ struct SessionMachine {
         case .willTerminate, .userWillChange:
             // The last events of other plugins still have the session, and begin no other one.
             isTerminated = isTerminated || signal == .willTerminate
+            isUserLeaving = isUserLeaving || signal == .userWillChange
             beat(at: now)
             return end()
         case .willResignActive, .connectivity:
@@ -172,17 +176,22 @@ struct SessionMachine {
     }
 
     private mutating func renewIfNeeded(at now: Duration) -> [Output] {
-        if isTerminated { return recoverUnfinished() }
-        guard let current else { return mode == .manual && !isRenewing ? recoverUnfinished() : start(at: now) }
-        if let maximumLength, now - current.start >= maximumLength { return start(at: now) }
+        isDue(at: now) ? start(at: now) : recoverUnfinished()
+    }
+
+    /// Whether an event at this time begins a session.
+    func isDue(at now: Duration) -> Bool {
+        if isTerminated || isUserLeaving { return false }
+        guard let current else { return mode != .manual || isRenewing }
+        if let maximumLength, now - current.start >= maximumLength { return true }
         switch mode {
         case .automatic(let limit):
-            guard let backgroundSince, now - backgroundSince >= limit, now - lastEvent >= limit else { return [] }
-            return start(at: now)
+            guard let backgroundSince else { return false }
+            return now - backgroundSince >= limit && now - lastEvent >= limit
         case .idle(let limit):
-            return now - current.last >= limit ? start(at: now) : []
+            return now - current.last >= limit
         case .manual:
-            return []
+            return false
         }
     }
 }
@@ -255,6 +264,13 @@ struct SessionFacts: PersistedValue {
         case nil: break
         default: return nil
         }
+    }
+
+    /// Adds the facts of earlier launches: the sessions of this launch are counted after the stored ones.
+    mutating func merge(stored: SessionFacts) {
+        lastIndex += stored.lastIndex
+        session?.index += stored.lastIndex
+        session = session ?? stored.session
     }
 
     var object: Properties {

@@ -19,8 +19,8 @@ public import Sluice
 /// `$session_id` of its own keeps it, and doesn't extend a session. Each launch begins a new session.
 ///
 /// An event with a time of its own, such as one from a record of the past, belongs to the session if its time lies within
-/// it. Otherwise it has no session, and neither begins nor extends one. Events after the signal `willTerminate` have no
-/// session either.
+/// it. Otherwise it has no session, and neither begins nor extends one, also if its id has that time. Events after the
+/// signal `willTerminate` have no session either.
 ///
 /// A login and a logout keep the session, because the same visit goes on. `Identity.reset()` and `erase()` end it, with the
 /// ids of the former user, and the next event begins another one. The identity must stand in the same chain, above or below,
@@ -44,7 +44,7 @@ public import Sluice
 ///
 /// You can call all methods from any thread.
 public final class Sessions: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The condition that ends a session and begins the next.
@@ -69,10 +69,11 @@ public final class Sessions: Processor {
         var machine: SessionMachine
         /// Events of a signal that have not been tracked yet.
         var pending: [SessionMachine.Output] = []
+        /// The facts of earlier launches are among the machine's.
         var isLoaded = false
-        /// The earliest time of an event of the current session, in milliseconds: the launch, or the end of the session
-        /// before. Clocks may differ by a second.
-        var since: Int64
+        /// The time at which this object was created, in milliseconds; nil when the pipeline is built. The events of
+        /// plugins that wait for the pipeline have times after it, and begin a session.
+        var beginning: Int64?
     }
 
     /// The connection to the pipeline.
@@ -82,6 +83,7 @@ public final class Sessions: Processor {
     private let heartbeat: Heartbeat
     private let kept: PersistedState<SessionFacts>
     private let state: Locked<State>
+    /// Clocks may differ by a second, in milliseconds.
     private static let tolerance: Int64 = 1_000
 
     /// Creates the processor.
@@ -112,7 +114,7 @@ public final class Sessions: Processor {
         state = Locked(
             State(
                 machine: SessionMachine(mode, maximumLength: maximumLength, makeID: Sessions.newID(context)),
-                since: context.time.wallTime().milliseconds - Sessions.tolerance))
+                beginning: context.time.wallTime().milliseconds))
     }
 
     private static func newID(_ context: PluginContext) -> @Sendable () -> String {
@@ -134,7 +136,8 @@ public final class Sessions: Processor {
     /// pipeline.track("MapOpened")    // has the new $session_id
     /// ```
     public func start() {
-        adoptIfPossible()
+        // Also before the pipeline is built: the session needs the right index.
+        adopt()
         let now = context.time.continuousTime()
         track(state.withLock { $0.machine.start(at: now) })
         save()
@@ -169,41 +172,35 @@ public final class Sessions: Processor {
             }
         case .manual: break
         }
-        try adopt()
-        state.withLock { $0.machine.reopen() }
-    }
-
-    /// Takes over the facts of earlier launches.
-    private func adopt() throws(SluiceError) {
         try kept.load()
-        guard kept.isPersistent else { return }
-        let facts = kept.value
-        state.withLock { state in
-            if !state.isLoaded { state.machine.adopt(facts) }
-            state.isLoaded = true
-        }
+        StateGate.current?.add(self)
+        adopt()
+        state.withLock { $0.machine.reopen() }
+        context.whenOpen { [weak self] in self?.state.withLock { $0.beginning = nil } }
     }
 
-    /// For a call that can come before the pipeline is built: its session needs the right index.
-    private func adoptIfPossible() {
-        guard kept.isPersistent, !state.withLock(\.isLoaded) else { return }
-        do throws(SluiceError) {
-            try adopt()
-        } catch {
-            // prepare() repeats this, and throws.
+    /// Takes over the facts of earlier launches. Without the user's consent, this does nothing until the grant.
+    private func adopt() {
+        guard !state.withLock(\.isLoaded) else { return }
+        _ = kept.readIfLoaded { facts in
+            state.withLock { state in
+                if !state.isLoaded { state.machine.adopt(facts) }
+                state.isLoaded = true
+            }
         }
     }
 
     /// Adds the session to the event, and begins one if necessary.
     public func process(_ event: inout Event) -> Disposition {
         let now = context.time.continuousTime()
+        adopt()
         let outputs: [SessionMachine.Output] = state.withLock { state in
             guard event.properties["$session_id"] == nil else { return [] }
             if let recovered = state.machine.recovered, event.properties["$recovered"] == true {
                 event.properties.addDefaults(recovered.properties)
                 return []
             }
-            guard isInSession(event, state) else { return [] }
+            guard isInSession(event, state, at: now) else { return [] }
             let outputs = state.machine.event(at: now)
             if !state.machine.properties.isEmpty { event.properties.addDefaults(state.machine.properties) }
             return outputs
@@ -216,13 +213,14 @@ public final class Sessions: Processor {
     }
 
     /// Whether an event belongs to the current session, or to the next one if it begins now.
-    private func isInSession(_ event: borrowing Event, _ state: State) -> Bool {
-        let time = event.time.milliseconds
-        // Most events have the time of their id, so they don't need the clock.
-        if time >= state.since, event.id.time == event.time { return true }
-        let now = context.time.wallTime()
-        let start = state.machine.current.map { wallTime(at: $0.start) } ?? now
-        return start.milliseconds - Sessions.tolerance <= time && time <= now.milliseconds + Sessions.tolerance
+    private func isInSession(_ event: borrowing Event, _ state: State, at now: Duration) -> Bool {
+        let (time, wall) = (event.time.milliseconds, context.time.wallTime().milliseconds)
+        guard time <= wall + Sessions.tolerance else { return false }
+        // Most events happen now.
+        if time >= wall - Sessions.tolerance { return true }
+        if let beginning = state.beginning, time >= beginning - Sessions.tolerance { return true }
+        guard let session = state.machine.current, !state.machine.isDue(at: now) else { return false }
+        return time >= wallTime(at: session.start).milliseconds - Sessions.tolerance
     }
 
     /// Ends or begins sessions.
@@ -230,6 +228,7 @@ public final class Sessions: Processor {
         // The end was tracked before.
         if signal == .willTerminate { return state.withLock { $0.machine.forget() } }
         if signal == .userWillChange { return state.withLock { $0.machine.renew() } }
+        adopt()
         let now = context.time.continuousTime()
         state.withLock { state in
             let outputs = state.machine.receive(signal, at: now)
@@ -274,8 +273,6 @@ public final class Sessions: Processor {
                 startHeartbeat()
             case .ended(let session):
                 let record = SessionRecord(session, lastTime: wallTime(at: session.last))
-                let since = context.time.wallTime().milliseconds - Sessions.tolerance
-                state.withLock { $0.since = since }
                 track("$SessionEnd", record.ending, at: record.lastTime, before: event)
             case .recovered(let record):
                 var properties = record.ending
@@ -326,7 +323,8 @@ public final class Sessions: Processor {
         let (machine, isLoaded) = state.withLock { ($0.machine, $0.isLoaded) }
         guard isLoaded else { return }
         var record = machine.isRecoveredPending ? machine.recovered : nil
-        if let open = machine.open {
+        // After a grant, the end of an earlier session may still be due. Its events were tracked, unlike those of this one.
+        if record == nil, let open = machine.open {
             record = SessionRecord(open, lastTime: wallTime(at: open.last), isPassive: machine.isPassive)
         }
         // An unchanged session keeps its time, although the clocks may differ by a millisecond.
@@ -339,6 +337,7 @@ public final class Sessions: Processor {
 
     /// Forgets the session and the earlier ones without an event. The next event begins the first session of a new user.
     public func forget() {
+        adopt()
         state.withLock { state in
             state.pending = []
             state.machine.forgetUser()
@@ -354,4 +353,15 @@ public final class Sessions: Processor {
         save()
         await kept.finish()
     }
+}
+
+extension Sessions: KeptState {
+    /// Continues the count of earlier launches. The end of a session that has crashed comes before the next event.
+    package func keep() {
+        adopt()
+        kept.saveOrReport(note)
+    }
+
+    /// The facts are removed as a state of their own.
+    package func remove(forgetting: Bool) -> Int { 0 }
 }

@@ -119,6 +119,34 @@ import Testing
         #expect(next.state() == subject.expected)
     }
 
+    @Test("two plugins of a pipeline can't keep their state in one file, except identities", arguments: subjects)
+    func oneFileHasOneState(subject: Subject) async throws {
+        let directory = try TemporaryDirectory()
+        func pipeline(_ first: String, _ second: String) throws -> Pipeline {
+            try Pipeline {
+                Route("first") {
+                    subject.make(.file("\(directory.path)/\(first)")).0
+                    MemoryStore()
+                    NullTransport()
+                }
+                Route("second") {
+                    subject.make(.file("\(directory.path)/\(second)")).0
+                    MemoryStore()
+                    NullTransport()
+                }
+            }
+        }
+        if subject.item == "identity" {
+            await (try pipeline("a", "a")).shutdown(timeout: .seconds(600))
+        } else {
+            let error = #expect(throws: SluiceError.self) { try pipeline("a", "a") }
+            #expect(error?.code == .invalidPipeline)
+            #expect(error?.message.hasSuffix("a/\(subject.item).json: give each a directory of its own") == true)
+        }
+        // In another launch, and in a directory of its own, nothing is taken.
+        for _ in 0..<2 { await (try pipeline("a", "b")).shutdown(timeout: .seconds(600)) }
+    }
+
     @Test("a pipeline with state that can't be read isn't built, and the state stays as it is", arguments: subjects)
     func unreadableStateStays(subject: Subject) async throws {
         let directory = try TemporaryDirectory()

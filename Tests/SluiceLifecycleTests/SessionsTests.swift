@@ -297,20 +297,60 @@ import Testing
         [Timestamp(milliseconds: 1_577_836_800_000), Timestamp(milliseconds: 4_102_444_800_000)])
     func ownTimeHasNoSession(row: (offset: Int64, isInside: Bool), now: Timestamp) async throws {
         let (offset, isInside) = row
-        // A record from before this launch can have an id of its time.
-        let hasID = offset <= 0 && now < .now
         let time = VirtualTime(wallTime: now)
         let test = try TestPipeline(time: time) { Sessions(.idle(.seconds(60))) }
         test.pipeline.track("A")
         time.advance(by: .seconds(2))
         let own = Timestamp(milliseconds: now.milliseconds + 2_000 + offset)
         test.pipeline.track("Imported") { $0.time = own }
-        if hasID { test.pipeline.track("Imported", id: .make(at: own)) { $0.time = own } }
+        test.pipeline.track("Imported", id: .make(at: own)) { $0.time = own }
         time.advance(by: .seconds(58))
         test.pipeline.track("B")
-        let imported = Array(repeating: isInside ? "Imported 1" : "Imported", count: hasID ? 2 : 1)
+        let imported = Array(repeating: isInside ? "Imported 1" : "Imported", count: 2)
         let rest = isInside ? ["B 1"] : ["$SessionEnd 1 0.0s", "$SessionStart 2", "B 2"]
         #expect(await test.story() == ["$SessionStart 1", "A 1"] + imported + rest)
+    }
+
+    /// Tracks an event of an earlier time, without and with an id of that time.
+    private func importEvent(_ seconds: Int64, ago test: TestPipeline, by time: VirtualTime) {
+        let own = Timestamp(milliseconds: time.wallTime().milliseconds - seconds * 1_000)
+        test.pipeline.track("Imported") { $0.time = own }
+        test.pipeline.track("Imported", id: .make(at: own)) { $0.time = own }
+    }
+
+    @Test("an event between the launch and the start of a session has none, and begins none")
+    func timeBeforeStartHasNoSession() async throws {
+        for mode in [Sessions.Mode.automatic, .manual] {
+            // Later than the start of this test.
+            let time = VirtualTime(wallTime: Timestamp(milliseconds: 4_102_444_800_000))
+            let sessions = Sessions(mode)
+            let test = try TestPipeline(time: time) { sessions }
+            time.advance(by: .seconds(3_600))
+            importEvent(1_800, ago: test, by: time)
+            #expect(sessions.id == nil)
+            if mode == .manual { sessions.start() }
+            test.pipeline.track("A")
+            importEvent(1_800, ago: test, by: time)
+            time.advance(by: .seconds(20))
+            importEvent(10, ago: test, by: time)
+            let none = ["Imported", "Imported"]
+            #expect(await test.story() == none + ["$SessionStart 1", "A 1"] + none + ["Imported 1", "Imported 1"])
+        }
+    }
+
+    @Test("an event of the pause that ends a session has none, and begins none")
+    func timeInPauseHasNoSession() async throws {
+        let (_, test) = try await launch(.idle(.seconds(60)))
+        test.pipeline.track("A")
+        pass(100)
+        importEvent(50, ago: test, by: time)
+        test.pipeline.track("B")
+        importEvent(50, ago: test, by: time)
+        #expect(
+            await test.story() == [
+                "$SessionStart 1", "A 1", "Imported", "Imported", "$SessionEnd 1 0.0s", "$SessionStart 2", "B 2",
+                "Imported", "Imported",
+            ])
     }
 
     @Test("an event from 2020 has no session, also as the first one")

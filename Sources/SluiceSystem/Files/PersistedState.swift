@@ -120,11 +120,13 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
     ///
     /// - Throws: ``SluiceError/Code/otherVersion`` for a version that `Value` can't read, and an error of a place that
     ///   can't be read now. The stored state then stays as it is, changes are made in memory only, and a later call
-    ///   retries it.
+    ///   retries it. ``SluiceError/Code/invalidPipeline`` if another plugin of the pipeline keeps the same item in the same
+    ///   directory.
     public func load() throws(SluiceError) { try load(behind: .current) }
 
     /// Does the same as ``load()``, behind another gate. Without a gate, the state is kept without consent.
     package func load(behind gate: StateGate?) throws(SluiceError) {
+        try StateGate.current?.claim(places.names, for: self)
         memory.withLock { ($0.isFinished, $0.gate) = (false, gate) }
         gate?.add(self)
         let wasUsed = memory.withLock { $0.saved != 0 || $0.writer != nil }
@@ -154,6 +156,17 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         if let result = memory.withLock({ $0.isLoaded ? body($0.value) : nil }) { return result }
         loadIfPossible()
         return memory.withLock { body($0.value) }
+    }
+
+    /// Reads a part of the value, unless the stored one is unknown: behind a closed gate, or while it can't be read.
+    ///
+    /// A plugin that works with a copy of its state takes over the stored value with this.
+    ///
+    /// - Parameter body: Reads the value. It is called with a lock held, so it must not use this state.
+    /// - Returns: The result of `body`; nil if the stored value is unknown.
+    package func readIfLoaded<Result>(_ body: (Value) -> Result) -> Result? {
+        loadIfPossible()
+        return memory.withLock { $0.isLoaded ? body($0.value) : nil }
     }
 
     private func loadIfPossible() {
@@ -301,7 +314,8 @@ public final class PersistedState<Value: PersistedValue>: Sendable {
         memory.withLock { $0.attempted = $0.changes }
         try loadOnce()
         return try turn.take { () throws(SluiceError) in
-            guard isOpen else { return false }
+            // If the gate was opened since, the stored value is not known yet. Who opens it calls `keep` afterwards.
+            guard isOpen, memory.withLock(\.isLoaded) else { return false }
             // The last of several changes is in memory by now. After a failure it is unknown which places have it.
             let (value, changes, written) = memory.withLock { memory in
                 defer { memory.written = nil }

@@ -5,8 +5,10 @@
 /// Consent(persistedIn: .file(stateDirectory))
 /// ```
 ///
-/// You can pass one value to several plugins: each keeps an item of its own there. Several processes can share the
-/// directory of an `Identity`. They must not share a place of other plugins, because each sees only its own changes.
+/// You can pass one value to several plugins: each type keeps an item of its own there. Plugins of one type, for example in
+/// two routes, need a place each. Otherwise each would overwrite what the other one has stored, so building the
+/// pipeline throws. Only `Identity` is meant to be shared: several objects and processes can use its directory. Pipelines
+/// and processes must not share a place of other plugins, because each sees only its own changes.
 ///
 /// ## State that can't be used
 ///

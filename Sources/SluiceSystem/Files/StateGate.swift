@@ -39,6 +39,8 @@ package final class StateGate: KeptState {
         /// Weak, because states refer to their gate.
         var states: [() -> (any KeptState)?] = []
         weak var above: StateGate?
+        /// In a gate below no other: the states of the whole pipeline, by their names.
+        var owners: [String: () -> (any KeptState)?] = [:]
     }
 
     /// The gate of the plugin that is being prepared.
@@ -46,6 +48,7 @@ package final class StateGate: KeptState {
 
     private let reason: @Sendable () -> DropReason?
     private let owesRemoval: @Sendable () -> Bool
+    private let owesJoin: @Sendable () -> Bool
     private let state = Locked(State())
 
     /// Creates a gate.
@@ -54,12 +57,15 @@ package final class StateGate: KeptState {
     ///   - reason: Returns why nothing may be stored now; nil if the gate is open. It is called without a lock.
     ///   - owesRemoval: Returns whether stored states must be removed when they find the closed gate, because nothing was
     ///     in a pipeline when it was closed.
+    ///   - owesJoin: Returns whether the receiver still misses the event that joins the user's ids.
     package init(
         closedBecause reason: @escaping @Sendable () -> DropReason? = { nil },
-        owesRemoval: @escaping @Sendable () -> Bool = { false }
+        owesRemoval: @escaping @Sendable () -> Bool = { false },
+        owesJoin: @escaping @Sendable () -> Bool = { false }
     ) {
         self.reason = reason
         self.owesRemoval = owesRemoval
+        self.owesJoin = owesJoin
     }
 
     /// Creates a gate that is open if another one is, which it stands below.
@@ -99,10 +105,28 @@ package final class StateGate: KeptState {
         }
     }
 
+    /// Notes under which names, such as paths of files, a state is kept.
+    ///
+    /// - Throws: ``SluiceError/Code/invalidPipeline`` if another plugin of the pipeline keeps its state there. Each would
+    ///   overwrite what the other one has stored: one route's consent would be that of another one in the next launch.
+    package func claim(_ names: [String], for new: any KeptState) throws(SluiceError) {
+        if let above = state.withLock(\.above) { return try above.claim(names, for: new) }
+        let taken = state.withLock { state in
+            let taken = names.first { name in state.owners[name]?().map { $0 !== new } ?? false }
+            if taken == nil { for name in names { state.owners[name] = { [weak new] in new } } }
+            return taken
+        }
+        guard let taken else { return }
+        throw SluiceError(
+            .invalidPipeline, "two plugins keep their state in \(taken): give each a directory of its own")
+    }
+
     private var states: [any KeptState] { state.withLock(\.states).compactMap { $0() } }
 
-    /// Whether a receiver below this gate gets no events for now.
-    package var hasClosedGates: Bool { states.contains { ($0 as? StateGate)?.isOpen == false } }
+    /// Whether a receiver below this gate gets no events for now, or still misses the event that joins the user's ids.
+    package var hasClosedGates: Bool {
+        states.contains { state in (state as? StateGate).map { !$0.isOpen || $0.owesJoin() } ?? false }
+    }
 
     /// Stores the states of an open gate. Call this when it has been opened.
     package func keep() {

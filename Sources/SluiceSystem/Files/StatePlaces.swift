@@ -12,6 +12,9 @@ struct StatePlaces<Value: PersistedValue>: Sendable {
 
     var isEmpty: Bool { places.isEmpty }
 
+    /// The names of the state in its places, such as the paths of files.
+    var names: [String] { places.map { $0.name(item) } }
+
     /// Reads the first place with a valid state, and writes it to the places before and after it that differ.
     ///
     /// - Returns: The value, `damaged` if there are damaged ones only, or nil; and the value that all places have, or nil
