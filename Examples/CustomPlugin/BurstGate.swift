@@ -42,6 +42,15 @@ final class BurstGate: Processor {
         for event in events { context.forward(event) }
     }
 
+    /// The user's data must be removed: the held events end here.
+    func forget() {
+        let events = lock.withLock {
+            defer { waiting = [] }
+            return waiting
+        }
+        for event in events { context.drop(event, because: .deleted) }
+    }
+
     func update(for signal: Signal) {
         if signal == .didEnterBackground { close() }
     }

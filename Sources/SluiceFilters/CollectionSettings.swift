@@ -17,7 +17,7 @@ public import Sluice
 /// Each pipeline needs an object of its own. You can call it from any thread. Building the pipeline throws if the
 /// settings can't be read. Damaged settings are reported, and all events are dropped until you call ``setEnabled(_:)``.
 public final class CollectionSettings: Processor {
-    /// True, because a pipeline has at most one.
+    /// True: an event passes at most one.
     public static var isUnique: Bool { true }
 
     private struct Settings: PersistedValue {

@@ -13,7 +13,8 @@ public import Sluice
 ///
 /// List it above all other stages, so they never see a dropped event. To hold events until the user answers, pass
 /// `whilePending: .hold`, and list it below all other stages. Held events keep their ids, their times and the
-/// properties that the stages above have added. They wait in memory only, never on disk.
+/// properties that the stages above have added. They wait in memory only, never on disk. Events that are tracked during
+/// ``grant()`` continue after the held ones, so all events of a caller keep their order.
 ///
 /// ## Nothing is stored without consent
 ///
@@ -29,8 +30,16 @@ public import Sluice
 /// The answer itself and the setting of ``CollectionSettings`` are always kept.
 ///
 /// A route whose `Consent` is granted after a login gets the `$SignUp` of an `Identity` that it has missed, once, also
-/// if the grant comes in a later launch. The event doesn't pass the stages above this one a second time. The route also
-/// gets an `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same launch.
+/// if the grant comes in a later launch. No other route gets it a second time. The event has passed all stages above
+/// this one, so it is redacted, sampled and so on like any other:
+///
+/// - If this stage has dropped it in the same launch, before the answer, that event continues below this stage.
+/// - Otherwise, the identity's event passes the shared stages and those of the route. If a shared stage drops it, the
+///   route doesn't get it. Drops by ``Deduplication``, ``RateLimit`` and ``CollectionSettings`` depend on the moment:
+///   after one, the next launch tries it once more.
+///
+/// The route also gets an `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same
+/// launch.
 ///
 /// Each pipeline needs an object of its own. You can call it from any thread. The answer applies to later events and to
 /// held events, but not to stored ones. A denial lasts until the user grants consent. Resetting an identity, for
@@ -39,7 +48,7 @@ public import Sluice
 /// Building the pipeline throws if the answer can't be read. A damaged answer is reported, and no event passes until
 /// you have asked the user a second time, even with `whilePending: .keep`.
 public final class Consent: Processor {
-    /// True, because a pipeline has at most one.
+    /// True: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The user's answer.
@@ -60,6 +69,8 @@ public final class Consent: Processor {
         }
 
         var kind: Kind
+        /// Whether events that were held before the grant still wait. Later ones are then held too. It isn't stored.
+        var isReleasing = false
         /// Whether the receiver still misses the event that joins the user's ids.
         var owesJoin = false
         /// Whether stored states must still be removed, because no pipeline was there at the denial, or a place failed.
@@ -81,6 +92,8 @@ public final class Consent: Processor {
             return object
         }
 
+        static func == (one: Answer, other: Answer) -> Bool { one.object == other.object }
+
         var status: Status {
             switch kind {
             case .pending, .lost: .pending
@@ -101,10 +114,12 @@ public final class Consent: Processor {
     }
 
     private struct Held {
-        var events: [Event] = []
+        var events: ArraySlice<Event> = []
         var bytes = 0
-        /// The `$AppInstall` that was dropped before the answer.
-        var install: Event?
+        /// The last `$AppInstall` and `$SignUp` that were dropped before the answer, by their names.
+        var missed: [String: Event] = [:]
+        /// The thread that lets the events continue.
+        var releaser: UInt?
     }
 
     /// Connects this plugin to its pipelines.
@@ -115,6 +130,8 @@ public final class Consent: Processor {
     /// The gate of the states in the chain.
     private let states: StateGate
     private let waiting = Locked(Held())
+    /// A stage that drops the join for one of these reasons may keep it another time.
+    private static let passingReasons: Set<DropReason> = [.duplicate, .rateLimited, .collectionDisabled]
 
     /// Creates a consent. The answer is read when the pipeline is built, or when you first ask for it.
     ///
@@ -138,10 +155,11 @@ public final class Consent: Processor {
             "consent", in: persistence, initial: Answer(.pending), ifDamaged: Answer(.lost), report: context.report)
         states = StateGate(
             closedBecause: { [answer] in
-                let disposition = Consent.disposition(answer.value, whilePending)
+                let known = answer.value
+                let disposition = known.kind == .granted ? .keep : Consent.disposition(known, whilePending)
                 return disposition == .keep ? nil : disposition?.dropReason ?? .consentPending
             },
-            owesRemoval: { [answer] in answer.value.owesRemoval })
+            owesRemoval: { [answer] in answer.value.owesRemoval }, owesJoin: { [answer] in answer.value.owesJoin })
     }
 
     /// The user's answer. It is `pending` while it can't be read.
@@ -157,6 +175,10 @@ public final class Consent: Processor {
     /// Records that the user agrees, stores the state of the chain's plugins, and lets held events continue. The answer is
     /// on disk when this method returns.
     ///
+    /// Events of other threads wait until the held ones have continued, and continue after them. The limit of `holdingUpTo`
+    /// doesn't apply to them. Events that a stage tracks while it gets a held one pass immediately. A second call during the
+    /// first one returns without waiting for it.
+    ///
     /// ```swift
     /// do {
     ///     try consent.grant()
@@ -170,21 +192,55 @@ public final class Consent: Processor {
         let former = answer.value
         do throws(SluiceError) {
             try answer.save { answer in
-                let hasPassed = Consent.disposition(answer, whilePending) == .keep
-                answer.owesJoin = answer.owesJoin || !hasPassed
+                if answer.kind != .granted {
+                    answer.owesJoin = Consent.disposition(answer, whilePending) != .keep
+                    answer.isReleasing = whilePending == .hold
+                }
                 (answer.kind, answer.owesRemoval) = (.granted, false)
             }
         } catch {
-            // A denial by another thread stays.
-            answer.update { if $0.kind == .granted { $0 = former } }
+            // A denial by another thread stays, and so does an earlier grant.
+            answer.update { if $0.kind == .granted, former.kind != .granted { $0 = former } }
             throw error
         }
-        let held = takeHeld()
-        for event in held.events { context.forward(event) }
-        if let install = held.install { context.insert(install.name, before: install) { $0 = install } }
+        guard let released = release() else { return }
         states.keep()
-        join(except: held.events)
+        join(except: released)
     }
+
+    /// Forwards the held events in their order. Later events pass when the last one has continued.
+    ///
+    /// - Returns: The ids of the sign-ups among them. Nil if another call does this.
+    private func release() -> Set<EventID>? {
+        let isFirst = waiting.withLock { held in
+            defer { held.releaser = held.releaser ?? currentThread }
+            return held.releaser == nil
+        }
+        guard isFirst else { return nil }
+        var signUps: Set<EventID> = []
+        while let event = nextHeld() {
+            context.forward(event)
+            if event.name == "$SignUp" { signUps.insert(event.id) }
+        }
+        if let install = waiting.withLock({ $0.missed.removeValue(forKey: "$AppInstall") }) { insert(install) }
+        return signUps
+    }
+
+    /// Takes one event at a time, because a denial must end the release. After the last one, later events pass.
+    private func nextHeld() -> Event? {
+        waiting.withLock { held in
+            if answer.value.isReleasing {
+                if let event = held.events.popFirst() { return event }
+                answer.note { $0.isReleasing = false }
+                (held.events, held.bytes) = ([], 0)
+            }
+            held.releaser = nil
+            return nil
+        }
+    }
+
+    @discardableResult
+    private func insert(_ missed: Event) -> Bool { context.insert(missed.name, before: missed) { $0 = missed } }
 
     /// Records that the user refuses, and drops held events. The answer is on disk when this method returns, and the
     /// stored state of the chain's plugins is removed.
@@ -196,7 +252,7 @@ public final class Consent: Processor {
     /// - Throws: The error of the place where the answer or a state is kept. The denial then lasts until the process
     ///   ends. Call this method later to repeat it.
     public func deny() throws(SluiceError) {
-        defer { for event in takeHeld().events { context.drop(event, because: .consentDenied) } }
+        defer { for event in takeHeld() { context.drop(event, because: .consentDenied) } }
         // In memory first: nothing passes while the disk is busy or if it fails.
         answer.note { $0 = Answer(.denied) }
         // Before the answer is stored: otherwise a crash in between would leave the states.
@@ -215,14 +271,21 @@ public final class Consent: Processor {
     }
 
     /// Stores the event that joins the user's ids, which an earlier answer has kept from the receiver.
-    private func join(except held: [Event] = []) {
+    private func join(except released: Set<EventID> = []) {
         guard answer.value.kind == .granted, answer.value.owesJoin, states.isInPipeline else { return }
-        let isDone = states.join(except: { id in held.contains { $0.id == id } }) { event, isOwn in
-            // The routes above have it already. In the own chain, the processors above add their properties.
-            return isOwn
-                ? context.track(event.name) { $0 = event } : context.insert(event.name, before: event) { $0 = event }
+        // In memory: after a crash, the next launch does this.
+        answer.note { $0.owesJoin = false }
+        let missed = waiting.withLock { $0.missed.removeValue(forKey: "$SignUp") }
+        var isRefused = false
+        let isDone = states.join(except: released.contains) { event, isOwn in
+            // In the own chain, the processors above add their properties of this moment.
+            if isOwn { return context.track(event.name) { $0 = event } }
+            if let missed, missed.id == event.id { return insert(missed) }
+            let disposition = context.join(event)
+            isRefused = disposition?.dropReason.map { !Consent.passingReasons.contains($0) } ?? false
+            return disposition == .keep
         }
-        if isDone { answer.update { $0.owesJoin = false } }
+        answer.update { if $0.kind == .granted { $0.owesJoin = !isDone && !isRefused } }
     }
 
     /// Reads the answer.
@@ -236,26 +299,33 @@ public final class Consent: Processor {
     /// Keeps, drops or holds the event, depending on the answer.
     public func process(_ event: inout Event) -> Disposition {
         let known = answer.value
-        if let disposition = Consent.disposition(known, whilePending) {
-            // The identity repeats the event by itself.
-            if known.owesJoin, event.name == "$SignUp", event.properties["$switches_user"] == nil {
-                answer.update { $0.owesJoin = false }
-            }
-            if disposition == .drop(.consentPending), event.name == "$AppInstall" {
-                let install = event
-                waiting.withLock { $0.install = install }
-            }
-            return disposition
+        let disposition = Consent.disposition(known, whilePending) ?? hold(event)
+        // The identity repeats the event by itself.
+        if known.owesJoin, !disposition.isHold, isJoin(event) { answer.update { $0.owesJoin = false } }
+        if disposition == .drop(.consentPending), event.name == "$AppInstall" || isJoin(event) {
+            let missed = event
+            waiting.withLock { $0.missed[missed.name] = missed }
         }
-        return waiting.withLock { held in
-            // Another thread may have recorded the answer since the first check. It does so before it takes the held
-            // events.
-            if let disposition = Consent.disposition(answer.value, whilePending) { return disposition }
+        return disposition
+    }
+
+    private func isJoin(_ event: borrowing Event) -> Bool {
+        event.name == "$SignUp" && event.properties["$switches_user"] == nil
+    }
+
+    private func hold(_ event: Event) -> Disposition {
+        waiting.withLock { held in
+            // Another thread may have recorded the answer since the first check, or may have let all held events continue.
+            let known = answer.value
+            if let disposition = Consent.disposition(known, whilePending) { return disposition }
+            // A stage tracks it for an event that continues now.
+            if known.isReleasing, held.releaser == currentThread { return .keep }
             // An identity below repeats it, because it doesn't know that the event is held.
             let id = event.id
             if event.name == "$SignUp", held.events.contains(where: { $0.id == id }) { return .drop(.consentPending) }
             do throws(SluiceError) {
-                held.bytes += try EventLine(event, limit: maximumBytes - held.bytes).bytes.count
+                let limit = known.isReleasing ? .max : maximumBytes - held.bytes
+                held.bytes += try EventLine(event, limit: limit).bytes.count
             } catch {
                 return .drop(.consentPending)
             }
@@ -273,13 +343,13 @@ public final class Consent: Processor {
 
     /// Drops held events. The answer stays.
     public func forget() {
-        for event in takeHeld().events { context.drop(event, because: .deleted) }
+        for event in takeHeld() { context.drop(event, because: .deleted) }
     }
 
     /// Nil if an event is held.
     private static func disposition(_ answer: Answer, _ whilePending: WhilePending) -> Disposition? {
         switch answer.kind {
-        case .granted: .keep
+        case .granted: answer.isReleasing ? nil : .keep
         case .denied: .drop(.consentDenied)
         case .lost where whilePending == .keep: .drop(.consentPending)
         case .pending, .lost:
@@ -291,10 +361,10 @@ public final class Consent: Processor {
         }
     }
 
-    private func takeHeld() -> Held {
+    private func takeHeld() -> ArraySlice<Event> {
         waiting.withLock { held in
-            defer { held = Held() }
-            return held
+            defer { (held.events, held.bytes, held.missed) = ([], 0, [:]) }
+            return held.events
         }
     }
 }

@@ -39,8 +39,8 @@ extension Identity {
             if signUp == nil, let user, user != id { switched = ids.anonymousID }
         }
         signUps.track(signUp)
-        if let switched { context.track("$SignUp", ["$original_id": .string(switched), "$switches_user": true]) }
-        if signUp == nil, !properties.isEmpty { context.track("$ProfileSet", ["$set": .object(properties)]) }
+        if let switched { track("$SignUp", ["$original_id": .string(switched), "$switches_user": true]) }
+        if signUp == nil, !properties.isEmpty { track("$ProfileSet", ["$set": .object(properties)]) }
     }
 
     /// Forgets the login id, the bound ids and the groups; the anonymous id stays.
@@ -56,7 +56,7 @@ extension Identity {
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` for an id that is blank, too long or contains NUL.
     public func alias(_ id: String) throws(SluiceError) {
         try UserIDs.validate(id, "alias")
-        context.track("$Alias", ["$alias": .string(id)])
+        track("$Alias", ["$alias": .string(id)])
     }
 
     /// Adds a further id of the user to every event, in the object `$identities`, and tracks `$BindID`. Another id of
@@ -78,7 +78,7 @@ extension Identity {
             ids.boundIDs[kind] = .string(id)
             try UserIDs.validate(ids.boundIDs.count, "bound ids")
         }
-        if hasChanged { context.track("$BindID", ["$id_kind": .string(kind), "$id_value": .string(id)]) }
+        if hasChanged { track("$BindID", ["$id_kind": .string(kind), "$id_value": .string(id)]) }
     }
 
     /// Removes a bound id, and tracks `$UnbindID`. Does nothing if no id of that kind is bound.
@@ -91,7 +91,7 @@ extension Identity {
             old = ids.boundIDs[kind]
             ids.boundIDs[kind] = nil
         }
-        if let old { context.track("$UnbindID", ["$id_kind": .string(kind), "$id_value": old]) }
+        if let old { track("$UnbindID", ["$id_kind": .string(kind), "$id_value": old]) }
     }
 
     /// Adds the user to a group, such as a company: every event gets it in the object `$groups`. Another group of the
@@ -121,7 +121,7 @@ extension Identity {
         guard hasChanged || !properties.isEmpty else { return }
         var event: Properties = ["$group_type": .string(type), "$group_key": .string(id)]
         if !properties.isEmpty { event["$group_set"] = .object(properties) }
-        context.track("$GroupIdentify", event)
+        track("$GroupIdentify", event)
     }
 
     /// Removes the user from a group. Does nothing if the user is in no group of that type.

@@ -21,6 +21,10 @@ public import Sluice
 /// An event that you track with an id of its own keeps it: nothing of this identity is mixed in. Only a missing
 /// distinct id is derived from the event's own two.
 ///
+/// You can call verbs before the pipeline is built. Their events wait, with the ids that are current at the call. To know
+/// them, the first of these verbs reads the identity: without an early login, it is the one of the former launch. If it
+/// can't be read yet, the events get the ids that the build finds.
+///
 /// You can call its verbs from any thread. A verb returns when the change is on disk; if it throws, the identity is as
 /// it was. Events of a verb, such as `$SignUp`, go to the pipeline that the identity is part of. Give each pipeline an
 /// identity of its own, with the same `Persistence`: they share the ids.
@@ -61,7 +65,7 @@ public import Sluice
 /// `Persistence.device(_:accessGroup:)`, it overwrites the anonymous id in the keychain, in each access group of the
 /// app.
 public final class Identity: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     /// The connection to the pipeline.
@@ -181,6 +185,12 @@ public final class Identity: Processor {
         let id = Identity.newID(context)
         try ids.erase(for: UserIDs(anonymousID: id))
         return id
+    }
+
+    /// Tracks the event of a verb. Before the pipeline is built, the event waits, and a later verb must not change its ids.
+    func track(_ name: String, _ properties: Properties = [:]) {
+        var early = context.isOpen ? nil : current
+        context.track(name, properties) { early?.identify(&$0) }
     }
 
     // MARK: Processor

@@ -2,7 +2,7 @@ public import Sluice
 
 extension Identity {
     /// Verbs that track events about the user's profile.
-    public var profile: Profile { Profile(context: context) }
+    public var profile: Profile { Profile(identity: self) }
 
     /// Tracks `$ItemSet`: properties of a thing that users deal with, such as a product, as `$item`.
     ///
@@ -14,7 +14,7 @@ extension Identity {
     public func setItem(_ type: String, _ id: String, _ properties: PropertyLiteral) throws(SluiceError) {
         var event = try Properties(item: type, id)
         event["$item"] = .object(properties.properties)
-        context.track("$ItemSet", event)
+        track("$ItemSet", event)
     }
 
     /// Tracks `$ItemDelete`: the item no longer exists.
@@ -24,7 +24,7 @@ extension Identity {
     ///   - id: The item's id, unique among the items of its type.
     /// - Throws: ``Sluice/SluiceError/Code/invalidArgument`` if the type or the id is blank, too long or contains NUL.
     public func deleteItem(_ type: String, _ id: String) throws(SluiceError) {
-        context.track("$ItemDelete", try Properties(item: type, id))
+        track("$ItemDelete", try Properties(item: type, id))
     }
 }
 
@@ -48,13 +48,13 @@ extension Properties {
 /// The profile's properties are in an object of their own. They don't mix with the properties that plugins add to every
 /// event. The profile itself is not kept on the device.
 public struct Profile: Sendable {
-    let context: PluginContext
+    let identity: Identity
 
     /// Sets properties of the user: `$ProfileSet`, with `$set`.
     ///
     /// - Parameter properties: The properties to set.
     public func set(_ properties: PropertyLiteral) {
-        context.track("$ProfileSet", ["$set": .object(properties.properties)])
+        identity.track("$ProfileSet", ["$set": .object(properties.properties)])
     }
 
     /// Sets the properties that the user doesn't have yet: `$ProfileSetOnce`, with `$set_once`.
@@ -65,7 +65,7 @@ public struct Profile: Sendable {
     ///
     /// - Parameter properties: The properties to set.
     public func setOnce(_ properties: PropertyLiteral) {
-        context.track("$ProfileSetOnce", ["$set_once": .object(properties.properties)])
+        identity.track("$ProfileSetOnce", ["$set_once": .object(properties.properties)])
     }
 
     /// Adds to numbers of the user: `$ProfileIncrement`, with `$increment`.
@@ -86,7 +86,7 @@ public struct Profile: Sendable {
                 throw SluiceError(.invalidArgument, "the increment of \"\(amount.name)\" is not a number: pass one")
             }
         }
-        context.track("$ProfileIncrement", ["$increment": .object(amounts)])
+        identity.track("$ProfileIncrement", ["$increment": .object(amounts)])
     }
 
     /// Appends to lists of the user: `$ProfileAppend`, with `$append`.
@@ -101,7 +101,7 @@ public struct Profile: Sendable {
             if case .array = property.value { return (property.name, property.value) }
             return (property.name, [property.value])
         }
-        context.track("$ProfileAppend", ["$append": .object(Properties(lists))])
+        identity.track("$ProfileAppend", ["$append": .object(Properties(lists))])
     }
 
     /// Removes properties of the user: `$ProfileUnset`, with `$unset`.
@@ -112,11 +112,11 @@ public struct Profile: Sendable {
     ///
     /// - Parameter names: The names of the properties.
     public func unset(_ names: String...) {
-        context.track("$ProfileUnset", ["$unset": .array(PropertyArray(names.map { .string($0) }))])
+        identity.track("$ProfileUnset", ["$unset": .array(PropertyArray(names.map { .string($0) }))])
     }
 
     /// Removes the whole profile: `$ProfileDelete`.
     public func delete() {
-        context.track("$ProfileDelete")
+        identity.track("$ProfileDelete")
     }
 }

@@ -26,7 +26,7 @@ public import Sluice
 /// ``Sluice/Pipeline/signal(_:)``. You can list it above or below `LifecycleEvents` and `Screens`. List `Sessions`
 /// above it.
 public final class PassiveLaunchTagger: Processor {
-    /// Returns true: a pipeline has at most one.
+    /// Returns true: an event passes at most one.
     public static var isUnique: Bool { true }
 
     private let isPassive: Locked<Bool>

@@ -11,13 +11,13 @@ public enum ProcessorContract {
     ///
     /// The processor must not crash, must return from every call, and must accept every signal at any time. It must keep
     /// each event with its id and a name, or drop it with a reason, and must not duplicate events. Events that it holds must
-    /// end: they are forwarded or dropped until ``Sluice/Processor/finish()`` returns, or dropped in
+    /// end: they are forwarded or dropped until ``Sluice/Processor/finish()`` returns, and dropped in
     /// ``Sluice/Processor/forget()``. It must not call ``Sluice/PluginContext/track(_:_:priority:configure:)-(_,Properties,_,_)``
     /// while it processes an event.
     ///
     /// - Parameters:
     ///   - timeout: The time that the processor has to return. Its thread stays behind if it doesn't.
-    ///   - make: Makes the processor.
+    ///   - make: Makes the processor. It is called twice.
     /// - Throws: ``Sluice/SluiceError/Code/brokenContract`` with the broken promise, and errors of `make` and of
     ///   building the pipeline.
     public static func check(timeout: Duration = .seconds(60), _ make: () throws -> some Processor) async throws {
@@ -45,6 +45,30 @@ public enum ProcessorContract {
         try require(
             held == 0,
             "\(held) held events never end: forward or drop them by the end of finish, or drop them in forget")
+        try await checkForget(try make(), within: timeout)
+    }
+
+    /// Erases everything while the app is in the background, where a processor may hold events.
+    private static func checkForget(_ processor: some Processor, within timeout: Duration) async throws {
+        let pipeline = try Pipeline {
+            processor
+            RecordingStore()
+            ScriptedTransport()
+        }
+        pipeline.pauseDelivery()
+        for signal in [Signal.launched(.foreground), .didBecomeActive, .willResignActive, .didEnterBackground] {
+            pipeline.signal(signal)
+            pipeline.track("Event")
+        }
+        let held = pipeline.ledger.held
+        try await returning(within: timeout, orElse: "a processor must return from forget, and this one didn't") {
+            await pipeline.eraseEverything()
+        }
+        try require(
+            pipeline.ledger.held == 0,
+            "\(held) events are still held after eraseEverything: drop them in forget, because they are the user's data"
+        )
+        await pipeline.shutdown(timeout: timeout * 4)
     }
 
     /// Returns the ids of the tracked events.

@@ -92,16 +92,18 @@ import Testing
         #expect(store.events[0].properties["plan"] == "pro" && store.events[0].properties["region"] == "eu")
     }
 
-    @Test("an early login and profile are tracked once each, with the user's ids")
+    @Test("an early profile and login are tracked once each, and the $SignUp joins their ids")
     func earlyLoginIsTracked() async throws {
         let identity = Identity(persistedIn: place)
         identity.profile.set(["plan": "pro"])
         try identity.login("customer-42")
+        let anonymousID = try #require(identity.anonymousID)
         let pipeline = try build(identity)
         pipeline.track("A")
         pipeline.signal(.didBecomeActive)
-        #expect(store.events.map(\.name).sorted() == ["$ProfileSet", "$SignUp", "A"])
-        #expect(store.events.allSatisfy { $0.loginID == "customer-42" && $0.distinctID == "customer-42" })
+        #expect(store.events.map(\.name) == ["$ProfileSet", "$SignUp", "A"])
+        #expect(store.events.map(\.distinctID) == [anonymousID, "customer-42", "customer-42"])
+        #expect(store.events[1].properties["$original_id"] == .string(anonymousID))
         #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         // The next launch repeats nothing.
         let next = Identity(persistedIn: place)
@@ -113,6 +115,60 @@ import Testing
         }
         #expect(later.events.isEmpty && next.loginID == "customer-42")
         await second.shutdown(timeout: .seconds(600))
+    }
+
+    @Test("an early profile belongs to the user at that time, not to the next one", arguments: [true, false])
+    func earlyProfileBelongsToItsUser(isReset: Bool) throws {
+        let identity = Identity(persistedIn: place)
+        try identity.login("a")
+        let anonymousID = identity.anonymousID
+        try identity.join(group: "acme", ofType: "company")
+        identity.profile.set(["email": "a@x.example"])
+        if isReset { try identity.reset() } else { try identity.login("b", ["plan": "pro"]) }
+        let pipeline = try build(identity)
+        pipeline.track("Later")
+        let profile = try #require(store.events(named: "$ProfileSet").first)
+        #expect(profile.properties["$set"] == ["email": "a@x.example"])
+        #expect(profile.distinctID == "a" && profile.loginID == "a" && profile.anonymousID == anonymousID)
+        #expect(profile.properties["$groups"] == ["company": "acme"])
+        #expect(store.events(named: "$GroupIdentify").map(\.distinctID) == ["a"])
+        let later = store.events(named: "$ProfileSet").dropFirst() + store.events(named: "Later")
+        #expect(later.map(\.distinctID) == (isReset ? [identity.anonymousID] : ["b", "b"]))
+        #expect(later.allSatisfy { $0.properties["$groups"] == nil })
+        withExtendedLifetime(pipeline) {}
+    }
+
+    @Test("an early profile without an early login belongs to the stored user, also if another one logs in after it")
+    func earlyProfileBelongsToStoredUser() async throws {
+        let former = Identity(persistedIn: place)
+        try former.login("stored")
+        let identity = Identity(persistedIn: place)
+        identity.profile.set(["theme": "dark"])
+        try identity.login("b")
+        identity.profile.set(["theme": "light"])
+        let pipeline = try build(identity)
+        #expect(store.events(named: "$ProfileSet").map(\.distinctID) == ["stored", "b"])
+        withExtendedLifetime(pipeline) {}
+    }
+
+    @Test("an early profile gets the ids that the build finds if they can't be read before")
+    func unreadableIdentityIsReadLater() throws {
+        let isLocked = Locked(true)
+        let stored = Locked<[String: [UInt8]]>([:])
+        let place = Persistence(
+            named: "a place",
+            read: { item in
+                if isLocked.withLock(\.self) { throw SluiceError(.storageUnavailable, "the device is locked") }
+                return stored.withLock { $0[item] }
+            },
+            write: { item, bytes in stored.withLock { $0[item] = bytes } })
+        let identity = Identity(persistedIn: place)
+        identity.profile.set(["theme": "dark"])
+        isLocked.withLock { $0 = false }
+        try Identity(persistedIn: place).login("stored")
+        let pipeline = try build(identity)
+        #expect(store.events(named: "$ProfileSet").map(\.distinctID) == ["stored"])
+        withExtendedLifetime(pipeline) {}
     }
 
     @Test("a session that was started early stays, with the index after the last one", arguments: [true, false])

@@ -77,6 +77,30 @@ struct ErasureTests {
         #expect(await test.events().isEmpty)
     }
 
+    /// Holds all events, and has no `forget()`.
+    private struct Keeper: Processor {
+        let context = PluginContext()
+
+        func process(_ event: inout Event) -> Disposition { context.hold(event) }
+    }
+
+    @Test("events that a processor doesn't give up are named", arguments: [true, false])
+    func keptEventsAreNamed(areShared: Bool) async throws {
+        let pipeline = try Pipeline {
+            if areShared { Keeper() }
+            Route("one") {
+                if !areShared { Keeper() }
+                MemoryStore()
+                ScriptedTransport()
+            }
+        }
+        for _ in 0..<2 { pipeline.track("Event") }
+        let report = await pipeline.eraseEverything()
+        #expect(!report.isComplete && report.left.count == 1)
+        #expect(report.left.first?.hasPrefix("processors hold 2 events") == true)
+        await pipeline.shutdown(timeout: .seconds(600))
+    }
+
     @Test("a second call finds nothing, and two calls together remove everything once")
     func secondCallFindsNothing() async throws {
         let links = Links(persistedIn: place)

@@ -1,3 +1,4 @@
+import Foundation
 import Sluice
 import SluiceFilters
 import SluiceTesting
@@ -87,5 +88,125 @@ import Testing
         }
         let events = await test.events()
         #expect(events.count == 400 && Set(events.map(\.id)).count == 400)
+    }
+
+    // MARK: Order
+
+    /// Calls a closure while it processes the event named `1`, once.
+    private final class Interruption: Processor {
+        private let action: Locked<(@Sendable () -> Void)?>
+
+        init(_ action: @escaping @Sendable () -> Void) { self.action = Locked(action) }
+
+        func process(_ event: inout Event) -> Disposition {
+            if event.name == "1" { action.withLock { $0.take() }?() }
+            return .keep
+        }
+    }
+
+    /// Runs `body` on another thread, and waits for it.
+    private static func onOtherThread(_ body: @escaping @Sendable () -> Void) {
+        let isDone = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            body()
+            isDone.signal()
+        }
+        isDone.wait()
+    }
+
+    /// Tracks events before and while a closure interrupts the grant; returns the stored ones.
+    private func names(
+        _ consent: Consent, before: [String] = ["1", "2", "3"],
+        during action: @escaping @Sendable (_ track: @escaping @Sendable (String) -> Void) -> Void
+    ) async throws -> [String] {
+        let pipeline = Locked<Pipeline?>(nil)
+        let test = try TestPipeline {
+            consent
+            Interruption { action { name in pipeline.withLock(\.self)?.track(name) } }
+        }
+        pipeline.withLock { $0 = test.pipeline }
+        defer { pipeline.withLock { $0 = nil } }
+        for name in before { test.pipeline.track(name) }
+        try consent.grant()
+        #expect(consent.held == 0)
+        test.pipeline.track("After")
+        return await test.events().map(\.name)
+    }
+
+    @Test("an event that another thread tracks during the grant comes after the held ones, beyond the limit too")
+    func eventsDuringGrantKeepTheirOrder() async throws {
+        let consent = Consent(persistedIn: .memory, whilePending: .hold, holdingUpTo: 400)
+        let later = (0..<20).map { "Later \($0)" }
+        let names = try await names(consent) { track in
+            Self.onOtherThread { for name in later { track(name) } }
+        }
+        #expect(names == ["1", "2", "3"] + later + ["After"])
+    }
+
+    @Test("an event that a stage tracks for a held one passes with it, also if the stage grants once more")
+    func eventsOfStagesPassDuringGrant() async throws {
+        let consent = consent
+        let names = try await names(consent) { track in
+            do { try consent.grant() } catch { Issue.record(error) }
+            track("Caused")
+        }
+        #expect(names == ["Caused", "1", "2", "3", "After"])
+    }
+
+    @Test("a denial during the grant drops the held events that have not continued yet")
+    func denialDuringGrantDropsRest() async throws {
+        let consent = consent
+        let names = try await names(consent) { _ in
+            Self.onOtherThread {
+                do { try consent.deny() } catch { Issue.record(error) }
+            }
+        }
+        #expect(names == ["1"])
+    }
+
+    @Test("a grant on another thread during the grant and a denial lets later events continue")
+    func secondGrantGoesOn() async throws {
+        let consent = consent
+        let names = try await names(consent) { track in
+            Self.onOtherThread {
+                do {
+                    try consent.deny()
+                    try consent.grant()
+                } catch {
+                    Issue.record(error)
+                }
+                track("Later")
+            }
+        }
+        #expect(names == ["1", "Later", "After"])
+    }
+
+    @Test(
+        "events during the write of the answer keep their order; if it fails, they go on waiting",
+        arguments: [false, true])
+    func eventsDuringWriteKeepTheirOrder(fails: Bool) async throws {
+        let action = Locked<(@Sendable () -> Void)?>(nil)
+        let isBroken = Locked(fails)
+        let consent = Consent(
+            persistedIn: Persistence(
+                named: "a place", read: { _ in nil },
+                write: { _, _ in
+                    action.withLock { $0.take() }?()
+                    if isBroken.withLock(\.self) { throw SluiceError(.storageUnavailable, "no disk") }
+                }),
+            whilePending: .hold)
+        let test = try TestPipeline { consent }
+        test.pipeline.track("1")
+        action.withLock { action in
+            action = { [pipeline = test.pipeline] in Self.onOtherThread { pipeline.track("2") } }
+        }
+        if fails {
+            #expect(throws: SluiceError.self) { try consent.grant() }
+            #expect(consent.status == .pending && consent.held == 2)
+            isBroken.withLock { $0 = false }
+        }
+        try consent.grant()
+        test.pipeline.track("3")
+        #expect(await test.events().map(\.name) == ["1", "2", "3"])
     }
 }

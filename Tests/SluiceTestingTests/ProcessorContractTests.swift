@@ -42,6 +42,7 @@ final class BrokenProcessor: Processor {
         case blocksOnSignal = "must return from process, update and emit"
         case neverFinishes = "a processor must return from finish"
         case neverForgets = "a processor must return from forget"
+        case holdsBeyondErasure = "still held after eraseEverything"
     }
 
     let context = PluginContext()
@@ -58,7 +59,7 @@ final class BrokenProcessor: Processor {
         let copy = event
         switch defect {
         case .dropsWithoutName: return .drop(DropReason(rawValue: ""))
-        case .dropsHeldWithoutName:
+        case .dropsHeldWithoutName, .holdsBeyondErasure:
             held.withLock { $0.append(copy) }
             return context.hold(copy)
         case .repeatsID: event = Event(id: EventID(high: 0, low: 0), name: "Same", time: event.time)
@@ -79,7 +80,8 @@ final class BrokenProcessor: Processor {
     }
 
     func finish() async {
-        for event in held.withLock(\.self) { context.drop(event, because: DropReason(rawValue: "")) }
+        let reason = DropReason(rawValue: defect == .dropsHeldWithoutName ? "" : "late")
+        for event in held.withLock(\.self) { context.drop(event, because: reason) }
         if defect == .neverFinishes { hang.wait() }
     }
 

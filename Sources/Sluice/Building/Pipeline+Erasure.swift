@@ -1,8 +1,8 @@
 // The removal of collected events and state.
 
 extension Pipeline {
-    /// Deletes all waiting events of all routes. The ledger counts them as ``DropReason/deleted``. Batches in flight are
-    /// awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
+    /// Deletes all waiting events of all routes, also unreadable ones. The ledger counts them as ``DropReason/deleted``. Batches
+    /// in flight are awaited first, and may be delivered. Dead letters stay: see ``discardDeadLetters(route:where:)``.
     ///
     /// - Returns: Whether every event that waited before the call is gone. It is false if the pipeline is shut down. It is also
     ///   false, with a diagnostic, if a transport calls this method in its own `send`, or if a store could not read or remove
@@ -30,9 +30,8 @@ extension Pipeline {
         let count = await Task.runningOnOwnThread(hasThreads: path.environment.hasThreads) { self.forgetUser() }
         let areEventsGone = await routes.all { await $0.deleteAll() }
         let areLettersGone = await routes.all { await DeadLetterAccess($0).discardAll() }
-        return ErasureReport(
-            from: before, to: await routes.ledgerWithStores(), states: count ?? 0,
-            isComplete: count != nil && areEventsGone && areLettersGone)
+        let (after, isComplete) = (await routes.ledgerWithStores(), count != nil && areEventsGone && areLettersGone)
+        return ErasureReport(from: before, to: after, states: count ?? 0, isComplete: isComplete).noting(after)
     }
 
     /// Erases single events for good, such as all events of one person: waiting events and dead letters, of this process and of

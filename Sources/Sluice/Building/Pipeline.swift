@@ -273,7 +273,7 @@ public final class Pipeline: EventTracking {
     ///
     /// Events that a processor tracks in ``Processor/finish()`` are sent too. When this method returns, the state of
     /// processors is stored, unless a diagnostic says that one didn't finish in time. Later events are dropped and counted.
-    /// A second call returns immediately.
+    /// A call after the end returns immediately. Of several calls at the same time, the one with the least time decides.
     ///
     /// This method returns in time even if a transport hangs, and 100 to 200 ms later if a disk hangs; the ledger then has
     /// the route's own counts instead of the store's. Before macOS 15 and iOS 18, transports and disks that block as many

@@ -41,6 +41,6 @@ final class ProcessorPlaces: Sendable {
         SluiceError(
             .invalidPipeline,
             "one \(type(of: processor)) \(fault): list it once, above the routes, or make one object for each place, with "
-                + "the same Persistence if they share state")
+                + "a directory of its own unless it is an Identity")
     }
 }

@@ -17,30 +17,21 @@ final class Chain: Sendable {
     private let next: Chain?
     /// For the chain of a route: the gate of the chain that all routes share.
     private let outer = Published(StateGate())
+    /// For the chain of a route: the stages that all routes share.
+    private let shared = Locked<Stage?>(nil)
 
     /// Creates the chain that all routes share.
     init(_ processors: [any Processor], to first: Chain?, in path: EventPath) {
-        self.path = path
-        number = 0
-        route = nil
-        self.processors = processors
-        stages = Stage(processors)
-        end = nil
-        next = first
+        (self.path, self.processors, stages) = (path, processors, Stage(processors))
+        (number, route, end, next) = (0, nil, nil, first)
+        for chain in first?.all ?? [] { chain.shared.withLock { $0 = stages } }
     }
 
     /// Creates the chain of the route with this index.
     init(_ processors: [any Processor], to runtime: RouteRuntime, _ index: Int, next: Chain?, in path: EventPath) {
-        self.path = path
-        number = index + 1
-        route = runtime.name
-        self.processors = processors
-        stages = Stage(processors)
-        end = runtime
-        self.next = next
+        (self.path, self.processors, stages) = (path, processors, Stage(processors))
+        (number, route, end, self.next) = (index + 1, runtime.name, runtime, next)
     }
-
-    var environment: PipelineEnvironment { path.environment }
 
     /// This chain and the next ones: from the chain that all routes share, all chains of the pipeline.
     var all: [Chain] { [self] + (next?.all ?? []) }
@@ -84,6 +75,27 @@ final class Chain: Sendable {
             anonymousID: event.anonymousID, loginID: event.loginID, properties: properties)
         configure(&new)
         return proceed(&new, below: index, entry.isOpen)
+    }
+
+    /// Sends an event through the stages that all routes share, and then through this route only.
+    ///
+    /// - Returns: the answer of the shared stages; nil if the route has not stored the event that they kept.
+    func join(_ event: Event) -> Disposition? {
+        guard path.isOpen else { return nil }
+        var event = event
+        let trace = path.beginTrace(event, in: nil)
+        let disposition = process(&event, shared.withLock(\.self), trace)
+        // A shared stage that holds the event lets it continue to all routes.
+        path.update(disposition.isHold ? 0 : number) { $0.entered += 1 }
+        switch disposition.kind {
+        case .keep:
+            trace?.enter(route, event)
+            return proceed(&event, through: stages, true, nil, trace) ? .keep : nil
+        case .drop(let reason): _ = drop(reason, trace)
+        case .hold: trace?.end(.hold)
+        }
+        path.report(trace)
+        return disposition
     }
 
     /// Counts an event that a processor holds.
@@ -213,11 +225,7 @@ final class Chain: Sendable {
     func prepare(_ states: StateGate) throws(SluiceError) {
         var own = states
         for case let keeper as any StateKeeper in processors {
-            do {
-                own = try keeper.gate(below: states)
-            } catch {
-                throw SluiceError(error, from: keeper)
-            }
+            do { own = try keeper.gate(below: states) } catch { throw SluiceError(error, from: keeper) }
         }
         if end != nil {
             outer.replace(with: states)

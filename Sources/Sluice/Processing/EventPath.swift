@@ -51,10 +51,8 @@ final class EventPath: Sendable {
         routes: Int, maximumEventBytes: Int, environment: PipelineEnvironment,
         onDiagnostic: @escaping @Sendable (Diagnostic) -> Void, onTrace: (@Sendable (EventTrace) -> Void)?
     ) {
-        self.maximumEventBytes = maximumEventBytes
-        self.environment = environment
-        self.onDiagnostic = onDiagnostic
-        self.onTrace = onTrace
+        (self.maximumEventBytes, self.environment) = (maximumEventBytes, environment)
+        (self.onDiagnostic, self.onTrace) = (onDiagnostic, onTrace)
         state = Locked(State(counts: Array(repeating: Counts(), count: routes + 1)))
     }
 
@@ -141,14 +139,11 @@ final class EventPath: Sendable {
         if isInherited { return inheritedLedger }
         let counts = state.withLock(\.counts)
         var ledger = Ledger()
-        ledger.tracked = counts[0].entered
-        ledger.dropped = counts[0].dropped
-        ledger.held = counts[0].held
+        (ledger.tracked, ledger.dropped, ledger.held) = (counts[0].entered, counts[0].dropped, counts[0].held)
         for counts in counts { ledger.sanitized.merge(counts.sanitized, uniquingKeysWith: +) }
         ledger.routes = zip(routes, counts.dropFirst()).map { route, counts in
             var route = route
-            route.inserted = counts.entered
-            route.held = counts.held
+            (route.inserted, route.held) = (counts.entered, counts.held)
             route.dropped.merge(counts.dropped, uniquingKeysWith: +)
             return route
         }
@@ -199,9 +194,7 @@ final class EventPath: Sendable {
     // MARK: Storing together
 
     /// Stores the events together that the host tracks in `body`.
-    func storingTogether<Result, Failure: Error>(
-        _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    func storingTogether<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         // A trace names the route that has stored the event.
         guard !isInherited, onTrace == nil, state.withLock(\.group) == nil else { return try body() }
         let thread = currentThread

@@ -30,10 +30,7 @@ public final class PluginContext: Sendable {
 
         init(_ chain: Chain?, _ index: Int, _ plugin: String, _ environment: PipelineEnvironment, isOpen: Bool) {
             self.chain = chain
-            self.index = index
-            self.plugin = plugin
-            self.environment = environment
-            self.isOpen = isOpen
+            (self.index, self.plugin, self.environment, self.isOpen) = (index, plugin, environment, isOpen)
         }
     }
 
@@ -69,7 +66,7 @@ public final class PluginContext: Sendable {
     public init() {}
 
     func bind(to chain: Chain, _ index: Int, named plugin: String) {
-        place.replace(with: Place(chain, index, plugin, chain.environment, isOpen: false))
+        place.replace(with: Place(chain, index, plugin, chain.path.environment, isOpen: false))
         let messages = early.withLock { early in
             // Nil after an earlier pipeline.
             if early == nil { early = Early() }
@@ -83,15 +80,15 @@ public final class PluginContext: Sendable {
     func open() -> Early {
         let place = place.value
         self.place.replace(with: Place(place.chain, place.index, place.plugin, place.environment, isOpen: true))
-        let known = early.withLock { early in
-            defer { early = nil }
-            return early ?? Early()
-        }
+        let known = early.withLock { $0.take() } ?? Early()
         for message in known.messages { report(message) }
         return known
     }
 
     // MARK: Events
+
+    /// Whether the pipeline is built. Until then, events of the plugin wait in the context.
+    package var isOpen: Bool { place.value.isOpen }
 
     /// Tracks an event that passes all processors of the plugin's chain. That is either the chain that all routes
     /// share, and then all routes, or the chain of the plugin's route.
@@ -179,8 +176,15 @@ public final class PluginContext: Sendable {
 
     /// Gives a signal to the processors of the plugin's chain, and of the routes of that chain.
     package func signal(_ signal: Signal) {
-        guard let chain = place.value.chain else { return }
-        chain.path.storingOneByOne { signal.deliver(to: chain.reached.flatMap(\.processors)) }
+        atPlace { chain, _ in signal.deliver(to: chain.reached.flatMap(\.processors)) }
+    }
+
+    /// Sends an event that other routes have stored through the stages that all routes share, and then through the
+    /// plugin's route only.
+    ///
+    /// - Returns: The answer of the shared stages. Nil if the route has not stored the event that they kept.
+    package func join(_ event: Event) -> Disposition? {
+        isOpen ? atPlace { chain, _ in chain.join(event) } ?? nil : nil
     }
 
     /// Inserts a new event before the one that your processor is processing.
@@ -211,7 +215,7 @@ public final class PluginContext: Sendable {
         _ name: String, _ properties: Properties = [:], priority: Event.Priority = .normal, before event: Event,
         configure: (inout Event) -> Void = { _ in }
     ) -> Bool {
-        atPlace { chain, index in chain.insert(name, properties, priority, before: event, below: index, configure) }
+        atPlace { $0.insert(name, properties, priority, before: event, below: $1, configure) } ?? false
     }
 
     /// Holds an event back: return the result from ``Processor/process(_:)``, and keep a copy of the event.
@@ -242,7 +246,7 @@ public final class PluginContext: Sendable {
     /// - Parameter event: A copy of the held event. You can change it before.
     /// - Returns: Whether at least one route has stored the event. False if its pipeline is gone.
     @discardableResult
-    public func forward(_ event: Event) -> Bool { atPlace { chain, index in chain.forward(event, below: index) } }
+    public func forward(_ event: Event) -> Bool { atPlace { $0.forward(event, below: $1) } ?? false }
 
     /// Ends an event that your processor has held back with ``hold(_:)``.
     ///
@@ -256,9 +260,7 @@ public final class PluginContext: Sendable {
     ///   - event: The held event.
     ///   - reason: The reason that the ledger counts.
     public func drop(_ event: Event, because reason: DropReason) {
-        let place = place.value
-        guard let chain = place.chain else { return }
-        chain.drop(event, reason, by: place.index)
+        atPlace { $0.drop(event, reason, by: $1) }
     }
 
     // MARK: Surroundings
@@ -277,9 +279,7 @@ public final class PluginContext: Sendable {
         let place = place.value
         if let chain = place.chain { return chain.report("\(place.plugin): \(message)") }
         early.withLock { early in
-            if let count = early?.messages.count, count < PluginContext.maximumMessages {
-                early?.messages.append(message)
-            }
+            if early?.messages.count ?? .max < PluginContext.maximumMessages { early?.messages.append(message) }
         }
     }
 
@@ -296,10 +296,11 @@ public final class PluginContext: Sendable {
     /// Creates the id of an event that the plugin tracks later.
     package func newEventID(at time: Timestamp) -> EventID { .timed(time, random) }
 
-    /// Runs `body` with the plugin's place. Its events are stored one by one.
-    private func atPlace(_ body: (Chain, _ index: Int) -> Bool) -> Bool {
+    /// Runs `body` with the plugin's place, if its pipeline is there. Its events are stored one by one.
+    @discardableResult
+    private func atPlace<Result>(_ body: (Chain, _ index: Int) -> Result) -> Result? {
         let place = place.value
-        guard let chain = place.chain else { return false }
+        guard let chain = place.chain else { return nil }
         return chain.path.storingOneByOne { body(chain, place.index) }
     }
 }

@@ -115,9 +115,8 @@ public protocol Processor: Sendable {
     /// ```
     func forget()
 
-    /// Whether it is always a mistake to list two processors of this type in a pipeline. False by default.
-    ///
-    /// Listing the same object twice is always a mistake.
+    /// Whether it is always a mistake that an event passes two processors of this type. False by default. If it is true, list
+    /// one above the routes, or one in each route that needs it. Listing one object twice is always a mistake.
     static var isUnique: Bool { get }
 }
 

@@ -16,7 +16,7 @@ final class ProcessorEnding: Sendable {
     /// Finishes the processors of each chain from the last line to the first, and all chains at the same time.
     ///
     /// Returns when all have finished, or after `time` even if one hangs. The later processors of its chain then don't
-    /// finish. A later call waits for the first one.
+    /// finish. Of several calls, the one with the nearest end decides for all.
     ///
     /// - Parameters:
     ///   - chains: the processors, in the order of their lines.
@@ -35,8 +35,8 @@ final class ProcessorEnding: Sendable {
             }
             return !state.isBegun
         }
-        guard isFirst, !chains.isEmpty else { return await wait() }
-        for (index, chain) in chains.enumerated() {
+        if isOver { return }
+        for (index, chain) in chains.enumerated() where isFirst {
             Task.onOwnThread(hasThreads: environment.hasThreads) { await self.finish(chain, index) }
         }
         let end = environment.time.continuousTime() + time

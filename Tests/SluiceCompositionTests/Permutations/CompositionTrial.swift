@@ -162,8 +162,8 @@ struct CompositionTrial: CustomStringConvertible {
             var signUp = Expected.user("$SignUp", launch.signUpSession)
             var install = Expected.app("$AppInstall", launch.steps.last?.rows.last?.session)
             if !trial.isForgetful {
-                // The other route has both. The sign-up has come from the identity, and the install when it happened.
-                signUp.isJoin = true
+                // The other route has both, as they happened. A login of an earlier launch has none of this launch's sessions.
+                signUp = launch.verbs.first { $0.name == "$SignUp" } ?? .user("$SignUp", nil)
                 guard let missed = launch.app.first else { return try check([signUp], .any, in: granted) }
                 install = missed
                 install.isBeforeLogin = !trial.isEarly
@@ -217,13 +217,12 @@ struct CompositionTrial: CustomStringConvertible {
 
         /// Whether a route gets an event: that of a plugin in the second route stays there.
         private func reaches(_ row: Expected, _ route: Int) -> Bool {
-            row.isJoin || row.line == nil || row.line != trial.own || route == 1
+            row.line == nil || row.line != trial.own || route == 1
         }
 
         /// Whether an event passes a plugin on its way to a route.
         private func passes(_ row: Expected, _ line: Line, _ route: Int) -> Bool {
-            if row.isJoin { return false }
-            return line == trial.own ? route == 1 : row.line == nil || row.line != trial.own
+            line == trial.own ? route == 1 : row.line == nil || row.line != trial.own
         }
 
         private mutating func check(_ event: Event, _ row: Expected, _ route: Int) throws {

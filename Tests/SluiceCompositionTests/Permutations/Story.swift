@@ -20,8 +20,6 @@ struct Expected: Sendable {
     var milliseconds: Double?
     var mark = Mark.none
     var isRecovered = false
-    /// A `Consent` has inserted it below itself, so no other plugin has seen it.
-    var isJoin = false
     /// It has happened before the login.
     var isBeforeLogin = false
 

@@ -109,6 +109,27 @@ import Testing
         gate.open()
     }
 
+    @Test("while a processor hangs, the shutdown with less time ends the wait of both")
+    func nearestEndDecides() async throws {
+        for times in [[40, 4], [4, 40]] {
+            let (gate, hasBegun) = (Gate(), Gate())
+            let processor = Farewell("only") {
+                hasBegun.open()
+                await gate.wait()
+            }
+            let bench = try Bench(processor: processor)
+            let pipeline = bench.pipeline
+            async let first = pipeline.shutdown(timeout: .seconds(times[0]))
+            await hasBegun.wait()
+            async let second = pipeline.shutdown(timeout: .seconds(times[1]))
+            for time in times { await bench.time.waitForSleeper(within: .seconds(time / 2)...(.seconds(time / 2))) }
+            bench.time.advance(by: .seconds(2))
+            #expect(await first == second)
+            #expect(bench.time.continuousTime() == .seconds(2))
+            gate.open()
+        }
+    }
+
     @Test("a processor of one route that hangs doesn't keep another route's from finishing")
     func hangingProcessorOfOneRouteHarmsNoOther() async throws {
         let (gate, time) = (Gate(), VirtualTime())
