@@ -1,4 +1,4 @@
-public import Sluice
+internal import Sluice
 
 extension JSONLStore: UnreadDeleting {
     /// Deletes the waiting events and the ones that could not be read, and removes the files of settled batches that could not be
