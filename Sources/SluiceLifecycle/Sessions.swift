@@ -323,7 +323,7 @@ public final class Sessions: Processor {
         let (machine, isLoaded) = state.withLock { ($0.machine, $0.isLoaded) }
         guard isLoaded else { return }
         var record = machine.isRecoveredPending ? machine.recovered : nil
-        // After a grant, the end of an earlier session may still be due. Its events were tracked, unlike those of this one.
+        // After a grant, the end of an earlier session can still be due. It comes first, because its events were tracked.
         if record == nil, let open = machine.open {
             record = SessionRecord(open, lastTime: wallTime(at: open.last), isPassive: machine.isPassive)
         }

@@ -140,7 +140,7 @@ struct UnreadableTests {
         let store = try opened(capacity: lineBytes * 200, Self.locked)
         for number in 0..<500 {
             try store.append(EventLine(100 + number, padding: 1_000))
-            // Every tenth time, what waits is given up.
+            // Every tenth time, the store gives the waiting segments up.
             if number % 10 == 0, number < 400 { read(store.store, times: 3) }
             #expect(try diskBytes() <= lineBytes * 200)
             store.expectConservation()
