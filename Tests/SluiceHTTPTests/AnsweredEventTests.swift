@@ -357,7 +357,7 @@ struct AnsweredEventTests {
     /// After a failure, the time in the background is enough for some more attempts. Here each of them is a flush.
     @Test(
         "an app that is killed in the background each time delivers everything between bad events",
-        arguments: [(status: 403, flushes: 1), (503, 12)])
+        arguments: [(status: 403, flushes: 3), (503, 12)])
     func killedInBackground(status: Int, flushes: Int) async throws {
         let time = VirtualTime()
         let directory = try TemporaryDirectory()
