@@ -107,8 +107,7 @@ struct ErasureAccess: Sendable {
     private func deleteEvents(in directory: InstanceDirectory) throws(FileError) -> ErasureReport {
         let listing = try directory.listing(largest: access.configuration.largestSegment)
         var report = ErasureReport(left: listing.unknown.map { "\(directory.path)/\($0): can't be read" })
-        for (name, bytes) in listing.segments where name.lane.holdsEvents {
-            let path = directory.path(of: name)
+        for (name, path, bytes) in listing.segments where name.lane.holdsEvents {
             var count = 0
             do throws(SegmentReader.Failure) {
                 count = try SegmentReader(files: access.files, encryption: nil).countLines(path, limit: bytes)

@@ -139,7 +139,7 @@ final class InstanceDirectory {
     }
 
     struct Listing {
-        var segments: [(name: SegmentName, bytes: Int)] = []
+        var segments: [(name: SegmentName, path: String, bytes: Int)] = []
         /// Names that this version of the store hasn't written.
         var foreign: [String] = []
         /// Segments whose status can't be read.
@@ -153,6 +153,7 @@ final class InstanceDirectory {
     /// that were never completed. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
+        let userID = files.userID
         for text in try files.list(path) where text != InstanceDirectory.lockName {
             guard let name = SegmentName(text) else {
                 if text.isStatus {
@@ -166,18 +167,21 @@ final class InstanceDirectory {
                 continue
             }
             do throws(FileError) {
-                let status = try files.status(of: path(of: name))
-                if status.kind != .file || status.owner != files.userID || status.size > largest {
+                let path = "\(path)/\(text)"
+                let status = try files.status(of: text, in: handle.descriptor, at: path)
+                if status.kind != .file || status.owner != userID || status.size > largest {
                     listing.foreign.append(text)
                 } else if status.size > 0 {
-                    listing.segments.append((name, status.size))
+                    listing.segments.append((name, path, status.size))
                 } else {
-                    try files.removeFile(path(of: name))
+                    try files.removeFile(path)
                 }
             } catch {
                 if error != .noSuchFile { listing.unknown.append(text) }
             }
         }
+        // Otherwise the descriptor was perhaps that of another directory, in which the files are missing.
+        _ = try handle.status()
         return listing
     }
 }

@@ -77,9 +77,8 @@ struct LineEraser {
             isSafe = listing.unknown.isEmpty
             var letters: Set<DeadLetter.ID> = []
             // Dead letters first: the event of a dead letter can also be in a segment that was not settled.
-            for (name, bytes) in listing.segments.sorted(by: { $0.name.lane < $1.name.lane }) {
+            for (name, path, bytes) in listing.segments.sorted(by: { $0.name.lane < $1.name.lane }) {
                 do throws(SegmentReader.Failure) {
-                    let path = directory.path(of: name)
                     if name.lane == .rejected {
                         letters.formUnion(try reader.readLetters(path, limit: bytes).letters.map(\.letter.id))
                     }

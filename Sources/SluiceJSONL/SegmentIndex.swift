@@ -40,10 +40,10 @@ final class Segment {
     /// Whether the file has lines that aren't in ``letters``: replayed, discarded or damaged ones.
     fileprivate(set) var hasRemovedLines = false
 
-    init(_ name: SegmentName, in directory: String, fileBytes: Int) {
+    init(_ name: SegmentName, in directory: String, at path: String, fileBytes: Int) {
         self.name = name
         self.directory = directory
-        path = "\(directory)/\(name.text)"
+        self.path = path
         self.fileBytes = fileBytes
         isEarlier = true
         created = name.created.milliseconds
@@ -223,10 +223,13 @@ struct SegmentIndex {
     /// wall clock was wrong at some time. Nothing from before such a gap may expire. Dead letters can be much older than
     /// the events, so events show the time that has passed for dead letters, but not the other way round.
     func markImplausibleAges(at now: Timestamp, maximumAge: Duration) {
-        for (segments, areEvents) in [(segments.filter(\.lane.holdsEvents), true), (segments, false)] {
+        let events = segments.filter(\.lane.holdsEvents)
+        for (segments, areEvents) in [(events, true), (segments, false)]
+        where areEvents || segments.count > events.count {
             var later = now.milliseconds
             var isPlausible = true
-            for segment in segments.sorted(by: { $0.created > $1.created }) {
+            // Ascending, as they nearly are, because sorting takes a fourth of the time then.
+            for segment in segments.sorted(by: { $0.created < $1.created }).reversed() {
                 if later - segment.created > maximumAge.wholeMilliseconds { isPlausible = false }
                 // mutant: believe-clocks-of-neighbours
                 if !isPlausible, segment.lane.holdsEvents == areEvents { segment.hasPlausibleAge = false }

@@ -14,6 +14,7 @@ struct SegmentName: Hashable {
     /// The time of segments that were created while the wall clock was implausible.
     static let unknownTime = Timestamp(milliseconds: 0)
 
+    fileprivate typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
     private static let suffix = ".jsonl"
     /// Leaves room for numbers after the highest one that was read.
     static let maximumSequence = UInt64.max >> 1
@@ -27,7 +28,13 @@ struct SegmentName: Hashable {
 
     /// Each name has one spelling: this version writes no signs, leading zeros or capitals.
     init?(_ text: String) {
-        var rest = text.utf8[...]
+        var text = text
+        guard let name = text.withUTF8({ SegmentName($0[...]) }) else { return nil }
+        self = name
+    }
+
+    private init?(_ bytes: SegmentName.Bytes) {
+        var rest = bytes
         guard let lane = Lane.allCases.first(where: { rest.starts(with: $0.word.utf8) }) else { return nil }
         rest.removeFirst(lane.word.utf8.count)
         guard rest.removeDash(), let sequence = rest.removeSequence(), sequence <= SegmentName.maximumSequence,
@@ -41,7 +48,7 @@ struct SegmentName: Hashable {
 }
 
 // A store is opened with perhaps 100,000 of them, so reading a name makes no strings.
-extension Substring.UTF8View {
+extension SegmentName.Bytes {
     fileprivate mutating func removeDash() -> Bool {
         guard first == UInt8(ascii: "-") else { return false }
         removeFirst()

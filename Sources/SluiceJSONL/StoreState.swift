@@ -62,7 +62,9 @@ struct StoreState {
     /// Applies the age limit and the capacity to the files of earlier processes.
     mutating func enforceLimits() {
         stored.index.markImplausibleAges(at: stored.directories.clock.now, maximumAge: configuration.maximumAge)
-        for segment in stored.index.segments where stored.isExpired(segment) { stored.expire(segment) }
+        for lane in Lane.allCases {
+            for segment in stored.index.segments(lane) where stored.isExpired(segment) { stored.expire(segment) }
+        }
         // mutant: ignore-capacity-at-open
         appenders.evict(downTo: configuration.capacity, for: .critical, &stored)
         findMoreIfEmpty()

@@ -41,7 +41,7 @@ struct StoredFiles {
         var segments: [Segment] = []
         for (directory, listing) in claims {
             directory.segments += listing.segments.count { $0.name.lane.holdsEvents }
-            segments += listing.segments.map { Segment($0.name, in: directory.path, fileBytes: $0.bytes) }
+            segments += listing.segments.map { Segment($0.name, in: directory.path, at: $0.path, fileBytes: $0.bytes) }
         }
         for segment in segments.sorted(by: { $0.precedes($1) }) { index.insertSorted(segment) }
         for (directory, _) in claims where directory.segments == 0 && directory !== directories.ownDirectory {

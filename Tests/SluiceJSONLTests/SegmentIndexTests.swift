@@ -9,9 +9,8 @@ struct SegmentIndexTests {
         _ sequence: UInt64, _ lane: Lane = .normal, created: Int64 = 1, in directory: String = "a",
         bytes: Int = 100
     ) -> Segment {
-        Segment(
-            SegmentName(lane, sequence: sequence, created: Timestamp(milliseconds: created)),
-            in: directory, fileBytes: bytes)
+        let name = SegmentName(lane, sequence: sequence, created: Timestamp(milliseconds: created))
+        return Segment(name, in: directory, at: "\(directory)/\(name.text)", fileBytes: bytes)
     }
 
     /// The same results as the index, without its speed.

@@ -116,6 +116,14 @@ package struct SystemFileSystem: FileSystem {
         return FileStatus(status)
     }
 
+    package func status(
+        of name: String, in directory: FileDescriptor, at path: String
+    ) throws(FileError) -> FileStatus {
+        var status = stat()
+        _ = try checked { fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW) }
+        return FileStatus(status)
+    }
+
     package func removeFile(_ path: String) throws(FileError) {
         _ = try checked { unlink(path) }
     }
