@@ -64,13 +64,21 @@
             _ request: HTTPRequest, _ timeouts: HTTPTimeouts, _ response: inout ReceivedResponse
         ) -> sluice_curl_result {
             // libcurl omits a header with a blank value, unless a semicolon replaces the colon.
-            let headers = request.headers.map { name, value in
-                value.allSatisfy { " \t".contains($0) } ? "\(name);\n" : "\(name): \(value)\n"
+            var headers = ""
+            for (name, value) in request.headers {
+                headers += name
+                if value.utf8.contains(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) {
+                    headers += ": "
+                    headers += value
+                    headers += "\n"
+                } else {
+                    headers += ";\n"
+                }
             }
             return withUnsafeMutablePointer(to: &response) { response in
                 request.method.withCString { method in
                     request.url.withCString { url in
-                        headers.joined().withCString { headers in
+                        headers.withCString { headers in
                             request.body.withUnsafeBytes { body in
                                 var request = sluice_curl_request(
                                     method: method, url: url, headers: headers, body: body.baseAddress,

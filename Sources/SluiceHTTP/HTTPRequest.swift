@@ -169,7 +169,7 @@ extension HTTPRequest {
         }
     }
 
-    private static let framingHeaders: Set = [
+    private static let framingHeaders = [
         "content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade",
     ]
 
@@ -180,7 +180,7 @@ extension HTTPRequest {
         guard value.utf8.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else {
             throw SluiceError(.invalidArgument, "the value of the header \(name) contains control characters")
         }
-        guard !framingHeaders.contains(name.lowercased()) else {
+        guard !framingHeaders.contains(where: { $0.isSameHeaderName(as: name) }) else {
             throw SluiceError(.invalidArgument, "the HTTP client sets the header \(name) itself; leave it out")
         }
     }
@@ -188,7 +188,13 @@ extension HTTPRequest {
 
 extension String {
     func isSameHeaderName(as other: String) -> Bool {
-        utf8.count == other.utf8.count && lowercased() == other.lowercased()
+        utf8.count == other.utf8.count && startsRegardlessOfCase(with: other)
+    }
+
+    /// Compares letters of ASCII regardless of their case.
+    func startsRegardlessOfCase(with other: String) -> Bool {
+        func small(_ byte: UInt8) -> UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte }
+        return utf8.count >= other.utf8.count && zip(utf8, other.utf8).allSatisfy { small($0) == small($1) }
     }
 
     fileprivate var isHTTPToken: Bool {
@@ -196,9 +202,9 @@ extension String {
             && utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"):
                     true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                default: "!#$%&'*+.^_`|~".utf8.contains(byte)
                 }
             }
     }

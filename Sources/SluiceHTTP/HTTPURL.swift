@@ -8,19 +8,20 @@ enum HTTPURL {
 
         // As bytes, because this is checked for each request.
         let bytes = url.utf8
-        func contains(_ character: Unicode.Scalar) -> Bool { bytes.contains(UInt8(ascii: character)) }
-        guard !contains(" ") else { throw invalid("contains a space; remove it or percent-encode it as %20") }
-        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw invalid("contains characters other than printable ASCII; percent-encode them")
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: " "): throw invalid("contains a space; remove it or percent-encode it as %20")
+            // Parsers disagree on whether the host ends there, so the events could be sent to another host than the one
+            // that is checked here.
+            case UInt8(ascii: "\\"): throw invalid("contains a backslash; percent-encode it")
+            case UInt8(ascii: "#"): throw invalid("contains a fragment, which is never sent; remove it")
+            case 0x21...0x7E: break
+            default: throw invalid("contains characters other than printable ASCII; percent-encode them")
+            }
         }
-        // Parsers disagree on whether the host ends there, so the events could be sent to another host than the one
-        // that is checked here.
-        guard !contains("\\") else { throw invalid("contains a backslash; percent-encode it") }
-        let lower = url.lowercased()
-        guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else {
+        guard let scheme = ["https://", "http://"].first(where: { url.startsRegardlessOfCase(with: $0) }) else {
             throw invalid("does not start with https:// or http://")
         }
-        guard !contains("#") else { throw invalid("contains a fragment, which is never sent; remove it") }
         let authority = authority(of: url, after: scheme)
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw invalid("contains a user name; pass credentials as headers instead")
@@ -35,7 +36,7 @@ enum HTTPURL {
 
     /// Returns the host and the port of a valid URL, for messages. Its other parts may contain secrets.
     static func place(in url: String) -> String {
-        let isSecure = url.lowercased().hasPrefix("https://")
+        let isSecure = url.startsRegardlessOfCase(with: "https://")
         let (host, port) = split(authority(of: url, after: isSecure ? "https://" : "http://"))
         return "\(Substring(host)):\(port.map { Substring($0) } ?? (isSecure ? "443" : "80"))"
     }
@@ -43,7 +44,7 @@ enum HTTPURL {
     private typealias Part = Substring.UTF8View
 
     private static func authority(of url: String, after scheme: String) -> Part {
-        url.utf8.dropFirst(scheme.utf8.count).prefix { !"/?".utf8.contains($0) }
+        url.utf8.dropFirst(scheme.utf8.count).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     }
 
     private static func split(_ authority: Part) -> (host: Part, port: Part?) {
