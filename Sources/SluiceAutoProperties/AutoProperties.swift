@@ -206,7 +206,7 @@ public final class AutoProperties: Processor {
                 .invalidArgument, "including: \(name) is no optional property, or is excluded: leave it out")
         }
         try kept.load()
-        StateGate.current?.add(self)
+        StateGate.current?.addReader(self)
         adopt()
     }
 

@@ -280,7 +280,7 @@ extension IdentityState {
     private var isOpen: Bool { gate.withLock(\.self)?.isOpen ?? true }
 
     /// Whether a receiver of this pipeline gets no events for now.
-    var hasClosedGates: Bool { gate.withLock(\.self)?.hasClosedGates ?? false }
+    var hasWaitingReceivers: Bool { gate.withLock(\.self)?.hasWaitingReceivers ?? false }
 
     /// Keeps the ids behind a gate. Ids that were used before the pipeline was built are removed if the gate is closed.
     func stand(behind new: StateGate?) throws(SluiceError) {

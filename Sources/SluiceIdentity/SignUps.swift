@@ -96,7 +96,7 @@ extension SignUps: KeptState {
             try ids.change { current in
                 guard current.signUp?.id == signUp.id else { return }
                 current.signUp?.isStored = true
-                if !ids.hasClosedGates { current.signUp = nil }
+                if !ids.hasWaitingReceivers { current.signUp = nil }
             }
         } catch {
             context.report("that $SignUp was tracked can't be kept, so the next launch repeats it: \(error)")

@@ -105,6 +105,12 @@ package final class StateGate: KeptState {
         }
     }
 
+    /// Adds a plugin that works with a copy of its state, and takes over the stored value when the gate is opened.
+    ///
+    /// Below an open gate, it has the value already. It would have a weak reference for nothing, with which each retain and
+    /// release takes 60 instructions more.
+    package func addReader(_ new: any KeptState) { if !isOpen { add(new) } }
+
     /// Notes under which names, such as paths of files, a state is kept.
     ///
     /// - Throws: ``SluiceError/Code/invalidPipeline`` if another plugin of the pipeline keeps its state there. Each would
@@ -124,7 +130,7 @@ package final class StateGate: KeptState {
     private var states: [any KeptState] { state.withLock(\.states).compactMap { $0() } }
 
     /// Whether a receiver below this gate gets no events for now, or still misses the event that joins the user's ids.
-    package var hasClosedGates: Bool {
+    package var hasWaitingReceivers: Bool {
         states.contains { state in (state as? StateGate).map { !$0.isOpen || $0.owesJoin() } ?? false }
     }
 
