@@ -101,7 +101,8 @@ enum LineFormat {
     /// checksum. Returns nil if the line is damaged.
     static func event(in buffer: inout [UInt8], at range: Range<Int>) -> Range<Int>? {
         let comma = range.upperBound - suffixLength
-        guard comma > range.lowerBound else { return nil }
+        // Longer than two braces, as ``canStore(_:)`` demands.
+        guard comma > range.lowerBound + 1 else { return nil }
         // One access to the array. The loop of a reader would otherwise check it for each piece of a line.
         let isUndamaged = buffer.withUnsafeMutableBytes { buffer in
             let suffix = UnsafeRawBufferPointer(rebasing: buffer[comma..<range.upperBound])

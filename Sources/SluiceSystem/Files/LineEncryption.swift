@@ -116,13 +116,16 @@ public struct LineEncryption: Sendable {
         return (LineEncryption.prefix + Base64.encode(sealed) + key + LineEncryption.suffix)[...]
     }
 
+    /// Whether a line is encrypted.
+    package static func isSealed(_ line: ArraySlice<UInt8>) -> Bool { line.starts(with: prefix) }
+
     /// Returns the decrypted bytes of a line, or a plain line as it is.
     ///
     /// - Throws: an error if the line is encrypted and can't be decrypted.
     package static func decrypted(
         _ line: ArraySlice<UInt8>, _ encryption: LineEncryption?
     ) throws -> ArraySlice<UInt8> {
-        guard line.starts(with: prefix) else { return line }
+        guard isSealed(line) else { return line }
         guard let encryption else {
             throw SluiceError(.storageUnavailable, "the line is encrypted: give the store its encryption")
         }
