@@ -32,6 +32,16 @@ struct FormatTests {
         }
     }
 
+    @Test("a line that can't be stored is damage, also with a right checksum", arguments: ["{}", #"{"a":1}"#])
+    func unstorableLineIsDamage(text: String) {
+        let line = Array(text.utf8)[...]
+        var stored = [UInt8](repeating: 0, count: line.count + LineFormat.overhead)
+        stored.withUnsafeMutableBytes { LineFormat.write(line, checksum: Checksum.of(line), to: $0) }
+        let event = LineFormat.event(in: &stored, at: 0..<stored.count - 1)
+        #expect(event == (text == "{}" ? nil : line.indices))
+        #expect(LineFormat.canStore(line) == (event != nil))
+    }
+
     @Test(
         "a segment's name is read as it was written",
         arguments: [
