@@ -151,7 +151,8 @@ public final class LifecycleEvents: Processor {
     /// no second `$AppInstall`.
     public func forget() {
         adopt()
-        machine.withLock { $0.forgetUser() }
+        let now = now
+        machine.withLock { $0.forgetUser(at: now) }
         kept.update(note)
     }
 

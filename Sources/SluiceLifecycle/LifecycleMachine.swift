@@ -92,8 +92,9 @@ struct LifecycleMachine {
         }
     }
 
-    /// Forgets the user of the app. The installation and its version stay.
-    mutating func forgetUser() {
+    /// Forgets the user of the app, and the time in the foreground until now. The installation and its version stay.
+    mutating func forgetUser(at now: Moment) {
+        activeSince = activeSince.map { _ in now.suspending }
         guard let former = facts else { return }
         facts = LifecycleFacts()
         facts?.isInstalled = former.isInstalled

@@ -148,4 +148,21 @@ import Testing
         #expect(later.events.map(\.name) == ["$SessionStart", "$AppStart", "$AppEnd", "$SessionEnd"])
         #expect(later.events.allSatisfy { $0.properties["$session_index"] == 2 })
     }
+
+    @Test("after eraseEverything() in the foreground, the time of the $AppEnd is the new user's")
+    func erasedForegroundTime() async throws {
+        let time = VirtualTime()
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
+            LifecycleEvents(appVersion: "1.0")
+            store
+            NullTransport()
+        }
+        pipeline.signal(.didBecomeActive)
+        time.advance(by: .seconds(60))
+        #expect(await pipeline.eraseEverything().isComplete)
+        time.advance(by: .seconds(5))
+        pipeline.signal(.didEnterBackground)
+        #expect(store.events(named: "$AppEnd").map { $0.properties["$event_duration"] } == [.double(5_000)])
+        await pipeline.shutdown()
+    }
 }
