@@ -92,7 +92,7 @@ public final class DurationTimer: Processor {
             context.report(
                 "more than 1,000 timers run, so the oldest is forgotten (\(forgotten) so far): end your timers")
         }
-        return DurationToken(name, id) { [weak self] in self?.table.withLock { $0.release(id) } }
+        return DurationToken(name, id) { [table] in table.withLock { $0.release(id) } }
     }
 
     /// Pauses the timer of a name. Does nothing if it is paused or there is no such timer.
