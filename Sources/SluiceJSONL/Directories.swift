@@ -107,6 +107,7 @@ struct Directories {
                 return (directory, listing)
             } catch {
                 if error.isPassing { return nil }  // It is tried again with the next batch.
+                if error == .badDescriptor { continue }  // So is a directory that is replaced now.
                 otherDirectories.removeAll { $0 == path }
                 if error != .noSuchFile { foreign.append(path) }
             }

@@ -112,14 +112,19 @@ final class InstanceDirectory {
     /// Whether the directory is still where it was created. If only its lock file is gone, it is created.
     func checkPresence() -> Bool {
         do throws(FileError) {
-            let (held, named) = (try handle.status(), try files.status(of: path))
-            guard named.inode == held.inode, named.device == held.device else { return false }
+            guard try isInPlace() else { return false }
             guard try lock.status().links == 0 else { return true }
             lock = try OpenFile("\(path)/\(InstanceDirectory.lockName)", [.write, .create, .exclusive], in: files)
             return try lock.lock()
         } catch {
             return false
         }
+    }
+
+    /// Whether its path leads to it.
+    private func isInPlace() throws(FileError) -> Bool {
+        let (held, named) = (try handle.status(), try files.status(of: path))
+        return named.inode == held.inode && named.device == held.device
     }
 
     var statusPath: String { "\(path)/\(InstanceDirectory.statusName)" }
@@ -153,6 +158,7 @@ final class InstanceDirectory {
     /// that were never completed. Files above the largest size are foreign.
     func listing(largest: Int) throws(FileError) -> Listing {
         var listing = Listing()
+        var empty: [String] = []
         let userID = files.userID
         for text in try files.list(path) where text != InstanceDirectory.lockName {
             guard let name = SegmentName(text) else {
@@ -174,14 +180,21 @@ final class InstanceDirectory {
                 } else if status.size > 0 {
                     listing.segments.append((name, path, status.size))
                 } else {
-                    try files.removeFile(path)
+                    empty.append(text)
                 }
             } catch {
                 if error != .noSuchFile { listing.unknown.append(text) }
             }
         }
-        // Otherwise the descriptor was perhaps that of another directory, in which the files are missing.
-        _ = try handle.status()
+        // Otherwise other code has perhaps closed the descriptor or replaced the directory, and files seem to be missing or empty.
+        guard try isInPlace() else { throw .badDescriptor }
+        for text in empty {
+            do throws(FileError) {
+                try files.removeFile("\(path)/\(text)")
+            } catch {
+                if error != .noSuchFile { listing.unknown.append(text) }
+            }
+        }
         return listing
     }
 }

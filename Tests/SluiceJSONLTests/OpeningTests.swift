@@ -34,6 +34,22 @@ struct OpeningTests {
         #expect(try SystemFileSystem().list("\(directory.path)/a/b/c").count == 1)
     }
 
+    /// Its files would seem to be missing, or an empty one would be removed.
+    @Test("a directory that is replaced while a store reads it is not listed", arguments: [0, 10])
+    func replacedDirectoryIsNotListed(size: Int) throws {
+        let files = SystemFileSystem()
+        let (path, moved) = ("\(directory.path)/instance", "\(directory.path)/moved")
+        let name = SegmentName(.normal, sequence: 1, created: Timestamp(milliseconds: 1)).text
+        try files.makeDirectory(path, mode: 0o700)
+        let claimed = try #require(try InstanceDirectory.claim(path, files: files))
+        try files.rename(path, to: moved)
+        try files.makeDirectory(path, mode: 0o700)
+        try directory.write(Array(repeating: 65, count: size), to: "moved/\(name)")
+        try directory.write(Array(repeating: 65, count: 10), to: "instance/\(name)")
+        #expect(throws: FileError.badDescriptor) { try claimed.listing(largest: 100) }
+        #expect(try directory.read("instance/\(name)").count == 10)
+    }
+
     @Test("a file in the directory's place is refused, and named")
     func fileInPlaceOfDirectoryIsRefused() throws {
         try directory.write([], to: "file")
