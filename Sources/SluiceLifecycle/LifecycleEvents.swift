@@ -109,7 +109,7 @@ public final class LifecycleEvents: Processor {
                 "a version or a build is longer than \(AppVersion.maximumBytes) bytes: pass the one that users see")
         }
         try kept.load()
-        StateGate.current?.addReader(self)
+        StateGate.current?.add(self)
         // The end comes before that of its session, because the context keeps it until all processors are prepared.
         adopt()
     }

@@ -176,7 +176,7 @@ public final class Sessions: Processor {
         StateGate.current?.addReader(self)
         adopt()
         state.withLock { $0.machine.reopen() }
-        context.whenOpen { [state] in state.withLock { $0.beginning = nil } }
+        context.whenOpen { [weak self] in self?.state.withLock { $0.beginning = nil } }
     }
 
     /// Takes over the facts of earlier launches. Without the user's consent, this does nothing until the grant.

@@ -54,6 +54,24 @@ import Testing
         #expect(names == ["$AppInstall", "$AppStart", "$AppEnd", "$AppStart", "$AppEnd"])
     }
 
+    @Test("a grant after a denial tracks the $AppInstall that was due in between, without another signal")
+    func grantAfterDenialTracksInstall() async throws {
+        let store = RecordingStore()
+        let consent = Consent(persistedIn: .file(directory.path), whilePending: .keep)
+        let pipeline = try Pipeline {
+            consent
+            lifecycle()
+            store
+            NullTransport()
+        }
+        try consent.deny()
+        for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
+        #expect(store.events.isEmpty)
+        try consent.grant()
+        #expect(store.events.map(\.name) == ["$AppInstall"])
+        #expect(await pipeline.shutdown().isBalanced)
+    }
+
     @Test("a route whose consent was missing gets the $AppInstall of the other routes once, after a denial none")
     func routeGetsInstall() async throws {
         for isDenied in [false, true] {
