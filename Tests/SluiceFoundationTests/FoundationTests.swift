@@ -110,7 +110,7 @@ struct FoundationTests {
         }
         first.pauseDelivery()
         first.track("Event")
-        await first.shutdown(timeout: .zero)
+        await first.shutdown(timeout: .seconds(600))
         #expect(directory.names == ["events"])
         let store = JSONLStore(at: "\(directory.path)/events")
         try store.open()

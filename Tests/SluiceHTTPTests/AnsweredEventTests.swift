@@ -301,6 +301,8 @@ struct AnsweredEventTests {
         pipeline.resumeDelivery()
         await drain(pipeline, time, atMost: 10)
         #expect(client.accepted == Array(1...10))
+        // The probe that the last advance has made due.
+        await pipeline.flush()
         let requests = client.requests
         for _ in 0..<100 { await pipeline.flush() }
         #expect(client.requests == requests + 100)

@@ -39,7 +39,8 @@ struct RouteTests {
     private static func down() -> ScriptedTransport { ScriptedTransport(then: .answer(.all(.retry(after: nil)))) }
 
     private func leaveEvents(_ names: [String]) async throws {
-        let pipeline = try Pipeline {
+        // A shutdown doesn't wait longer than 200 ms for a store to close.
+        let pipeline = try Pipeline(environment: PipelineEnvironment(time: VirtualTime())) {
             for name in names { route(name, Self.down()) }
         }
         for _ in 0..<10 { for name in names { pipeline.track(name) } }

@@ -38,7 +38,7 @@ struct MetricsTests {
         #expect(try factory.expectGauge("sluice.waiting", [("route", "good")]).lastValue == 2)
 
         pipeline.track("C")
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         metrics.update()
         metrics.update()
         #expect(try total("sluice.tracked", []) == 4)
@@ -71,7 +71,8 @@ struct MetricsTests {
         }
         let metrics = PipelineMetrics(of: pipeline, every: .seconds(86_400), factory: factory)
         let logger = Logger(label: "services", factory: { _ in SwiftLogNoOpLogHandler() })
-        let group = ServiceGroup(services: [metrics, PipelineService(pipeline)], logger: logger)
+        let group = ServiceGroup(
+            services: [metrics, PipelineService(pipeline, deadline: .seconds(600))], logger: logger)
         let running = Task { try await group.run() }
         pipeline.track("A")
         await group.triggerGracefulShutdown()

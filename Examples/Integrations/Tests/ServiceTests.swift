@@ -31,7 +31,7 @@ struct ServiceTests {
             transport
         }
         let group = ServiceGroup(
-            services: [PipelineService(pipeline), Server(pipeline: pipeline)], logger: logger)
+            services: [PipelineService(pipeline, deadline: .seconds(600)), Server(pipeline: pipeline)], logger: logger)
         pipeline.track("Request")
         let running = Task { try await group.run() }
         await group.triggerGracefulShutdown()
@@ -48,7 +48,8 @@ struct ServiceTests {
             transport
         }
         pipeline.track("Request")
-        let group = ServiceGroup(services: [PipelineService(pipeline), Failing()], logger: logger)
+        let group = ServiceGroup(
+            services: [PipelineService(pipeline, deadline: .seconds(600)), Failing()], logger: logger)
         await #expect(throws: (any Error).self) { try await group.run() }
         #expect(try transport.accepted().map(\.name) == ["Request"])
     }

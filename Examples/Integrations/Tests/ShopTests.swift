@@ -89,7 +89,7 @@ struct ShopTests {
             JSONLStore(at: path)
             transport
         }
-        #expect(await next.shutdown().routes[0].recovered == 10)
+        #expect(await next.shutdown(timeout: .seconds(600)).routes[0].recovered == 10)
         #expect(try transport.accepted().count == 10)
     }
 
@@ -106,7 +106,7 @@ struct ShopTests {
             SQLiteStore(at: path)
             transport
         }
-        #expect(await next.shutdown().routes[0].recovered == 20)
+        #expect(await next.shutdown(timeout: .seconds(600)).routes[0].recovered == 20)
         #expect(try transport.accepted().filter { $0.name == "Purchase" && $0.anonymousID == "v1" }.count == 10)
     }
 

@@ -28,7 +28,7 @@ import Testing
 
     @Test(
         "a flush, a deletion or an erasure in a transport's own send returns, and is reported once",
-        .timeLimit(.minutes(1)), arguments: Call.allCases)
+        .timeLimit(.minutes(10)), arguments: Call.allCases)
     func ownWaitReturns(call: Call) async throws {
         let results = Locked<[Bool]>([])
         let caller = Caller { pipeline in
@@ -60,7 +60,7 @@ import Testing
         #expect(await pipeline.shutdown().isBalanced)
     }
 
-    @Test("a transport can flush other routes and other pipelines", .timeLimit(.minutes(1)))
+    @Test("a transport can flush other routes and other pipelines", .timeLimit(.minutes(10)))
     func otherRoutesAreFlushed() async throws {
         let other = ScriptedTransport()
         let delivered = Locked<[Int]>([])

@@ -36,7 +36,7 @@ import Testing
         for (pipeline, transport) in pipelines {
             release(pipeline)
             await transport.waitForSends(1)
-            await pipeline.shutdown()
+            await pipeline.shutdown(timeout: .seconds(600))
             #expect(try transport.accepted().count == 6)
         }
     }

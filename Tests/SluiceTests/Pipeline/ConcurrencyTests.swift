@@ -104,11 +104,13 @@ import Testing
                         await Task.yield()
                     }
                     await pipeline.shutdown(timeout: .zero)
+                    // The other threads may have been faster.
+                    pipeline.track("Late")
                 }
             }
         }
         let ledger = await pipeline.shutdown(timeout: .zero)
-        #expect(ledger.tracked == Self.events * Self.threads)
+        #expect(ledger.tracked == Self.events * Self.threads + (endsInTheMiddle ? 1 : 0))
         #expect(ledger.isBalanced, "seed \(seed): \(ledger)")
         #expect((ledger.dropped[.shutDown, default: 0] > 0) == endsInTheMiddle)
         #expect(ledger.dropped[.filtered, default: 0] > 0)
