@@ -34,8 +34,8 @@ public import Sluice
 /// this one, so it is redacted, sampled and so on like any other:
 ///
 /// - If this stage has dropped it in the same launch, before the answer, that event continues below this stage.
-/// - Otherwise, the identity's event passes the shared stages and those of the route. If a shared stage drops it, the
-///   route doesn't get it. Drops by ``Deduplication``, ``RateLimit`` and ``CollectionSettings`` depend on the moment:
+/// - Otherwise, the event passes the stages above the routes, and then the stages of this route. If a stage above the
+///   routes drops it, this route doesn't get it. Drops by ``Deduplication``, ``RateLimit`` and ``CollectionSettings`` depend on the moment:
 ///   after one, the next launch tries it once more.
 ///
 /// The route also gets an `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same

@@ -56,9 +56,9 @@ struct LifecycleFacts: PersistedValue {
         }
     }
 
-    /// Adds the facts of earlier launches to those of this launch.
+    /// Adds the stored facts of earlier launches.
     ///
-    /// - The first day is the stored one, because it is earlier. A day that is only unknown says nothing about this launch.
+    /// - The first day is the stored one, because it is earlier. An unknown first day of this launch isn't used.
     /// - The app has started and is installed if it was so earlier or is so now.
     /// - The version is the stored one, because this launch has not been compared with it yet.
     /// - The stored events come first.

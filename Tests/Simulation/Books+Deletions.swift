@@ -13,7 +13,7 @@ struct Deletion: Identifiable {
 }
 
 extension Books {
-    /// Notes that a store begins or ends to delete files without reading them.
+    /// Call this when a store starts to delete files without reading them, and when it is done.
     func deletesUnread(_ isBegun: Bool, in life: Int) {
         state.withLock { state in
             if isBegun { state.livesThatDelete.insert(life) } else { state.livesThatDelete.remove(life) }

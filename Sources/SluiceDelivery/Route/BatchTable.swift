@@ -212,7 +212,12 @@ struct BatchTable: Sendable {
 
     /// ``count`` without batches that wait for the receiver to accept another event, or until `end` or later.
     func expected(before end: Duration?) -> Int {
-        count - deferred.count { $0.batch.isSuspected || end.map { [until = $0.until] in until >= $0 } ?? false }
+        let late = deferred.count { deferral in
+            if deferral.batch.isSuspected { return true }
+            guard let end else { return false }
+            return deferral.until >= end
+        }
+        return count - late
     }
 
     /// Attempts that are going on, including the use of the store before and after them.

@@ -47,6 +47,14 @@ import Testing
         }
     }
 
+    /// A processor that opens `hasBegun` when it finishes, and waits for `gate`.
+    private static func hanging(_ hasBegun: Gate, until gate: Gate) -> Farewell {
+        Farewell("only") {
+            hasBegun.open()
+            await gate.wait()
+        }
+    }
+
     @Test("events that processors track when they finish are delivered, from the last line to the first")
     func lastEventsAreDelivered() async throws {
         let bench = try Bench(processor: Farewell("only"))
@@ -71,10 +79,7 @@ import Testing
         let (gate, transport) = (Gate(), ScriptedTransport())
         let hasBegun = Gate()
         let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
-            Farewell("only") {
-                hasBegun.open()
-                await gate.wait()
-            }
+            Self.hanging(hasBegun, until: gate)
             MemoryStore()
             transport
         }
@@ -90,11 +95,7 @@ import Testing
     @Test("a processor that never finishes takes half of the time, and is named; the rest is sent")
     func hangingProcessorTakesHalfOfTheTime() async throws {
         let (gate, hasBegun) = (Gate(), Gate())
-        let processor = Farewell("only") {
-            hasBegun.open()
-            await gate.wait()
-        }
-        let bench = try Bench(processor: processor)
+        let bench = try Bench(processor: Self.hanging(hasBegun, until: gate))
         let pipeline = bench.pipeline
         async let ledger = pipeline.shutdown(timeout: .seconds(4))
         await hasBegun.wait()
@@ -113,11 +114,7 @@ import Testing
     func nearestEndDecides() async throws {
         for times in [[40, 4], [4, 40]] {
             let (gate, hasBegun) = (Gate(), Gate())
-            let processor = Farewell("only") {
-                hasBegun.open()
-                await gate.wait()
-            }
-            let bench = try Bench(processor: processor)
+            let bench = try Bench(processor: Self.hanging(hasBegun, until: gate))
             let pipeline = bench.pipeline
             async let first = pipeline.shutdown(timeout: .seconds(times[0]))
             await hasBegun.wait()
