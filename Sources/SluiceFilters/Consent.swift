@@ -35,8 +35,8 @@ public import Sluice
 ///
 /// - If this stage has dropped it in the same launch, before the answer, that event continues below this stage.
 /// - Otherwise, the event passes the stages above the routes, and then the stages of this route. If a stage above the
-///   routes drops it, this route doesn't get it. Drops by ``Deduplication``, ``RateLimit`` and ``CollectionSettings`` depend on the moment:
-///   after one, the next launch tries it once more.
+///   routes drops it, this route doesn't get it. Drops by ``Deduplication``, ``RateLimit`` and ``CollectionSettings``
+///   depend on the moment: after one, the next launch tries it once more.
 ///
 /// The route also gets an `$AppInstall` that this stage has dropped before the answer, if the grant comes in the same
 /// launch.

@@ -186,7 +186,7 @@ final class InstanceDirectory {
                 if error != .noSuchFile { listing.unknown.append(text) }
             }
         }
-        // Otherwise other code has perhaps closed the descriptor or replaced the directory, and files seem to be missing or empty.
+        // Other code can close the descriptor or replace the directory. Files then seem to be missing or empty.
         guard try isInPlace() else { throw .badDescriptor }
         for text in empty {
             do throws(FileError) {

@@ -105,7 +105,7 @@ package final class StateGate: KeptState {
         }
     }
 
-    /// Adds a plugin that works with a copy of its state, and does nothing else in ``keep()`` than to take over the stored value.
+    /// Adds a plugin that works with a copy of its state, and whose ``keep()`` only takes over the stored value.
     ///
     /// Below an open gate, it has the value already. It would have a weak reference for nothing, with which each retain and
     /// release takes 60 instructions more.

@@ -54,9 +54,10 @@ import Testing
             let begun = DispatchSemaphore(value: 0)
             for _ in 0..<threads {
                 Thread.detachNewThread {
-                    for _ in 0..<100 { pipeline.track("Event", ["key": "value"]) }
-                    begun.signal()
-                    while true { pipeline.track("Event", ["key": "value"]) }
+                    for count in 1... {
+                        pipeline.track("Event", ["key": "value"])
+                        if count == 100 { begun.signal() }
+                    }
                 }
             }
             for _ in 0..<threads { begun.wait() }
@@ -80,7 +81,7 @@ import Testing
         @Test("no other call of a pipeline hangs in a child, and the ledger counts the child's events")
         func otherCallsDoNotHang() async {
             await #expect(processExitsWith: .success) {
-                // The calls' types are known then, too.
+                // The Swift runtime then knows the types of these calls too.
                 _ = await ForkTests.doesNothing(try ForkTests.pipeline())
                 nonisolated(unsafe) var pipeline = Optional(try ForkTests.pipeline())
                 ForkTests.trackWithoutEnd(try #require(pipeline))
