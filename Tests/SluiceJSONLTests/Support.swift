@@ -160,13 +160,18 @@ extension Duration {
 extension TemporaryDirectory {
     private static let system = SystemFileSystem()
 
-    /// The sorted relative paths of all files except locks.
+    /// The sorted relative paths of all files except locks. What a store renames or removes meanwhile is left out.
     func files() throws -> [String] {
-        func walk(_ path: String) throws -> [String] {
-            try TemporaryDirectory.system.list(path).flatMap { name in
+        func walk(_ path: String) throws(FileError) -> [String] {
+            var files: [String] = []
+            for name in try TemporaryDirectory.system.list(path) {
                 let child = "\(path)/\(name)"
-                return try TemporaryDirectory.system.status(of: child).kind == .directory ? walk(child) : [child]
+                do {
+                    let isDirectory = try TemporaryDirectory.system.status(of: child).kind == .directory
+                    files += isDirectory ? try walk(child) : [child]
+                } catch where error == .noSuchFile {}
             }
+            return files
         }
         return try walk(path).filter { !$0.hasSuffix("/lock") }.map { String($0.dropFirst(path.count + 1)) }.sorted()
     }
