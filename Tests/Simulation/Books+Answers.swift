@@ -1,6 +1,17 @@
 import Sluice
 
 extension Books {
+    /// Notes the last probe of a process that is about to end: any event of a batch can be offered alone, before the others.
+    func mayProbe(_ batch: Batch, from life: Int) {
+        state.withLock { state in
+            guard let serial = batch.events.first.flatMap({ Books.serial($0.bytes) }),
+                let others = state.handedOut[life]?[batch.id]?.serials.prefix(while: { $0 != serial }),
+                others.contains(where: { state.records[$0]?.isDone == false })
+            else { return }
+            state.delayed.insert(serial)
+        }
+    }
+
     /// Notes the events that the receiver has deferred or refused, even if the sender is killed before it gets the response. A
     /// refused event may be accepted when it is sent again.
     func deferredOrRefused(_ batch: Batch, _ verdicts: Verdicts) {

@@ -34,6 +34,7 @@ final class Life {
         func send(_ batch: Batch) async throws -> Verdicts {
             try checkAlive()
             for line in batch.events { books.sent(line, by: life) }
+            if batch.events.count == 1 { books.mayProbe(batch, from: life) }
             let verdicts = try await server.send(batch) { line in
                 // A process that has died while the server was slow has sent nothing.
                 try checkAlive()

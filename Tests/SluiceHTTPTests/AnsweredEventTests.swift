@@ -332,16 +332,17 @@ struct AnsweredEventTests {
         #expect(await second.shutdown().isBalanced)
     }
 
+    /// `isAnswered`: the first request is answered before the shutdown begins.
     @Test(
         "processes that only track and shut down deliver everything between bad events",
-        arguments: [403, 302, 500, 502])
-    func shortLivedProcesses(status: Int) async throws {
+        arguments: [403, 302, 500, 502], [false, true])
+    func shortLivedProcesses(status: Int, isAnswered: Bool) async throws {
         let directory = try TemporaryDirectory()
         let client = Gateway(.status(status))
         // The system's time, because a status of 5xx causes back-offs.
         let policy = DeliveryPolicy(backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
         let random = Locked(SeededRandom(seed: 1))
-        for launch in 0..<8 {
+        for launch in 0..<12 {
             let pipeline = try Pipeline(
                 delivery: policy, environment: PipelineEnvironment(random: { random.withLock { $0.next() } })
             ) {
@@ -349,11 +350,34 @@ struct AnsweredEventTests {
                 HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
             }
             track([-1] + Array(launch * 20 + 1...launch * 20 + 20) + [-2], pipeline)
+            if isAnswered { await pipeline.flush() }
             #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
         }
-        // A last probe can meet a bad event. Then the next process delivers.
+        // The last probe of a process meets a bad event in one of ten launches. Then a later process delivers.
         #expect(Set(client.accepted).isSuperset(of: 1...100))
-        #expect(client.requests <= 8 * 48, "\(client.requests) requests")
+        #expect(client.requests <= 12 * 48, "\(client.requests) requests")
+    }
+
+    /// The first batch of each process has nothing but them.
+    @Test(
+        "critical events that the receiver dislikes don't keep short-lived processes from sending the others",
+        arguments: [403, 302, 500])
+    func badCriticalEventsBlockNoOthers(status: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let client = Gateway(.status(status))
+        let policy = DeliveryPolicy(backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
+        for launch in 0..<24 {
+            let pipeline = try Pipeline(delivery: policy) {
+                JSONLStore(at: directory.path)
+                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+            }
+            pipeline.track("poison", priority: .critical)
+            track(Array(launch * 20 + 1...launch * 20 + 20), pipeline)
+            // Shorter than a hold.
+            #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
+        }
+        // At least every second process sends the others.
+        #expect(Set(client.accepted).isSuperset(of: 1...100))
     }
 
     /// After a failure, the time in the background is enough for some more attempts. Here each of them is a flush.

@@ -240,7 +240,7 @@ extension BatchProgress {
             let untried = unresolved.indices.filter { suspects[unresolved[$0]] == nil }
             guard let first = untried.first else { return }
             index = first
-            if let probe = stage.lastProbe, isSuspected { index = untried[Int(probe % UInt64(untried.count))] }
+            if let probe = stage.lastProbe { index = untried[Int(probe % UInt64(untried.count))] }
         case .searching:
             // They are the last ones. One of them shows whether the receiver has changed, each time another one.
             guard isSuspected, unresolved.allSatisfy({ awaitsAcceptance($0, in: stage.row) }) else { return }
@@ -265,9 +265,8 @@ extension BatchProgress {
         }
         (isSuspected, result.isSuspected) = (true, true)
         switch stage.mode {
-        case .normal: return
-        case .probing:
-            if count == 1 { setAside(verdict, result.status, row: stage.row) }
+        // The answer to an event alone is that of a probe.
+        case .normal, .probing: if count == 1 { setAside(verdict, result.status, row: stage.row) }
         case .searching where count == 1:
             let isKnown = awaitsAcceptance(unresolved[0], in: stage.row)
             if !isKnown { result.suspect = verdict.reason }

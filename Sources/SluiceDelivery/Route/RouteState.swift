@@ -152,11 +152,11 @@ struct RouteState: Sendable {
     }
 
     /// Decides the next step of a worker with a batch.
-    mutating func nextPart(of batch: Batch.ID, at now: Duration) -> PartStep {
+    mutating func nextPart(of batch: BatchProgress, at now: Duration, random: () -> UInt64) -> PartStep {
         if mustDelete { return .delete }
         if mustErase, let erasure = erasures.current {
-            if batches.hasPassed(erasure.number, batch) { return .wait(inputs: waiters.inputs) }
-            var permit = self.permit(for: batch)
+            if batches.hasPassed(erasure.number, batch.id) { return .wait(inputs: waiters.inputs) }
+            var permit = self.permit(for: batch.id)
             permit.erasure = erasure
             return .send(permit)
         }
@@ -164,8 +164,14 @@ struct RouteState: Sendable {
         case .wait: return .wait(inputs: waiters.inputs)
         case .stop: return .stop
         case .send:
-            batches.send(batch)
-            return .send(permit(for: batch))
+            if takeable > 0, schedule.takeDetour(),
+                let deferral = schedule.deferral(batch, isDetour: true, at: now, random: random)
+            {
+                batches.deferBatch(batch, deferral)
+                return .leave
+            }
+            batches.send(batch.id)
+            return .send(permit(for: batch.id))
         }
     }
 

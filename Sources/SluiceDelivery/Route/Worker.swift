@@ -127,16 +127,16 @@ struct Worker {
 
     /// Waits until the next part of a batch can be sent.
     ///
-    /// - Returns: nil if the batch was deleted or delivery was stopped.
+    /// - Returns: nil if the batch was left or deleted, or delivery was stopped.
     private func nextPermit(_ batch: BatchProgress) async -> Permit? {
         while true {
-            switch decide({ $0.nextPart(of: batch.id, at: $1) }) {
+            switch decide({ $0.nextPart(of: batch, at: $1, random: route.environment.random) }) {
             case .send(let permit): return permit
+            case .leave, .stop: return nil
             case .delete:
                 delete(batch.id)
                 return nil
             case .wait(let inputs): _ = await route.wait(for: .changed, inputs: inputs)
-            case .stop: return nil
             }
         }
     }

@@ -34,6 +34,8 @@ struct DeliverySchedule: Sendable {
     private var maximumFailuresAtStop = Int.max
     /// See ``Refusals/Stage/lastProbe``.
     private var lastProbe: UInt64 = 0
+    /// See ``takeDetour()``.
+    private var hasDetour = false
     private var hasFlushed = false
 
     init(policy: DeliveryPolicy) {
@@ -154,10 +156,12 @@ struct DeliverySchedule: Sendable {
             failuresAtStop = result.status == nil && result.endsFlushes ? failuresAtStop + 1 : 0
         }
         backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
-        // A short-lived process would otherwise never learn which event is the reason.
-        if mayEnd, refusals.isHolding, mode == .normal {
-            backOff.endWait()
+        if refusals.isHolding, mode == .normal {
+            // Now, because the process may be about to end only later.
             lastProbe = random()
+            hasDetour = lastProbe >> 63 == 1
+            // A short-lived process would otherwise never learn which event is the reason.
+            if mayEnd { backOff.endWait() }
         }
         return recorded
     }
@@ -172,11 +176,19 @@ struct DeliverySchedule: Sendable {
     /// See ``BackOff/epoch``.
     var epoch: Int { backOff.epoch }
 
+    /// Whether the last probe is an event of another batch than the suspected one: in every second process. If all events
+    /// of the first batch are bad, such as all critical ones, the others would otherwise never be sent by short processes.
+    mutating func takeDetour() -> Bool {
+        guard mayEnd, refusals.isHolding else { return false }
+        defer { hasDetour = false }
+        return hasDetour
+    }
+
     /// See ``BackOff/deferral(_:at:random:)``. Nil if the batch has events that its worker can send.
     func deferral(
-        _ batch: BatchProgress, at now: Duration, random: () -> UInt64
+        _ batch: BatchProgress, isDetour: Bool = false, at now: Duration, random: () -> UInt64
     ) -> (notBefore: Duration, until: Duration)? {
-        guard batch.isDeferred || refusals.isHolding && batch.isTried else { return nil }
+        guard isDetour || batch.isDeferred || refusals.isHolding && batch.isTried else { return nil }
         var deferral = backOff.deferral(batch, at: now, random: random())
         // A suspect is a probe, too.
         if batch.isSuspected, let deadline = phase.deadline { deferral.until = max(deferral.until, deadline) }

@@ -30,6 +30,8 @@ enum BatchStep: Sendable {
 enum PartStep: Sendable {
     /// Send a part or take events out, and record the result.
     case send(Permit)
+    /// Take another batch. This one is deferred: see ``DeliverySchedule/takeDetour()``.
+    case leave
     case delete
     /// Wait until ``Waiters/inputs`` has another value.
     case wait(inputs: Int)

@@ -221,8 +221,9 @@ struct SteppedRoute {
     }
 
     private mutating func decide(_ index: Int, _ batch: BatchProgress) {
-        switch state.nextPart(of: batch.id, at: now) {
+        switch state.nextPart(of: batch, at: now, random: { [random] in random }) {
         case .send(let permit): workers[index] = .sending(batch, permit)
+        case .leave: workers[index] = .free
         case .delete: workers[index] = state.gate.enter() ? .deleting(batch.id, nil) : .stopped
         case .wait(let inputs): workers[index] = .goingToSleep(batch, inputs: inputs)
         case .stop: workers[index] = .stopped
