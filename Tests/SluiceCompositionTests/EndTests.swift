@@ -53,12 +53,14 @@ import Testing
         pipeline?.track("Used")
         time.advance(by: .seconds(2))
         switch ending {
-        case .shutdown: await pipeline?.shutdown()
+        case .shutdown: await pipeline?.shutdown(timeout: .seconds(600))
         case .termination:
             pipeline?.signal(.willTerminate)
-            await pipeline?.shutdown()
-        case .release: pipeline = nil
-        case .kill: if let pipeline { waitForWrites(of: pipeline) }
+            await pipeline?.shutdown(timeout: .seconds(600))
+        case .release, .kill:
+            // A pipeline that is released waits for a second only.
+            if let pipeline { await writesAreDone(of: pipeline) }
+            if ending == .release { pipeline = nil }
         }
         // After a kill, nothing is released.
         if ending == .kill, let pipeline { _ = Unmanaged.passRetained(pipeline) }
@@ -119,8 +121,9 @@ import Testing
             var pipeline: Pipeline? = try build(store, limits)
             // 99 names so far, and then one that is the 100th in the last launch only.
             pipeline?.track("Name \(launch)")
-            if hasShutdown { await pipeline?.shutdown() }
+            if hasShutdown { await pipeline?.shutdown(timeout: .seconds(600)) }
             #expect(store.events.count == 1)
+            if let pipeline { await writesAreDone(of: pipeline) }
             pipeline = nil
         }
         let limits: Limits = {

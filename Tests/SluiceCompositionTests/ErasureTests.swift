@@ -53,6 +53,8 @@ struct ErasureTests {
         #expect(report.events == 2 && report.deadLetters == 2 && report.states == 3 && report.isComplete)
         #expect(identity.loginID == nil && identity.anonymousID != id)
         #expect(auto.registered == [:] && links.campaigns == [:])
+        // The grant is written in the background, into a temporary file first.
+        await writesAreDone(of: pipeline)
         #expect(directory.names == ["consent.json", "identity.json", "identity.json.lock"])
         #expect(consent.status == .granted)
         #expect(try await pipeline.deadLetters().isEmpty)

@@ -35,7 +35,7 @@ import Testing
         for signal in [Signal.launched(.foreground), .didBecomeActive] { pipeline.signal(signal) }
         if grantsAfter { try consent.grant() }
         for signal in [Signal.didEnterBackground, .didBecomeActive] { pipeline.signal(signal) }
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         return store.events.map(\.name)
     }
 
@@ -69,7 +69,7 @@ import Testing
         #expect(store.events.isEmpty)
         try consent.grant()
         #expect(store.events.map(\.name) == ["$AppInstall"])
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
     }
 
     @Test("a route whose consent was missing gets the $AppInstall of the other routes once, after a denial none")
@@ -94,7 +94,7 @@ import Testing
             #expect(free.events(named: "$AppInstall").count == 1)
             let ids = isDenied ? [] : free.events(named: "$AppInstall").map(\.id)
             #expect(crm.events.map(\.id) == ids)
-            #expect(await pipeline.shutdown().isBalanced)
+            #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         }
     }
 }

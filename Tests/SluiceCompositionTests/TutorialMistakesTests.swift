@@ -124,7 +124,7 @@ import Testing
         pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(4))
         for name in running + paused { timers.end(name) }
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         let durations = try transport.accepted().map { $0.properties["$event_duration"] }
         #expect(durations == running.map { _ in 7_000.0 } + paused.map { _ in 1_000.0 })
     }
@@ -140,7 +140,7 @@ import Testing
         for name in ["Paused", "Running"] { timers.resume(name) }
         time.advance(by: .seconds(1))
         for name in ["Paused", "Running"] { timers.end(name) }
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [1_000.0, 2_000.0])
     }
 
@@ -155,7 +155,7 @@ import Testing
         pipeline.signal(.didBecomeActive)
         time.advance(by: .seconds(1))
         timers.end("Watch")
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(try transport.accepted().map { $0.properties["$event_duration"] } == [8_000.0])
     }
 
@@ -171,7 +171,7 @@ import Testing
                 }
             }
         }
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(pipeline.ledger.isBalanced)
         let sent = try numbers(transport)
         #expect(sent.count == 800)

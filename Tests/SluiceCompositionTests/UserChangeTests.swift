@@ -36,7 +36,7 @@ import Testing
         #expect(indices == [1, 1, 1, 2, 2])
         let current = identity.anonymousID
         #expect(store.events.map(\.anonymousID) == [former, former, former, current, current] && former != current)
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 
     @Test("a login, a logout and another anonymous id keep the session")
@@ -49,7 +49,7 @@ import Testing
         try identity.resetAnonymousID()
         pipeline.track("B")
         #expect(names == ["$SessionStart", "A", "$SignUp", "B"] && indices == [1, 1, 1, 1])
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 
     @Test("a manual session ends too, and without one a reset begins none")
@@ -69,7 +69,7 @@ import Testing
         #expect(
             names == ["A", "$SessionStart", "B", "$SessionEnd", "$SessionStart", "C", "$SessionEnd", "D"])
         #expect(indices == [nil, 1, 1, 1, 2, 2, 2, nil])
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 
     @Test("a session that a reset has ended is not recovered by the next launch")
@@ -112,7 +112,7 @@ import Testing
             try identity.reset()
             let ends = stores.map { $0.events(named: "$SessionEnd").count }
             #expect(ends == [1, isShared ? 1 : 0])
-            #expect(await pipeline.shutdown().isBalanced)
+            #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
         let former = try #require(store.events.last?.properties["$session_id"])
         #expect(await first.eraseEverything().isComplete)
         for signal in [Signal.didEnterBackground, .didBecomeActive] { first.signal(signal) }
-        await first.shutdown()
+        await first.shutdown(timeout: .seconds(600))
         #expect(
             names == [
                 "$SessionStart", "$AppInstall", "$AppStart", "$SessionStart", "$AppEnd", "$AppStart", "$AppEnd",
@@ -144,7 +144,7 @@ import Testing
             NullTransport()
         }
         for signal in [Signal.launched(.foreground), .didBecomeActive] { next.signal(signal) }
-        await next.shutdown()
+        await next.shutdown(timeout: .seconds(600))
         #expect(later.events.map(\.name) == ["$SessionStart", "$AppStart", "$AppEnd", "$SessionEnd"])
         #expect(later.events.allSatisfy { $0.properties["$session_index"] == 2 })
     }
@@ -163,6 +163,6 @@ import Testing
         time.advance(by: .seconds(5))
         pipeline.signal(.didEnterBackground)
         #expect(store.events(named: "$AppEnd").map { $0.properties["$event_duration"] } == [.double(5_000)])
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
     }
 }

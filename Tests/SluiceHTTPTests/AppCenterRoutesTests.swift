@@ -79,6 +79,8 @@ struct AppCenterRoutesTests {
         #expect(channels.normal.batches.isEmpty)
         await channels.wakes(at: 6)
         await channels.normal.waitForSends(1)
+        // The critical route's workers have then seen that nothing waits.
+        for _ in 0..<2 { await channels.pipeline.flush() }
         channels.track(50, .critical)
         await channels.critical.waitForSends(2)
         #expect(channels.sizes(channels.critical) == [2, 50])

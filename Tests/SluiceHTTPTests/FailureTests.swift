@@ -44,9 +44,10 @@ struct FailureTests {
 
     @Test("a send fails if no server listens")
     func refusedConnectionFails() async throws {
-        let port = try Socket.unusedPort()
-        let message = try await failure(to: "http://127.0.0.1:\(port)/")
-        #expect(message.hasSuffix(" (127.0.0.1:\(port))"))
+        try await Socket.withUnusedPort { port in
+            let message = try await failure(to: "http://127.0.0.1:\(port)/")
+            #expect(message.hasSuffix(" (127.0.0.1:\(port))"))
+        }
     }
 
     @Test("a send fails if the host is unknown")
@@ -164,10 +165,11 @@ struct FailureTests {
     func endlessSlowResponseTimesOut(beginning: String) async throws {
         let closed = Arrivals<Bool>()
         let server = try Server { connection in
+            // If the client closes just before a write, that throws.
+            defer { closed.add(true) }
             _ = try connection.readRequest()
             try connection.write(beginning.isEmpty ? "HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" : beginning)
             while try !connection.isClosedByClient(within: 5) { try connection.write("O") }
-            closed.add(true)
         }
         try await failure(to: server.url, timeouts: .short)
         #expect(try await closed.next())

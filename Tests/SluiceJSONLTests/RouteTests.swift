@@ -61,7 +61,7 @@ struct RouteTests {
             for (name, transport) in zip(names, transports).reversed() { route(name, transport) }
         }
         await pipeline.flush()
-        #expect(await pipeline.shutdown().isBalanced)
+        #expect(await pipeline.shutdown(timeout: .seconds(600)).isBalanced)
         for (name, transport) in zip(names, transports) { #expect(try delivered(transport) == [name: 10]) }
         #expect(try directory.files().isEmpty)
     }
@@ -73,7 +73,7 @@ struct RouteTests {
             let transport = ScriptedTransport()
             let pipeline = try Pipeline { route(name, transport) }
             await pipeline.flush()
-            await pipeline.shutdown()
+            await pipeline.shutdown(timeout: .seconds(600))
             #expect(try delivered(transport) == expected)
         }
         #expect(try directory.files().isEmpty)
@@ -94,7 +94,7 @@ struct RouteTests {
             }
         }
         await pipeline.flush()
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         #expect(try delivered(transport) == ["old name": 10])
     }
 
@@ -117,12 +117,12 @@ struct RouteTests {
         }
         // Without a pipeline, a tool can look into the directory.
         try TestedStore.opened(JSONLStore(at: place)).store.close()
-        await first.shutdown()
+        await first.shutdown(timeout: .seconds(600))
         var second: Pipeline? = try pipeline(at: "\(directory.path).link/events")
         second?.track("Event")
         second = nil
         let third = try pipeline(at: place)
-        await third.shutdown()
+        await third.shutdown(timeout: .seconds(600))
     }
 
     @Test("a new directory at the place of a deleted one is not taken for it")

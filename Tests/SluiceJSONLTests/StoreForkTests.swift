@@ -54,7 +54,8 @@ import Testing
                         transport
                     }
                     await pipeline.flush()
-                    await pipeline.shutdown(timeout: .zero)
+                    // With less time, the directory could still be in use when the next pipeline opens it.
+                    await pipeline.shutdown(timeout: .seconds(600))
                     return try transport.accepted().map(\.name)
                 }
                 #expect(try await delivered() == [])
@@ -94,7 +95,7 @@ import Testing
                         JSONLStore(at: directory.path)
                         transport
                     }
-                    await next.shutdown(timeout: .seconds(10))
+                    await next.shutdown(timeout: .seconds(600))
                     #expect(try Set(transport.accepted().map(\.name)) == ["Parent", "Child"])
                 }
             }

@@ -169,7 +169,9 @@ extension TemporaryDirectory {
                 do {
                     let isDirectory = try TemporaryDirectory.system.status(of: child).kind == .directory
                     files += isDirectory ? try walk(child) : [child]
-                } catch where error == .noSuchFile {}
+                } catch {
+                    if error != .noSuchFile { throw error }
+                }
             }
             return files
         }

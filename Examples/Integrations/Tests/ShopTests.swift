@@ -65,7 +65,7 @@ struct ShopTests {
     @Test("SIGTERM sends the events of all requests, and the process ends with 0", arguments: [SIGTERM, SIGINT])
     func signalDrains(signal: Int32) async throws {
         let (collector, bodies) = try collector()
-        let (shop, url) = try await start("--store", folder.path + "/store", "--to", collector.url)
+        let (shop, url) = try await start("--store", folder.path + "/store", "--to", collector.url, "--deadline", "600")
         for _ in 0..<20 { _ = try await send("POST", url + "buy/tea-1", cookie: "visitor=v1; user=ann") }
         shop.signal(signal)
         #expect(await shop.line(containing: "delivered") == "# delivered 40, waiting 0, dropped 0")
@@ -113,7 +113,7 @@ struct ShopTests {
     @Test("the page shows the products, a visitor gets a cookie, and a name is shown as text")
     func page() async throws {
         let (collector, bodies) = try collector()
-        let (shop, url) = try await start("--store", folder.path + "/store", "--to", collector.url)
+        let (shop, url) = try await start("--store", folder.path + "/store", "--to", collector.url, "--deadline", "600")
         let (first, page) = try await send("GET", url)
         #expect(page.contains("Green tea") && page.contains("Log in"))
         let cookie = try #require(first.headers.first(name: "Set-Cookie"))

@@ -33,7 +33,8 @@ import UIKit
 
     init() throws {
         let (signals, transport) = (signals, transport)
-        pipeline = try Pipeline {
+        // By the real clock, background time could be over before a busy machine has sent.
+        pipeline = try Pipeline(environment: PipelineEnvironment(time: time)) {
             signals
             LifecycleEvents()
             MemoryStore()

@@ -37,8 +37,12 @@ struct SharedIdentity {
         case ("erase", 1): return try identity.erase()
         case ("ids", 1): return "\(identity.anonymousID ?? "none") \(identity.loginID ?? "none")"
         case ("bind", 3):
-            // Kinds with a prefix, as fast as possible.
-            for index in 0..<(Int(words[2]) ?? 0) { try identity.bind("\(words[1])\(index)", to: "\(index)") }
+            // Kinds with a prefix. Processes that wait for the lock look once per millisecond whether it is free, so
+            // each change is followed by a pause of that length.
+            for index in 0..<(Int(words[2]) ?? 0) {
+                try identity.bind("\(words[1])\(index)", to: "\(index)")
+                SystemFileSystem.pause()
+            }
         case ("event", 2):
             // The time of the event decides whether the file is read.
             return event(at: Int64(words[1]) ?? 0)
@@ -58,7 +62,10 @@ struct SharedIdentity {
         case ("forever", 1):
             System.write(Array("started\n".utf8), to: 1)
             while true {
-                for login in ["x", "y"] { try identity.login(login) }
+                for login in ["x", "y"] {
+                    try identity.login(login)
+                    SystemFileSystem.pause()
+                }
             }
         default: System.fail("unknown command: \(words)")
         }

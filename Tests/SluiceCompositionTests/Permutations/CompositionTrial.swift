@@ -110,14 +110,14 @@ struct CompositionTrial: CustomStringConvertible {
             for step in launch.steps { try perform(step, pipeline) }
             switch launch.end {
             case .shutdown(let rows):
-                let ledger = await pipeline.shutdown()
+                let ledger = await pipeline.shutdown(timeout: .seconds(600))
                 guard ledger.isBalanced else { throw Mismatch(description: "the ledger isn't balanced") }
                 try check(rows, trial.own == nil ? .reversed : .any)
             case .kill:
                 await writesAreDone(of: pipeline)
                 disk = former.copy()
                 // The rest of this launch reaches neither the disk nor the events.
-                await pipeline.shutdown()
+                await pipeline.shutdown(timeout: .seconds(600))
             }
             if !isLast, trial.isForgetful, !former.states.isEmpty {
                 throw Mismatch(description: "stored without consent: \(former.states)")

@@ -64,11 +64,11 @@ struct RandomStory: CustomStringConvertible {
                 await writesAreDone(of: pipeline)
                 let next = disk.copy()
                 try observer.endLaunch(isKilled: true)
-                await pipeline.shutdown()
+                await pipeline.shutdown(timeout: .seconds(600))
                 disk = next
             } else {
                 log.append("shutdown")
-                let ledger = await pipeline.shutdown()
+                let ledger = await pipeline.shutdown(timeout: .seconds(600))
                 guard ledger.isBalanced else { throw StoryObserver.Violation(description: "not balanced") }
                 try observer.check(app, disk, isEnd: true)
                 try observer.endLaunch(isKilled: false)

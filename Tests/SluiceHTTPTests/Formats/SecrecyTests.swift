@@ -63,20 +63,21 @@ struct SecrecyTests {
 
     @Test("errors of invalid and failed requests contain no secret", arguments: FormatSample.all)
     func errorsPrintNoSecret(sample: FormatSample) async throws {
-        let port = try Socket.unusedPort()
-        for (url, headers) in [
-            ("http://127.0.0.1:\(port)/\(Self.secret)", ["Authorization": Self.secret]),
-            ("http://host/?\(Self.secret) ", [:]), ("http://host/", ["X-Key": Self.secret + "\n"]),
-            ("http://\(Self.secret)@host/", [:]),
-        ] as [(String, [String: String])] {
-            let transport = HTTPTransport(
-                to: url, format: sample.format, headers: headers, configuration: .init(.short))
-            do {
-                try transport.open(in: PipelineEnvironment())
-                _ = try await transport.send(.allKinds())
-                Issue.record("nothing was thrown")
-            } catch {
-                Self.expectNothing(in: Self.texts(of: error))
+        try await Socket.withUnusedPort { port in
+            for (url, headers) in [
+                ("http://127.0.0.1:\(port)/\(Self.secret)", ["Authorization": Self.secret]),
+                ("http://host/?\(Self.secret) ", [:]), ("http://host/", ["X-Key": Self.secret + "\n"]),
+                ("http://\(Self.secret)@host/", [:]),
+            ] as [(String, [String: String])] {
+                let transport = HTTPTransport(
+                    to: url, format: sample.format, headers: headers, configuration: .init(.short))
+                do {
+                    try transport.open(in: PipelineEnvironment())
+                    _ = try await transport.send(.allKinds())
+                    Issue.record("nothing was thrown")
+                } catch {
+                    Self.expectNothing(in: Self.texts(of: error))
+                }
             }
         }
     }

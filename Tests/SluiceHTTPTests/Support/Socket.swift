@@ -18,24 +18,31 @@ enum Socket {
 
     /// Listens on a free port of the loopback interface.
     static func makeListener() throws -> (descriptor: Int32, port: UInt16) {
+        let (descriptor, port) = try bindAnyPort()
+        guard listen(descriptor, 1_024) == 0 else {
+            throw SluiceError(.inputOutput, "the socket can't listen: \(errno)")
+        }
+        return (descriptor, port)
+    }
+
+    /// Runs `body` with a port without a listener, which nobody else gets meanwhile.
+    static func withUnusedPort(_ body: (UInt16) async throws -> Void) async throws {
+        let (descriptor, port) = try bindAnyPort()
+        defer { close(descriptor) }
+        try await body(port)
+    }
+
+    private static func bindAnyPort() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, stream, 0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         var address = loopback(port: 0)
-        let isListening = withUnsafeMutablePointer(to: &address) { address in
+        let isBound = withUnsafeMutablePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, size) == 0 && listen(descriptor, 1_024) == 0
-                    && getsockname(descriptor, address, &size) == 0
+                bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
             }
         }
-        guard descriptor >= 0, isListening else { throw SluiceError(.inputOutput, "no socket to listen on: \(errno)") }
+        guard descriptor >= 0, isBound else { throw SluiceError(.inputOutput, "no socket: \(errno)") }
         return (descriptor, UInt16(bigEndian: address.sin_port))
-    }
-
-    /// A port without a listener.
-    static func unusedPort() throws -> UInt16 {
-        let (descriptor, port) = try makeListener()
-        close(descriptor)
-        return port
     }
 
     static func nextConnection(of listener: Int32) -> Int32? {

@@ -85,12 +85,25 @@ import Testing
 
     @Test("a receiver that defers everything doesn't get the whole backlog, so the store can still evict")
     func deferredBacklogStaysInTheStore() async throws {
-        let transport = Quota { _ in .retry(after: .seconds(3_600)) }
-        let pipeline = try Self.pipeline(transport, capacity: 600_000)
+        let transport = Quota { _ in .retry(after: .seconds(36_000)) }
+        let time = VirtualTime()
+        var policy = Self.policy
+        policy.maximumBackOff = .seconds(3_000)
+        let pipeline = try Pipeline(delivery: policy, environment: Bench.environment(time)) {
+            MemoryStore(capacity: 600_000)
+            transport
+        }
         for _ in 0..<3_000 { Self.track("user", pipeline) }
         let report = await pipeline.flush()
         #expect(report.waiting == 3_000)
-        #expect(transport.offered.withLock(\.self) <= 1_020)
+        for batch in 2...112 {
+            // The back-off, not the flush interval.
+            await time.waitForSleeper(within: time.continuousTime()...(.seconds(3_000)))
+            time.advanceToNextSleeper()
+            while transport.offered.withLock(\.self) < batch * 10 { await Task.yield() }
+        }
+        // After 1,000 deferred events, each back-off is twice as long as the one before.
+        #expect(time.continuousTime() > .seconds(2))
         for _ in 0..<10_000 { Self.track("user", pipeline) }
         let ledger = pipeline.ledger
         #expect(ledger.isBalanced && ledger.routes[0].dropped.keys.map(\.rawValue) == ["evicted"], "\(ledger)")

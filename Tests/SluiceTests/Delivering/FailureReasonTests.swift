@@ -28,8 +28,8 @@ struct FailureReasonTests {
         #expect(bench.ledger.attempts.failed == 1)
         #expect(bench.ledger.attempts.held == (kind == .held ? 1 : 0))
 
-        await bench.time.waitForSleeper()
-        bench.time.advanceToNextSleeper()
+        // The end of each back-off and hold.
+        bench.time.advance(by: .seconds(100))
         await bench.drained()
         #expect(bench.ledger.attempts.lastFailure == nil)
         // After a hold, the first event is a probe.

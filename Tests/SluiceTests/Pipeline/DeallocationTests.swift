@@ -77,7 +77,7 @@ import Testing
             store
             ScriptedTransport()
         }
-        if hasShutDown { await pipeline?.shutdown() }
+        if hasShutDown { await pipeline?.shutdown(timeout: .seconds(600)) }
         #expect(store.isClosed == hasShutDown)
         pipeline = nil
         while !store.isClosed, !Task.isCancelled { await Task.yield() }

@@ -105,6 +105,8 @@ import Testing
         #expect(await ledger.isBalanced)
         #expect(try bench.transport.accepted().map(\.name) == ["only"])
         #expect(bench.time.continuousTime() == .seconds(2))
+        // It is reported after the shutdown has gone on.
+        while bench.diagnostics.allSatisfy({ $0.kind != .plugin }) { await Task.yield() }
         let said = bench.diagnostics.filter { $0.kind == .plugin }.map(\.message)
         #expect(said.count == 1 && said[0].hasPrefix("Farewell: finish() has not returned"))
         gate.open()

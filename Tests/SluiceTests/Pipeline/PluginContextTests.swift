@@ -163,7 +163,7 @@ import Testing
         let store = WatchedStore()
         weak var gone: Pipeline?
         do {
-            let pipeline = try Pipeline {
+            let pipeline = try Pipeline(environment: Bench.environment(VirtualTime())) {
                 reporter
                 Route("held") {
                     holder

@@ -58,7 +58,7 @@ import Testing
         let pipeline = try build()
         let inUse = #expect(throws: SluiceError.self) { try build() }
         #expect(inUse?.message.contains("in use by another") == true)
-        await pipeline.shutdown()
+        await pipeline.shutdown(timeout: .seconds(600))
         let closed = #expect(throws: SluiceError.self) { try build() }
         #expect(closed?.code == .invalidPipeline)
         #expect(closed?.message.contains("create a new one") == true)

@@ -48,6 +48,19 @@ import Testing
             return pipeline
         }
 
+        /// The same, after its worker's thread has begun, which uses types for the first time too.
+        static func workingPipeline(
+            _ counter: Counter = Counter(), capacity: Int = 10_000,
+            onDiagnostic: @escaping @Sendable (Diagnostic) -> Void = { _ in }
+        ) async throws -> Pipeline {
+            let pipeline = try pipeline(counter, capacity: capacity, onDiagnostic: onDiagnostic)
+            await letWorkerBegin(pipeline)
+            return pipeline
+        }
+
+        /// During a pause, a flush needs the worker, and sends nothing.
+        static func letWorkerBegin(_ pipeline: Pipeline) async { for _ in 0..<3 { await pipeline.flush() } }
+
         /// Returns when each thread has tracked events: a thread that begins may hold the Swift runtime's locks for the
         /// first use of a type, which a child would wait for without end.
         static func trackWithoutEnd(_ pipeline: Pipeline, threads: Int = 4) {
@@ -66,7 +79,7 @@ import Testing
         @Test("none of 500 children hangs in track while other threads of the parent track")
         func childrenDoNotHang() async {
             await #expect(processExitsWith: .success) {
-                let pipeline = try ForkTests.pipeline()
+                let pipeline = try await ForkTests.workingPipeline()
                 ForkTests.trackWithoutEnd(pipeline)
                 for number in 0..<500 {
                     let isRight = try await ForkedChild.succeeds {
@@ -83,7 +96,7 @@ import Testing
             await #expect(processExitsWith: .success) {
                 // The Swift runtime then knows the types of these calls too.
                 _ = await ForkTests.doesNothing(try ForkTests.pipeline())
-                nonisolated(unsafe) var pipeline = Optional(try ForkTests.pipeline())
+                nonisolated(unsafe) var pipeline = Optional(try await ForkTests.workingPipeline())
                 ForkTests.trackWithoutEnd(try #require(pipeline))
                 for number in 0..<100 {
                     let isRight = try await ForkedChild.succeeds {
@@ -120,7 +133,7 @@ import Testing
         func childsEventsAreDropped() async {
             await #expect(processExitsWith: .success) {
                 let messages = Locked<[Diagnostic]>([])
-                let pipeline = try ForkTests.pipeline(capacity: 100_000) { diagnostic in
+                let pipeline = try await ForkTests.workingPipeline(capacity: 100_000) { diagnostic in
                     messages.withLock { $0.append(diagnostic) }
                 }
                 let before = pipeline.ledger
@@ -140,12 +153,12 @@ import Testing
         @Test("the child of a child counts with a lock of its own")
         func grandchildDoesNotHang() async {
             await #expect(processExitsWith: .success) {
-                let pipeline = try ForkTests.pipeline()
+                let pipeline = try await ForkTests.workingPipeline()
                 let isRight = try await ForkedChild.succeeds {
                     pipeline.track("Child")
                     // As if another thread of the child held it at the time of the next fork.
                     let isRight = try await CurrentProcess.withChildLockHeld {
-                        try await ForkedChild.succeeds(within: 10) {
+                        try await ForkedChild.succeeds(within: 50) {
                             pipeline.track("Grandchild")
                             return pipeline.ledger.dropped == [.leftToParentProcess: 2]
                         }
@@ -165,10 +178,14 @@ import Testing
                 }
                 pipeline.pauseDelivery()
                 pipeline.track("First")
+                await ForkTests.letWorkerBegin(pipeline)
                 let child = try pipeline.trackTogether {
                     for _ in 0..<3 { pipeline.track("Event") }
                     let child = try ForkedChild.begin()
-                    if child == 0 { pipeline.track("Child") }
+                    if child == 0 {
+                        ForkedChild.end(after: 60)
+                        pipeline.track("Child")
+                    }
                     return child
                 }
                 let ledger = pipeline.ledger
@@ -185,7 +202,7 @@ import Testing
         func childBuildsPipeline() async {
             await #expect(processExitsWith: .success) {
                 let counter = Counter()
-                let pipeline = try ForkTests.pipeline(counter)
+                let pipeline = try await ForkTests.workingPipeline(counter)
                 let parents = Set((0..<100).map { _ in pipeline.track("Event").low })
                 let isRight = try await ForkedChild.succeeds {
                     let own = try ForkTests.pipeline(capacity: 100_000)

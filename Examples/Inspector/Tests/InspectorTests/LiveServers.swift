@@ -35,7 +35,7 @@ func withCollector<Result: Sendable>(
 ) async throws -> Result {
     let collector = Collector()
     return try await withServer { ready in
-        let limits = LocalServer.Limits(body: 10_000_000)
+        let limits = LocalServer.Limits(body: 10_000_000, time: .seconds(600))
         try await LocalServer(port: 0, limits: limits) { request, _ in
             let body = String(decoding: request.body, as: UTF8.self)
             let status = status(body)

@@ -8,7 +8,8 @@ struct LocalServerTests {
     /// Runs a server that answers with the method, the path, the token and the body.
     @discardableResult
     private func withEcho<Result: Sendable>(
-        _ limits: LocalServer.Limits = LocalServer.Limits(), _ body: (RawClient) async throws -> Result
+        _ limits: LocalServer.Limits = LocalServer.Limits(time: .seconds(600)),
+        _ body: (RawClient) async throws -> Result
     ) async throws -> Result {
         try await withServer { ready in
             try await LocalServer(port: 0, limits: limits) { request, _ in

