@@ -380,6 +380,45 @@ struct AnsweredEventTests {
         #expect(Set(client.accepted).isSuperset(of: 1...100))
     }
 
+    @Test(
+        "a bad event in front of each batch doesn't keep all of a tool's runs from sending",
+        arguments: [(inFlight: 1, hasCritical: true), (2, false), (2, true)])
+    func badEventsInFrontOfEachBatch(inFlight: Int, hasCritical: Bool) async throws {
+        let client = Gateway(.status(403))
+        let policy = DeliveryPolicy(batch: BatchSize(events: 20, bytes: .max), maximumBatchesInFlight: inFlight)
+        for _ in 0..<12 {
+            let pipeline = try Pipeline(delivery: policy) {
+                // It hands out no more than it is asked for.
+                MemoryStore()
+                HTTPTransport(to: "https://host/", format: .ndjson, configuration: .init(gzip: false, client: client))
+            }
+            if hasCritical { pipeline.track("poison", priority: .critical) }
+            for _ in 0..<2 { track([-1] + Array(1...19), pipeline) }
+            #expect(await pipeline.shutdown(timeout: .seconds(30)).isBalanced)
+        }
+        #expect(Set(client.accepted) == Set(1...19))
+    }
+
+    /// One event alone is sent twice, and then counts as the possible reason.
+    @Test(
+        "a short outage during a shutdown keeps no event back, however few there are",
+        arguments: [(critical: 0, failures: 1), (2, 1), (2, 3)])
+    func shortOutageDuringShutdown(critical: Int, failures: Int) async throws {
+        let policy = DeliveryPolicy(backOff: .milliseconds(1), maximumBackOff: .milliseconds(2))
+        // Half of the shutdowns continue with another batch.
+        for _ in 0..<20 {
+            let outage = Verdicts.all(.retry(after: nil), status: 503)
+            let transport = ScriptedTransport(Array(repeating: .answer(outage), count: failures))
+            let pipeline = try Pipeline(delivery: policy) {
+                MemoryStore()
+                transport
+            }
+            for _ in 0..<critical { pipeline.track("Critical", priority: .critical) }
+            pipeline.track("Normal")
+            #expect(await pipeline.shutdown(timeout: .seconds(600)).routes[0].delivered == critical + 1)
+        }
+    }
+
     /// After a failure, the time in the background is enough for some more attempts. Here each of them is a flush.
     @Test(
         "an app that is killed in the background each time delivers everything between bad events",

@@ -231,16 +231,19 @@ extension BatchProgress {
         suspects[place].map { $0.row == row && !$0.isConfirmed } ?? false
     }
 
-    /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice.
+    /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice. If there
+    /// is none, each probe offers another one.
     mutating func prepare(for stage: Refusals.Stage) {
         var index = 0
         switch stage.mode {
         case .normal: return
         case .probing:
             let untried = unresolved.indices.filter { suspects[unresolved[$0]] == nil }
-            guard let first = untried.first else { return }
-            index = first
-            if let probe = stage.lastProbe { index = untried[Int(probe % UInt64(untried.count))] }
+            guard let first = untried.first else {
+                index = deferrals % max(1, unresolved.count)
+                break
+            }
+            index = stage.lastProbe.map { untried[Int($0 % UInt64(untried.count))] } ?? first
         case .searching:
             // They are the last ones. One of them shows whether the receiver has changed, each time another one.
             guard isSuspected, unresolved.allSatisfy({ awaitsAcceptance($0, in: stage.row) }) else { return }
@@ -265,8 +268,9 @@ extension BatchProgress {
         }
         (isSuspected, result.isSuspected) = (true, true)
         switch stage.mode {
-        // The answer to an event alone is that of a probe.
-        case .normal, .probing: if count == 1 { setAside(verdict, result.status, row: stage.row) }
+        // A hold of an event alone is the answer to a probe. A failure is repeated first.
+        case .normal: if count == 1, isHold { setAside(verdict, result.status, row: stage.row) }
+        case .probing: if count == 1 { setAside(verdict, result.status, row: stage.row) }
         case .searching where count == 1:
             let isKnown = awaitsAcceptance(unresolved[0], in: stage.row)
             if !isKnown { result.suspect = verdict.reason }

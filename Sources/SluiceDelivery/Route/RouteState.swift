@@ -152,7 +152,7 @@ struct RouteState: Sendable {
     }
 
     /// Decides the next step of a worker with a batch.
-    mutating func nextPart(of batch: BatchProgress, at now: Duration, random: () -> UInt64) -> PartStep {
+    mutating func nextPart(of batch: BatchProgress, at now: Duration) -> PartStep {
         if mustDelete { return .delete }
         if mustErase, let erasure = erasures.current {
             if batches.hasPassed(erasure.number, batch.id) { return .wait(inputs: waiters.inputs) }
@@ -164,10 +164,9 @@ struct RouteState: Sendable {
         case .wait: return .wait(inputs: waiters.inputs)
         case .stop: return .stop
         case .send:
-            if takeable > 0, schedule.takeDetour(),
-                let deferral = schedule.deferral(batch, isDetour: true, at: now, random: random)
-            {
-                batches.deferBatch(batch, deferral)
+            if batch.isSuspected, takeable > 0, schedule.takeDetour() {
+                // Suspects are taken as soon as the store has no other events.
+                batches.deferBatch(batch, (now, now))
                 return .leave
             }
             batches.send(batch.id)
@@ -288,7 +287,9 @@ struct RouteState: Sendable {
         if result.effect == .deferred, result.resolved == 0, batches.hasTooManyDeferred {
             result.effect = .retry(after: nil)
         }
-        let recorded = schedule.record(&result, suspects, epoch: epoch, at: now, random: random)
+        let isAlone = batch.count == 1 && result.effect == .hold
+        let recorded = schedule.record(
+            &result, suspects, isAlone: isAlone, epoch: epoch, at: now, random: random)
         var work = StoreWork(result, recorded, mustSettle: batch.isResolved)
         work.deferral = schedule.deferral(batch, at: now, random: random)
         if result.accepted > 0, batches.release(stage, at: now), !batch.isResolved { work.deferral = (now, now) }

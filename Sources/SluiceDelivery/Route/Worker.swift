@@ -130,7 +130,7 @@ struct Worker {
     /// - Returns: nil if the batch was left or deleted, or delivery was stopped.
     private func nextPermit(_ batch: BatchProgress) async -> Permit? {
         while true {
-            switch decide({ $0.nextPart(of: batch, at: $1, random: route.environment.random) }) {
+            switch decide({ $0.nextPart(of: batch, at: $1) }) {
             case .send(let permit): return permit
             case .leave, .stop: return nil
             case .delete:
@@ -156,7 +156,9 @@ struct Worker {
     private func take(_ permit: Permit) -> Batch? {
         var failure: SluiceError?
         do throws(SluiceError) {
-            if let batch = try route.store.nextBatch(permit.size) {
+            // A last probe is any event of a whole batch.
+            let size = permit.stage.lastProbe == nil ? permit.size : permit.batchSize
+            if let batch = try route.store.nextBatch(size) {
                 return route.update { $0.took(batch, permit) } ? batch : nil
             }
         } catch {

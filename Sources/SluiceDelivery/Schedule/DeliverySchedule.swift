@@ -36,6 +36,9 @@ struct DeliverySchedule: Sendable {
     private var lastProbe: UInt64 = 0
     /// See ``takeDetour()``.
     private var hasDetour = false
+    /// Holds of batches with one event since the last acceptance.
+    private var batchesOfOne = 0
+    private static let maximumBatchesOfOne = 3
     private var hasFlushed = false
 
     init(policy: DeliveryPolicy) {
@@ -134,13 +137,14 @@ struct DeliverySchedule: Sendable {
     ///   - result: the outcome, which may be changed to ``SendResult/Effect/hold``.
     ///   - suspects: whether the route has events that are suspected to be the reason of an answer, and whether it has no
     ///     other ones, with which it can find out if the receiver is well.
+    ///   - isAlone: whether the attempt is a hold of a batch with one event only.
     ///   - epoch: the value of ``epoch`` when the attempt began.
     ///   - now: the time.
     ///   - random: returns random bits.
     /// - Returns: see ``Refusals/record(_:)``.
     mutating func record(
-        _ result: inout SendResult, _ suspects: (exist: Bool, areAll: Bool) = (false, true), epoch: Int,
-        at now: Duration, random: () -> UInt64
+        _ result: inout SendResult, _ suspects: (exist: Bool, areAll: Bool) = (false, true), isAlone: Bool = false,
+        epoch: Int, at now: Duration, random: () -> UInt64
     ) -> (rejected: [RejectedEvent], mustReplay: Bool) {
         let mode = refusals.stage.mode
         let recorded = refusals.record(result, hasSuspects: suspects.exist)
@@ -155,13 +159,21 @@ struct DeliverySchedule: Sendable {
         if stopDeadline != nil, epoch == backOff.epoch {
             failuresAtStop = result.status == nil && result.endsFlushes ? failuresAtStop + 1 : 0
         }
+        let isLate = epoch < backOff.epoch
+        if result.accepted > 0 { batchesOfOne = 0 }
         backOff.record(result.effect, holdTime: result.holdTime, epoch: epoch, at: now, random: random)
         if refusals.isHolding, mode == .normal {
             // Now, because the process may be about to end only later.
             lastProbe = random()
             hasDetour = lastProbe >> 63 == 1
-            // A short-lived process would otherwise never learn which event is the reason.
-            if mayEnd { backOff.endWait() }
+        }
+        // A short-lived process would otherwise never learn which event is the reason. The answer to another batch that was
+        // on its way is none to a probe. A batch of one event leaves no choice, so a few of them don't count.
+        if isAlone { batchesOfOne += 1 }
+        if mayEnd, refusals.isHolding,
+            mode == .normal || isLate || isAlone && batchesOfOne <= DeliverySchedule.maximumBatchesOfOne
+        {
+            backOff.endWait()
         }
         return recorded
     }
@@ -186,9 +198,9 @@ struct DeliverySchedule: Sendable {
 
     /// See ``BackOff/deferral(_:at:random:)``. Nil if the batch has events that its worker can send.
     func deferral(
-        _ batch: BatchProgress, isDetour: Bool = false, at now: Duration, random: () -> UInt64
+        _ batch: BatchProgress, at now: Duration, random: () -> UInt64
     ) -> (notBefore: Duration, until: Duration)? {
-        guard isDetour || batch.isDeferred || refusals.isHolding && batch.isTried else { return nil }
+        guard batch.isDeferred || refusals.isHolding && batch.isTried else { return nil }
         var deferral = backOff.deferral(batch, at: now, random: random())
         // A suspect is a probe, too.
         if batch.isSuspected, let deadline = phase.deadline { deferral.until = max(deferral.until, deadline) }

@@ -221,7 +221,7 @@ struct SteppedRoute {
     }
 
     private mutating func decide(_ index: Int, _ batch: BatchProgress) {
-        switch state.nextPart(of: batch, at: now, random: { [random] in random }) {
+        switch state.nextPart(of: batch, at: now) {
         case .send(let permit): workers[index] = .sending(batch, permit)
         case .leave: workers[index] = .free
         case .delete: workers[index] = state.gate.enter() ? .deleting(batch.id, nil) : .stopped
