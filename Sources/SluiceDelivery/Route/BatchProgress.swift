@@ -231,8 +231,8 @@ extension BatchProgress {
         suspects[place].map { $0.row == row && !$0.isConfirmed } ?? false
     }
 
-    /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice. If there
-    /// is none, each probe offers another one.
+    /// Moves the next event that was not answered alone to the front, because a probe doesn't offer an event twice. After
+    /// all of them were, each probe offers another event.
     mutating func prepare(for stage: Refusals.Stage) {
         var index = 0
         switch stage.mode {

@@ -167,8 +167,8 @@ struct DeliverySchedule: Sendable {
             lastProbe = random()
             hasDetour = lastProbe >> 63 == 1
         }
-        // A short-lived process would otherwise never learn which event is the reason. The answer to another batch that was
-        // on its way is none to a probe. A batch of one event leaves no choice, so a few of them don't count.
+        // A short-lived process would otherwise never learn which event is the reason. Another batch that was on its way is no
+        // probe. A batch of one event leaves no choice, so a few of them don't count.
         if isAlone { batchesOfOne += 1 }
         if mayEnd, refusals.isHolding,
             mode == .normal || isLate || isAlone && batchesOfOne <= DeliverySchedule.maximumBatchesOfOne
