@@ -68,8 +68,8 @@ extension Books {
             state.withLock { state in
                 for serial in deletion.all where state.records[serial]?.isDone == false {
                     state.records[serial]?.erasedBy.insert(deletion.life)
-                    // Nothing is left in a folder of an ended process. If someone has deleted the folder, another process
-                    // may have adopted it before, and still send what it has in memory.
+                    // Nothing is left in the folder of an ended process. If someone has deleted that folder, a process that
+                    // had adopted it can still send the events that it has in memory.
                     let record = state.records[serial]
                     if report.isComplete, record?.process.isDead == true, record?.excuse != "deleted" {
                         state.records[serial]?.isDeleted = true

@@ -160,7 +160,7 @@ extension Duration {
 extension TemporaryDirectory {
     private static let system = SystemFileSystem()
 
-    /// The sorted relative paths of all files except locks. What a store renames or removes meanwhile is left out.
+    /// The sorted relative paths of all files except locks. Leaves out files that a store removes during the listing.
     func files() throws -> [String] {
         func walk(_ path: String) throws(FileError) -> [String] {
             var files: [String] = []

@@ -25,7 +25,7 @@ enum Socket {
         return (descriptor, port)
     }
 
-    /// Runs `body` with a port without a listener, which nobody else gets meanwhile.
+    /// Runs `body` with a reserved port on which nothing listens.
     static func withUnusedPort(_ body: (UInt16) async throws -> Void) async throws {
         let (descriptor, port) = try bindAnyPort()
         defer { close(descriptor) }
